@@ -1,0 +1,1 @@
+"""Recorded sessions: the model, the formats that are read, watching files as they grow, finding them."""

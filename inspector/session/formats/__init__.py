@@ -1,0 +1,1 @@
+"""One module a format, and the detection that chooses between them by content."""

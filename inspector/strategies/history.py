@@ -1,0 +1,217 @@
+"""A session as columns of numbers: what strategies and the replay compute on.
+
+One row a block, one a message, one a call. A history grows with its session: `History.of` with the previous history
+looks only at messages that are new or changed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from inspector.session.model import BlockKind, Role
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from inspector.session.model import Message, Session
+
+NEVER = np.iinfo(np.int32).max
+"""Stands for a call that never comes."""
+
+
+@dataclass(frozen=True)
+class History:
+    """The columns. Call index `call_count` is the next call, not yet made; every call column has an entry for it.
+
+    Attributes:
+        session: What the columns describe.
+        kind: Per block, `BlockKind`, uint8.
+        characters: Per block, length of its text, int32.
+        message: Per block, its message's index, int32.
+        tool: Per block, index into `tool_names`, -1 for blocks of no tool, int32.
+        tool_names: The tools in order of first use.
+        message_first_block: Per message, index of its first block, and at the end the number of blocks, int32.
+        message_batch: Per message, the number of assistant messages of its thread before it, int32. Messages with
+            tool results and equal thread and batch answer the same assistant message.
+        message_has_results: Per message, whether it holds tool results.
+        message_enters: Per message, the first call whose prompt holds it, `NEVER` when none does, int32.
+        message_leaves: Per message, the first later call of its thread whose prompt no longer holds it, or `NEVER`.
+        call_context: Per call, its context, int32.
+        call_prompt_messages: Per call, how many members of the context are sent, int32.
+        call_last_message: Per call, the message its prompt ends with, -1 for none, int32.
+        call_time: Per call, seconds since the epoch, NaN where unknown, float64.
+    """
+
+    session: Session
+    kind: NDArray[np.uint8]
+    characters: NDArray[np.int32]
+    message: NDArray[np.int32]
+    tool: NDArray[np.int32]
+    tool_names: tuple[str, ...]
+    message_first_block: NDArray[np.int32]
+    message_batch: NDArray[np.int32]
+    message_has_results: NDArray[np.bool_]
+    message_enters: NDArray[np.int32]
+    message_leaves: NDArray[np.int32]
+    call_context: NDArray[np.int32]
+    call_prompt_messages: NDArray[np.int32]
+    call_last_message: NDArray[np.int32]
+    call_time: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, session: Session, previous: History | None = None) -> History:
+        """The columns of `session`, built from those of an earlier state of it where one is given."""
+        kept = _unchanged_messages(session.messages, previous.session.messages) if previous is not None else 0
+        static = _message_columns(session.messages, kept, previous)
+        return cls(session=session, **static, **_call_columns(session))
+
+    @property
+    def call_count(self) -> int:
+        """Recorded calls; also the index of the next one."""
+        return len(self.session.calls)
+
+    @cached_property
+    def enters(self) -> NDArray[np.int32]:
+        """Per block, the first call whose prompt holds it, `NEVER` when none does."""
+        return self.message_enters[self.message]
+
+    @cached_property
+    def leaves(self) -> NDArray[np.int32]:
+        """Per block, the first later call of its thread whose prompt no longer holds it, or `NEVER`."""
+        return self.message_leaves[self.message]
+
+    @cached_property
+    def results(self) -> NDArray[np.int32]:
+        """Indices of all tool results, in order."""
+        return np.flatnonzero(self.kind == BlockKind.TOOL_RESULT).astype(np.int32)
+
+    @cached_property
+    def context_members(self) -> tuple[NDArray[np.int32], ...]:
+        """Per context, its message indices in the order they are sent."""
+        return tuple(np.array(context.members, dtype=np.int32) for context in self.session.contexts)
+
+    def prompt_messages(self, call: int) -> NDArray[np.int32]:
+        """Message indices of a call's prompt, in the order they are sent."""
+        if not self.session.contexts:
+            return np.zeros(0, dtype=np.int32)
+        return self.context_members[self.call_context[call]][: self.call_prompt_messages[call]]
+
+    def prompt(self, call: int) -> NDArray[np.int32]:
+        """Block indices of a call's prompt as recorded, in the order they are sent."""
+        return self.blocks_of(self.prompt_messages(call))
+
+    def blocks_of(self, messages: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Block indices of the given messages, in that order."""
+        first = self.message_first_block[messages]
+        counts = self.message_first_block[messages + 1] - first
+        starts = np.cumsum(counts) - counts
+        return (np.repeat(first - starts, counts) + np.arange(int(counts.sum()), dtype=np.int32)).astype(np.int32)
+
+
+def _unchanged_messages(messages: Sequence[Message], before: Sequence[Message]) -> int:
+    """How many messages at the beginning are the same objects as before; changes are looked for from the end."""
+    common = min(len(messages), len(before))
+    while common and messages[common - 1] is not before[common - 1]:
+        common -= 1
+    # Readers change a message by replacing it, and only near the end of what they have read; a replaced message with
+    # an untouched one after it would go unnoticed here, so a few more are looked at.
+    for index in range(common - 1, max(common - 64, -1), -1):
+        if messages[index] is not before[index]:
+            common = index
+    return common
+
+
+def _message_columns(messages: Sequence[Message], kept: int, previous: History | None) -> dict[str, object]:
+    names = {} if previous is None else {name: index for index, name in enumerate(previous.tool_names)}
+    first_block = 0 if previous is None else int(previous.message_first_block[kept])
+    kind, characters, message_of, tool = bytearray(), [], [], []
+    firsts, batches, has_results = [], [], bytearray()
+    batch_of_thread = _batches_before(messages, kept)
+    block_count = first_block
+    for index in range(kept, len(messages)):
+        message = messages[index]
+        firsts.append(block_count)
+        batch = batch_of_thread.get(message.thread, 0)
+        batches.append(batch)
+        if message.role is Role.ASSISTANT and not message.is_synthetic:
+            batch_of_thread[message.thread] = batch + 1
+        holds_results = False
+        for block in message.blocks:
+            kind.append(block.kind)
+            characters.append(block.characters)
+            message_of.append(index)
+            tool.append(names.setdefault(block.tool_name, len(names)) if block.tool_name else -1)
+            holds_results = holds_results or block.kind is BlockKind.TOOL_RESULT
+        has_results.append(holds_results)
+        block_count += len(message.blocks)
+    firsts.append(block_count)
+
+    def joined(before: NDArray[np.generic] | None, count: int, new: NDArray[np.generic]) -> NDArray[np.generic]:
+        return new if before is None or not count else np.concatenate((before[:count], new))
+
+    return {
+        "kind": joined(previous and previous.kind, first_block, np.frombuffer(bytes(kind), dtype=np.uint8)),
+        "characters": joined(previous and previous.characters, first_block, np.array(characters, dtype=np.int32)),
+        "message": joined(previous and previous.message, first_block, np.array(message_of, dtype=np.int32)),
+        "tool": joined(previous and previous.tool, first_block, np.array(tool, dtype=np.int32)),
+        "tool_names": tuple(names),
+        "message_first_block": joined(
+            previous and previous.message_first_block, kept, np.array(firsts, dtype=np.int32)
+        ),
+        "message_batch": joined(previous and previous.message_batch, kept, np.array(batches, dtype=np.int32)),
+        "message_has_results": joined(
+            previous and previous.message_has_results, kept, np.frombuffer(bytes(has_results), dtype=np.bool_)
+        ),
+    }
+
+
+def _batches_before(messages: Sequence[Message], kept: int) -> dict[int, int]:
+    batches: dict[int, int] = {}
+    for message in messages[:kept]:
+        if message.role is Role.ASSISTANT and not message.is_synthetic:
+            batches[message.thread] = batches.get(message.thread, 0) + 1
+    return batches
+
+
+def _call_columns(session: Session) -> dict[str, object]:
+    calls, contexts, message_count = session.calls, session.contexts, len(session.messages)
+    count = len(calls)
+    current = max((index for index, context in enumerate(contexts) if context.thread == 0), default=-1)
+    pending = len(contexts[current].members) if current >= 0 else 0
+    call_context = np.array([*(call.context for call in calls), current], dtype=np.int32)
+    prompt_messages = np.array([*(call.prompt_messages for call in calls), pending], dtype=np.int32)
+    time = np.array([np.nan if call.time is None else call.time for call in calls] + [np.nan], dtype=np.float64)
+    enters = np.full(message_count, NEVER, dtype=np.int32)
+    leaves = np.full(message_count, NEVER, dtype=np.int32)
+    last_message = np.full(count + 1, -1, dtype=np.int32)
+    context_of_thread: dict[int, int] = {}
+    order = np.argsort(call_context, kind="stable")
+    bounds = np.searchsorted(call_context[order], np.arange(len(contexts) + 1))
+    for index, context in enumerate(contexts):
+        members = np.array(context.members, dtype=np.int32)
+        own_calls = order[bounds[index] : bounds[index + 1]].astype(np.int32)
+        sent = prompt_messages[own_calls]
+        if len(members):
+            last_message[own_calls] = np.where(sent > 0, members[np.maximum(sent - 1, 0)], -1)
+            entering = np.searchsorted(sent, np.arange(len(members)), side="right")
+            first_call = np.append(own_calls, NEVER)[entering].astype(np.int32)
+            enters[members] = np.minimum(enters[members], first_call)
+        earlier = context_of_thread.get(context.thread)
+        if earlier is not None and len(own_calls):
+            gone = np.setdiff1d(np.array(contexts[earlier].members, dtype=np.int32), members)
+            leaves[gone] = np.minimum(leaves[gone], own_calls[0])
+        context_of_thread[context.thread] = index
+    return {
+        "message_enters": enters,
+        "message_leaves": leaves,
+        "call_context": call_context,
+        "call_prompt_messages": prompt_messages,
+        "call_last_message": last_message,
+        "call_time": time,
+    }

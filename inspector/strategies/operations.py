@@ -1,0 +1,101 @@
+"""What a strategy can do to a block's text. An operation is a value: equal operations do the same to every block.
+
+An operation sees the rendition the strategies before it left and answers with the one to send instead. Because it is
+a value, whatever is computed about it (the rendition of a block, its tokens) can be kept and found again while a limit
+is dragged back and forth.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from inspector.strategies.rendition import REMOVED, Action, Rendition
+
+
+class BlockSource(Protocol):
+    """What an operation may ask about the block it is applied to."""
+
+    @property
+    def tool_name(self) -> str:
+        """The tool of a call or result; empty for other blocks."""
+        ...
+
+    def text(self) -> str:
+        """The block's recorded text, read when asked for."""
+        ...
+
+
+class Operation(Protocol):
+    """Turns the rendition of a block into another."""
+
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
+        """The rendition to send in place of `rendition`; the same object where nothing changes."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CutText:
+    """Keep the first `head` and the last `tail` characters of a text longer than `limit`, and a marker between them.
+
+    Attributes:
+        limit: Longest text, in characters, that stays as it is.
+        head: Characters kept from the beginning.
+        tail: Characters kept from the end; 0 for none.
+        marker: What stands for the part left out. With `numbered`, a `str.format` template that may name `length`
+            and `removed` (characters, before and left out) and `tool`.
+        numbered: `marker` is a template; otherwise it is sent as it stands, braces and all.
+        never_longer: Leave a text whole when the cut would not make it shorter.
+    """
+
+    limit: int
+    head: int
+    tail: int
+    marker: str
+    numbered: bool = False
+    never_longer: bool = False
+
+    def marker_text(self, length: int, tool: str) -> str:
+        """The marker for a text of `length` characters that `tool` produced."""
+        if not self.numbered:
+            return self.marker
+        return self.marker.format(length=length, removed=length - self.head - self.tail, tool=tool)
+
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
+        """Cut what is sent so far, if it is longer than the limit."""
+        length = rendition.length
+        if length <= self.limit:
+            return rendition
+        marker = self.marker_text(length, source.tool_name)
+        if self.never_longer and self.head + len(marker) + self.tail >= length:
+            return rendition
+        tail = rendition.between(length - self.tail, length) if self.tail else ()
+        return Rendition((*rendition.between(0, self.head), marker, *tail), Action.CUT)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaceText:
+    """Send `text` in place of the block's.
+
+    Attributes:
+        text: What is sent instead.
+        never_longer: Leave the block as it is when `text` would not be shorter.
+    """
+
+    text: str
+    never_longer: bool = False
+
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:  # noqa: ARG002  the same for every block
+        """Replace whatever is sent so far."""
+        if self.never_longer and len(self.text) >= rendition.length:
+            return rendition
+        return Rendition.replaced(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveBlock:
+    """Send nothing of the block, not even its envelope."""
+
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:  # noqa: ARG002  the same for every block
+        """Remove whatever is sent so far."""
+        return REMOVED

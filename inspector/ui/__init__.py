@@ -1,0 +1,1 @@
+"""The terminal application. The only room that imports Textual."""
