@@ -36,6 +36,10 @@ class History:
         message: Per block, its message's index, int32.
         tool: Per block, index into `tool_names`, -1 for blocks of no tool, int32.
         tool_names: The tools in order of first use.
+        plain_text: Per block, whether its text was one plain string in the record.
+        is_error: Per block, whether it is a tool result that reports failure.
+        call_block: Per block, for a tool result the block index of its tool call, -1 otherwise or where that is
+            missing, int32. Where an id was used twice, the latest call before the result.
         message_first_block: Per message, index of its first block, and at the end the number of blocks, int32.
         message_batch: Per message, the number of assistant messages of its thread before it, int32. Messages with
             tool results and equal thread and batch answer the same assistant message.
@@ -54,6 +58,9 @@ class History:
     message: NDArray[np.int32]
     tool: NDArray[np.int32]
     tool_names: tuple[str, ...]
+    plain_text: NDArray[np.bool_]
+    is_error: NDArray[np.bool_]
+    call_block: NDArray[np.int32]
     message_first_block: NDArray[np.int32]
     message_batch: NDArray[np.int32]
     message_has_results: NDArray[np.bool_]
@@ -131,6 +138,8 @@ def _message_columns(messages: Sequence[Message], kept: int, previous: History |
     names = {} if previous is None else {name: index for index, name in enumerate(previous.tool_names)}
     first_block = 0 if previous is None else int(previous.message_first_block[kept])
     kind, characters, message_of, tool = bytearray(), [], [], []
+    plain, error, call_block = bytearray(), bytearray(), []
+    calls = _ToolCalls(messages[:kept], first_block)
     firsts, batches, has_results = [], [], bytearray()
     batch_of_thread = _batches_before(messages, kept)
     block_count = first_block
@@ -147,6 +156,11 @@ def _message_columns(messages: Sequence[Message], kept: int, previous: History |
             characters.append(block.characters)
             message_of.append(index)
             tool.append(names.setdefault(block.tool_name, len(names)) if block.tool_name else -1)
+            plain.append(block.plain_text)
+            error.append(block.is_error)
+            if block.kind is BlockKind.TOOL_CALL:
+                calls.add(block.tool_call_id, first_block + len(call_block))
+            call_block.append(calls.find(block.tool_call_id) if block.kind is BlockKind.TOOL_RESULT else -1)
             holds_results = holds_results or block.kind is BlockKind.TOOL_RESULT
         has_results.append(holds_results)
         block_count += len(message.blocks)
@@ -161,6 +175,9 @@ def _message_columns(messages: Sequence[Message], kept: int, previous: History |
         "message": joined(previous and previous.message, first_block, np.array(message_of, dtype=np.int32)),
         "tool": joined(previous and previous.tool, first_block, np.array(tool, dtype=np.int32)),
         "tool_names": tuple(names),
+        "plain_text": joined(previous and previous.plain_text, first_block, np.frombuffer(bytes(plain), dtype=np.bool_)),
+        "is_error": joined(previous and previous.is_error, first_block, np.frombuffer(bytes(error), dtype=np.bool_)),
+        "call_block": joined(previous and previous.call_block, first_block, np.array(call_block, dtype=np.int32)),
         "message_first_block": joined(
             previous and previous.message_first_block, kept, np.array(firsts, dtype=np.int32)
         ),
@@ -169,6 +186,35 @@ def _message_columns(messages: Sequence[Message], kept: int, previous: History |
             previous and previous.message_has_results, kept, np.frombuffer(bytes(has_results), dtype=np.bool_)
         ),
     }
+
+
+class _ToolCalls:
+    """Finds tool calls by id. What was read before is searched backwards and only when something new asks for it."""
+
+    def __init__(self, before: Sequence[Message], block_count: int) -> None:
+        self._found: dict[str, int] = {}
+        self._before = before
+        self._unread = len(before)
+        self._first_block = block_count
+
+    def add(self, identifier: str, block: int) -> None:
+        """Remember a call; one with the same id takes the place of an earlier one."""
+        if identifier:
+            self._found[identifier] = block
+
+    def find(self, identifier: str) -> int:
+        """Block index of the latest call with this id so far, or -1."""
+        if not identifier:
+            return -1
+        while identifier not in self._found and self._unread:
+            self._unread -= 1
+            blocks = self._before[self._unread].blocks
+            self._first_block -= len(blocks)
+            for position in range(len(blocks) - 1, -1, -1):
+                block = blocks[position]
+                if block.kind is BlockKind.TOOL_CALL and block.tool_call_id:
+                    self._found.setdefault(block.tool_call_id, self._first_block + position)
+        return self._found.get(identifier, -1)
 
 
 def _batches_before(messages: Sequence[Message], kept: int) -> dict[int, int]:
