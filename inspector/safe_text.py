@@ -1,0 +1,135 @@
+r"""Session text made safe for a terminal. Every text of a session passes through here once, on its way to a display.
+
+Session files hold whatever tools printed and pages said: colour escapes, clipboard and title sequences, markup, text
+that reverses the direction of a line, halves of characters. Terminals obey some of it, and libraries that draw text
+measure some of it wrongly, so that columns no longer line up. What comes out of `safe_text` does nothing but show:
+
+- Control characters are shown as their Control Pictures (`␛`), delete as `␡`, the second control block as `\x9b`.
+- Characters that cannot be seen, change the direction of text or hide other text in it are shown as `\u202e`.
+- Half surrogates and noncharacters are shown as the replacement character.
+- Joiners, variation selectors and skin tones are left out. They carry no text of their own, and terminals disagree
+  about the width of what they join: a family of emoji is shown as its members. Flags are shown as their two letters.
+- Tabs become a fixed number of spaces, so that a text may be cut anywhere before it is made safe.
+- No more than four marks are stacked on one character.
+
+Tokens are counted on the original. This module imports nothing of the project.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+
+from rich.cells import cell_len, get_character_cell_size
+
+TAB_CELLS: Final = 4
+"""Spaces a tab is shown as, wherever it stands in its line."""
+
+NEW_LINE_MARK: Final = "⏎"
+"""Stands for a line break where a text is shown on one line."""
+
+_LEFT_OUT = "\u034f\u180b-\u180d\u200c\u200d\ufe0e\ufe0f\U0001f3fb-\U0001f3ff"
+_SHOWN_AS_CODE = (
+    "\x80-\x9f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb\U00013430-\U0001345f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff"
+)
+_FLAG_LETTERS = "\U0001f1e6-\U0001f1ff"
+_BROKEN = "\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff"
+_UNSAFE = re.compile(f"[\\x00-\\x09\\x0b-\\x1f\\x7f{_SHOWN_AS_CODE}{_BROKEN}{_FLAG_LETTERS}{_LEFT_OUT}]")
+_CONTROL = re.compile("[\\x00-\\x09\\x0b-\\x1f\\x7f]")
+_CODE = re.compile(f"[{_SHOWN_AS_CODE}]")
+_REPLACED = re.compile(f"[{_BROKEN}]")
+_MARK = "[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
+_STACK = re.compile(f"({_MARK}{{4}}){_MARK}+")
+_BLANKS = re.compile(r" {2,}")
+_LINE_BREAKS = re.compile(r" *(?:\r?\n|\r)\s*")
+
+
+def safe_text(text: str) -> str:
+    """What may be written to a terminal in place of `text`: no control character but the line break.
+
+    Markup is left as it is: show the result where none is parsed. The number of cells of the result is the sum of its
+    characters' (`cell_width`), and except for stacked marks every character is translated alone, so that the safe form
+    of a part is a part of the safe form.
+
+    Args:
+        text: Any string, lone surrogates included.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    safe = _UNSAFE.sub(_shown, text)
+    return safe if safe.isascii() else _STACK.sub(r"\1", safe)
+
+
+def one_line(text: str, limit: int = 1000) -> str:
+    """The beginning of `text` made safe and put on one line: breaks shown as `⏎`, runs of blanks as one.
+
+    Args:
+        text: Any string.
+        limit: How many characters of it are looked at.
+    """
+    flat = _LINE_BREAKS.sub(f" {NEW_LINE_MARK} ", text[:limit].strip())
+    return _BLANKS.sub(" ", safe_text(flat)).strip()
+
+
+def cell_width(safe: str) -> int:
+    """Terminal cells a safe text without line breaks takes."""
+    return cell_len(safe)
+
+
+def clip_cells(safe: str, width: int, ellipsis: str = "…") -> str:
+    """A safe text cut to at most `width` cells, never within a character and the marks on it.
+
+    Args:
+        safe: One line of safe text.
+        width: Cells there are.
+        ellipsis: Ends a text that was cut, if it fits; empty for none.
+    """
+    if width <= 0:
+        return ""
+    if len(safe) <= width and safe.isascii():
+        return safe
+    # No character takes more than two cells, but marks take none: only a text this long may hide an endless stack.
+    head = safe[: 16 * width + 16]
+    if len(head) == len(safe) and cell_len(safe) <= width:
+        return safe
+    room = width - cell_len(ellipsis)
+    if room < 0:
+        ellipsis, room = "", width
+    return head[: _fitting(head, room)] + ellipsis
+
+
+def fit_cells(safe: str, width: int, *, align_right: bool = False, ellipsis: str = "…") -> str:
+    """A safe text cut or padded with blanks to exactly `width` cells."""
+    clipped = clip_cells(safe, width, ellipsis)
+    padding = " " * (max(width, 0) - cell_len(clipped))
+    return padding + clipped if align_right else clipped + padding
+
+
+def _fitting(text: str, room: int) -> int:
+    """How many characters of `text` fit into `room` cells, with the marks on the last of them."""
+    for position, character in enumerate(text):
+        room -= get_character_cell_size(character)
+        if room < 0:
+            return position
+    return len(text)
+
+
+def _shown(match: re.Match[str]) -> str:
+    return _shown_character(match[0])
+
+
+@lru_cache(maxsize=4096)
+def _shown_character(character: str) -> str:
+    if character == "\t":
+        return " " * TAB_CELLS
+    code = ord(character)
+    if _CONTROL.match(character):
+        return "␡" if code == 0x7F else chr(0x2400 + code)
+    if _CODE.match(character):
+        return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    if 0x1F1E6 <= code <= 0x1F1FF:
+        return chr(ord("A") + code - 0x1F1E6)
+    return "�" if _REPLACED.match(character) else ""
