@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -41,6 +41,7 @@ class History:
         call_block: Per block, for a tool result the block index of its tool call, -1 otherwise or where that is
             missing, int32. Where an id was used twice, the latest call before the result.
         message_first_block: Per message, index of its first block, and at the end the number of blocks, int32.
+        message_thread: Per message, its thread, int32.
         message_batch: Per message, the number of assistant messages of its thread before it, int32. Messages with
             tool results and equal thread and batch answer the same assistant message.
         message_has_results: Per message, whether it holds tool results.
@@ -62,6 +63,7 @@ class History:
     is_error: NDArray[np.bool_]
     call_block: NDArray[np.int32]
     message_first_block: NDArray[np.int32]
+    message_thread: NDArray[np.int32]
     message_batch: NDArray[np.int32]
     message_has_results: NDArray[np.bool_]
     message_enters: NDArray[np.int32]
@@ -107,7 +109,8 @@ class History:
         """Message indices of a call's prompt, in the order they are sent."""
         if not self.session.contexts:
             return np.zeros(0, dtype=np.int32)
-        return self.context_members[self.call_context[call]][: self.call_prompt_messages[call]]
+        members: NDArray[np.int32] = self.context_members[self.call_context[call]]
+        return members[: int(self.call_prompt_messages[call])]
 
     def prompt(self, call: int) -> NDArray[np.int32]:
         """Block indices of a call's prompt as recorded, in the order they are sent."""
@@ -118,7 +121,8 @@ class History:
         first = self.message_first_block[messages]
         counts = self.message_first_block[messages + 1] - first
         starts = np.cumsum(counts) - counts
-        return (np.repeat(first - starts, counts) + np.arange(int(counts.sum()), dtype=np.int32)).astype(np.int32)
+        blocks: NDArray[np.int32] = np.repeat(first - starts, counts) + np.arange(int(counts.sum()), dtype=np.int32)
+        return blocks.astype(np.int32)
 
 
 def _unchanged_messages(messages: Sequence[Message], before: Sequence[Message]) -> int:
@@ -134,19 +138,21 @@ def _unchanged_messages(messages: Sequence[Message], before: Sequence[Message]) 
     return common
 
 
-def _message_columns(messages: Sequence[Message], kept: int, previous: History | None) -> dict[str, object]:
+def _message_columns(messages: Sequence[Message], kept: int, previous: History | None) -> dict[str, Any]:
     names = {} if previous is None else {name: index for index, name in enumerate(previous.tool_names)}
     first_block = 0 if previous is None else int(previous.message_first_block[kept])
     kind, characters, message_of, tool = bytearray(), [], [], []
-    plain, error, call_block = bytearray(), bytearray(), []
+    plain, error = bytearray(), bytearray()
+    call_block: list[int] = []
     calls = _ToolCalls(messages[:kept], first_block)
-    firsts, batches, has_results = [], [], bytearray()
+    firsts, threads, batches, has_results = [], [], [], bytearray()
     batch_of_thread = _batches_before(messages, kept)
     block_count = first_block
     for index in range(kept, len(messages)):
         message = messages[index]
         firsts.append(block_count)
         batch = batch_of_thread.get(message.thread, 0)
+        threads.append(message.thread)
         batches.append(batch)
         if message.role is Role.ASSISTANT and not message.is_synthetic:
             batch_of_thread[message.thread] = batch + 1
@@ -166,25 +172,30 @@ def _message_columns(messages: Sequence[Message], kept: int, previous: History |
         block_count += len(message.blocks)
     firsts.append(block_count)
 
-    def joined(before: NDArray[np.generic] | None, count: int, new: NDArray[np.generic]) -> NDArray[np.generic]:
-        return new if before is None or not count else np.concatenate((before[:count], new))
+    def joined(column: str, count: int, new: NDArray[Any]) -> NDArray[Any]:
+        if previous is None or not count:
+            return new
+        return np.concatenate((getattr(previous, column)[:count], new))
 
+    block_columns: dict[str, NDArray[Any]] = {
+        "kind": np.frombuffer(bytes(kind), dtype=np.uint8),
+        "characters": np.array(characters, dtype=np.int32),
+        "message": np.array(message_of, dtype=np.int32),
+        "tool": np.array(tool, dtype=np.int32),
+        "plain_text": np.frombuffer(bytes(plain), dtype=np.bool_),
+        "is_error": np.frombuffer(bytes(error), dtype=np.bool_),
+        "call_block": np.array(call_block, dtype=np.int32),
+    }
+    message_columns: dict[str, NDArray[Any]] = {
+        "message_first_block": np.array(firsts, dtype=np.int32),
+        "message_thread": np.array(threads, dtype=np.int32),
+        "message_batch": np.array(batches, dtype=np.int32),
+        "message_has_results": np.frombuffer(bytes(has_results), dtype=np.bool_),
+    }
     return {
-        "kind": joined(previous and previous.kind, first_block, np.frombuffer(bytes(kind), dtype=np.uint8)),
-        "characters": joined(previous and previous.characters, first_block, np.array(characters, dtype=np.int32)),
-        "message": joined(previous and previous.message, first_block, np.array(message_of, dtype=np.int32)),
-        "tool": joined(previous and previous.tool, first_block, np.array(tool, dtype=np.int32)),
         "tool_names": tuple(names),
-        "plain_text": joined(previous and previous.plain_text, first_block, np.frombuffer(bytes(plain), dtype=np.bool_)),
-        "is_error": joined(previous and previous.is_error, first_block, np.frombuffer(bytes(error), dtype=np.bool_)),
-        "call_block": joined(previous and previous.call_block, first_block, np.array(call_block, dtype=np.int32)),
-        "message_first_block": joined(
-            previous and previous.message_first_block, kept, np.array(firsts, dtype=np.int32)
-        ),
-        "message_batch": joined(previous and previous.message_batch, kept, np.array(batches, dtype=np.int32)),
-        "message_has_results": joined(
-            previous and previous.message_has_results, kept, np.frombuffer(bytes(has_results), dtype=np.bool_)
-        ),
+        **{name: joined(name, first_block, column) for name, column in block_columns.items()},
+        **{name: joined(name, kept, column) for name, column in message_columns.items()},
     }
 
 
@@ -225,7 +236,7 @@ def _batches_before(messages: Sequence[Message], kept: int) -> dict[int, int]:
     return batches
 
 
-def _call_columns(session: Session) -> dict[str, object]:
+def _call_columns(session: Session) -> dict[str, Any]:
     calls, contexts, message_count = session.calls, session.contexts, len(session.messages)
     count = len(calls)
     current = max((index for index, context in enumerate(contexts) if context.thread == 0), default=-1)

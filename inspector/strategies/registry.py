@@ -1,0 +1,105 @@
+"""Every strategy by name, and making one from values by name."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from inspector.strategies.parameters import ParameterError
+from inspector.strategies.tiered_stale import TieredStale, tiered_stale_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from inspector.session.model import Session
+    from inspector.strategies.base import ScheduledStrategy, SequentialStrategy, Strategy
+    from inspector.strategies.parameters import Parameter, ParameterValue
+
+    StrategyType = type[ScheduledStrategy] | type[SequentialStrategy]
+
+_ALL: tuple[StrategyType, ...] = (TieredStale,)
+
+STRATEGIES: Mapping[str, StrategyType] = MappingProxyType({each.name: each for each in _ALL})
+"""Every strategy's class by the name plans use, in the order screens list them."""
+
+
+def strategy_type(name: str) -> StrategyType:
+    """The strategy of that name.
+
+    Raises:
+        ParameterError: There is none; the message suggests the nearest name.
+    """
+    if name not in STRATEGIES:
+        raise ParameterError(f"unknown strategy {name!r}{suggestion(name, STRATEGIES)}")
+    return STRATEGIES[name]
+
+
+def strategy(name: str, **values: ParameterValue) -> Strategy:
+    """A strategy with the given values, by parameter name (hyphens or underscores), and defaults for the rest.
+
+    Raises:
+        ParameterError: No such strategy or parameter, or a value out of range.
+    """
+    kind = strategy_type(name)
+    return kind(**{parameter_of(kind, key.replace("_", "-")).field: value for key, value in values.items()})
+
+
+def strategy_for(name: str, session: Session) -> Strategy:
+    """A strategy with the defaults that fit a session's tools, where it has any such.
+
+    Raises:
+        ParameterError: There is no strategy of that name.
+    """
+    return tiered_stale_for(session) if name == TieredStale.name else strategy(name)
+
+
+def parameter_of(strategy: Strategy | StrategyType, name: str) -> Parameter:
+    """The parameter of that name.
+
+    Raises:
+        ParameterError: The strategy has none; the message suggests the nearest name.
+    """
+    known = {parameter.name: parameter for parameter in strategy.parameters}
+    if name not in known:
+        raise ParameterError(f"{strategy.name} has no parameter {name!r}{suggestion(name, known)}")
+    return known[name]
+
+
+def value_of(strategy: Strategy, parameter: Parameter | str) -> ParameterValue:
+    """The value a strategy has for one of its parameters.
+
+    Raises:
+        ParameterError: The strategy has no parameter of that name.
+    """
+    if isinstance(parameter, str):
+        parameter = parameter_of(strategy, parameter)
+    value: ParameterValue = getattr(strategy, parameter.field)
+    return value
+
+
+def with_value(strategy: Strategy, parameter_name: str, value: ParameterValue) -> Strategy:
+    """The same strategy with one value changed.
+
+    Raises:
+        ParameterError: The strategy has no parameter of that name, or the value is out of range.
+    """
+    return with_values(strategy, {parameter_name: value})
+
+
+def with_values(strategy: Strategy, values: Mapping[str, ParameterValue]) -> Strategy:
+    """The same strategy with some values changed, by parameter name.
+
+    Raises:
+        ParameterError: The strategy has no parameter of such a name, or a value is out of range.
+    """
+    changed = {parameter.field: value_of(strategy, parameter) for parameter in strategy.parameters}
+    changed.update({parameter_of(strategy, name).field: value for name, value in values.items()})
+    return type(strategy)(**changed)
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """`; did you mean 'x'?` for the nearest known name, or the list of all where none is near."""
+    names = list(known)
+    near = get_close_matches(name, names, n=1, cutoff=0.5)
+    return f"; did you mean {near[0]!r}?" if near else f"; there is {', '.join(names)}"

@@ -1,0 +1,102 @@
+"""The one-line form of a strategy: `name:parameter=value,parameter=first+second`, and back."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from inspector.strategies.parameters import ParameterValue
+
+
+class SpecificationError(ValueError):
+    """A line that is not of the form; the message says where."""
+
+
+class Part(NamedTuple):
+    """A value, or one of several joined by plus signs.
+
+    Attributes:
+        text: What it says.
+        written: How it was written.
+        quoted: Whether it was written in quotes, and so is to be taken as it stands.
+    """
+
+    text: str
+    written: str
+    quoted: bool
+
+
+def read_specification(line: str) -> tuple[str, dict[str, list[Part]]]:
+    """The strategy's name and the values by parameter name.
+
+    Raises:
+        SpecificationError: The line is not of the form.
+    """
+    name, _, rest = line.strip().partition(":")
+    name = name.strip()
+    if not name:
+        raise SpecificationError(f"{line!r} names no strategy; write name or name:parameter=value,…")
+    items: dict[str, list[Part]] = {}
+    for item in _split(rest, ",") if rest.strip() else []:
+        key, equals, value = item.partition("=")
+        key = key.strip()
+        if not equals or not key:
+            raise SpecificationError(f"{name}: {item.strip()!r} is not parameter=value")
+        if key in items:
+            raise SpecificationError(f"{name}: {key} is given twice")
+        items[key] = [_part(name, key, part) for part in _split(value, "+")]
+    return name, items
+
+
+def write_specification(name: str, items: Mapping[str, ParameterValue]) -> str:
+    """The line that `read_specification` reads back."""
+    written = ",".join(f"{key}={_written(value)}" for key, value in items.items())
+    return f"{name}:{written}" if written else name
+
+
+def _written(value: ParameterValue) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return "+".join(_quoted_where_needed(name, ',+"') for name in value)
+    return _quoted_where_needed(value, ',+"') if isinstance(value, str) else repr(value)
+
+
+def _quoted_where_needed(text: str, special: str) -> str:
+    plain = text and text == text.strip() and text.isprintable() and not any(character in text for character in special)
+    return text if plain else json.dumps(text, ensure_ascii=False)
+
+
+def _part(name: str, key: str, written: str) -> Part:
+    stripped = written.strip()
+    if not stripped.startswith('"'):
+        return Part(stripped, written, quoted=False)
+    try:
+        text = json.loads(stripped)
+    except ValueError:
+        raise SpecificationError(f"{name}: {key}: {stripped} is not a quoted text; write it as a JSON string") from None
+    return Part(text, written, quoted=True)
+
+
+def _split(text: str, separator: str) -> list[str]:
+    """`text` at every separator outside quotes; a quote opens only at the start of a value."""
+    parts, start, quoted, opens, position = [], 0, False, True, 0
+    while position < len(text):
+        character = text[position]
+        if quoted:
+            if character == "\\":
+                position += 1
+            elif character == '"':
+                quoted = False
+        elif character == '"' and opens:
+            quoted = True
+        elif character == separator:
+            parts.append(text[start:position])
+            start = position + 1
+        opens = not quoted and (character in "=+," or (opens and character.isspace()))
+        position += 1
+    parts.append(text[start:])
+    return parts

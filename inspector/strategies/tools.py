@@ -1,0 +1,293 @@
+"""What the tools of known agents do, by name.
+
+Strategies that treat reads, edits and command output apart need to know which tool is which, and every agent has names
+of its own. One table says so for all of them. Tools reached through a server (`mcp__files__read_file`) are known by the
+name after the server's; a tool nobody has classified is `OTHER`, which every strategy treats as its document treats an
+unknown tool.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from inspector.session.model import Session
+
+
+class Meaning(StrEnum):
+    """What a tool does, as far as its results are concerned."""
+
+    READ = "read"
+    """Returns the content of a file."""
+    EDIT = "edit"
+    """Changes part of a file and confirms it, perhaps with a difference."""
+    WRITE = "write"
+    """Writes a whole file and confirms it."""
+    SHELL = "shell"
+    """Runs a command or a program and returns its output."""
+    SEARCH = "search"
+    """Looks for text, names or memories and returns matches."""
+    WEB = "web"
+    """Returns pages or search results from the web."""
+    DATA = "data"
+    """Returns figures, records or images."""
+    ACTION = "action"
+    """Does something outside the conversation and returns a summary of it."""
+    CONFIRMATION = "confirmation"
+    """Acknowledges in a line."""
+    LIGHT = "light"
+    """Returns little that is worth keeping: a listing, a focus, a status."""
+    AGENT = "agent"
+    """Returns another agent's report."""
+    OTHER = "other"
+    """Unknown."""
+
+
+DOCUMENT_TIERS: Mapping[str, tuple[str, ...]] = {
+    "confirmation": ("store_memory", "update_memory", "delete_memory", "explore_memory", "manage_clusters"),
+    "action": ("execute_trade", "close_position", "modify_position", "manage_watchpoints", "manage_conflicts"),
+    "data": (
+        "get_market_data",
+        "get_multi_timeframe",
+        "get_orderbook",
+        "get_funding_history",
+        "get_liquidations",
+        "get_options_flow",
+        "get_institutional_flow",
+        "get_global_sentiment",
+        "get_trade_stats",
+        "get_my_costs",
+        "get_account",
+    ),
+    "search": ("recall_memory", "search_web"),
+}
+"""The tools of the trading agent that tiered truncation was written for (TO-3, `_STALE_TRUNCATION`)."""
+
+SHIPPED_TIERS: Mapping[str, tuple[str, ...]] = {
+    "confirmation": ("monitor_signal",),
+    "action": ("batch_prune",),
+    "data": ("get_book_history", "analyze_memory", "data_layer"),
+}
+"""What the same agent's released code classifies beside them (12DDFF/Hynous@e183781 `intelligence/agent.py`)."""
+
+AGENT_TOOLS: Mapping[str, Mapping[Meaning, str]] = {
+    "Claude Code": {
+        Meaning.READ: "Read NotebookRead ReadMcpResourceTool",
+        Meaning.EDIT: "Edit MultiEdit NotebookEdit",
+        Meaning.WRITE: "Write",
+        Meaning.SHELL: "Bash BashOutput PowerShell Monitor",
+        Meaning.SEARCH: "Grep Glob LSP ToolSearch",
+        Meaning.WEB: "WebFetch WebSearch",
+        Meaning.CONFIRMATION: (
+            "TodoWrite KillShell KillBash ExitPlanMode EnterPlanMode SlashCommand Skill TaskCreate TaskUpdate TaskStop "
+            "EnterWorktree ExitWorktree SendMessage"
+        ),
+        Meaning.LIGHT: "LS TodoRead TaskList TaskGet ListMcpResourcesTool",
+        Meaning.AGENT: "Task Agent TaskOutput AgentOutputTool",
+    },
+    "Codex": {
+        Meaning.READ: "read_file view_image read_mcp_resource",
+        Meaning.EDIT: "apply_patch",
+        Meaning.SHELL: (
+            "shell exec_command local_shell local_shell_call container.exec shell_command unified_exec write_stdin exec"
+        ),
+        Meaning.SEARCH: "grep_files tool_search",
+        Meaning.WEB: "web_search web_search_call web.run",
+        Meaning.CONFIRMATION: "update_plan send_input close_agent",
+        Meaning.LIGHT: "list_dir list_mcp_resources list_mcp_resource_templates",
+        Meaning.AGENT: "spawn_agent wait wait_agent",
+    },
+    "OpenCode": {
+        Meaning.READ: "read",
+        Meaning.EDIT: "edit multiedit patch",
+        Meaning.WRITE: "write",
+        Meaning.SHELL: "bash",
+        Meaning.SEARCH: "grep glob codesearch lsp",
+        Meaning.WEB: "webfetch websearch",
+        Meaning.CONFIRMATION: "todowrite skill plan_enter plan_exit",
+        Meaning.LIGHT: "list todoread",
+        Meaning.AGENT: "task",
+    },
+    "Gemini CLI": {
+        Meaning.READ: "read_file read_many_files",
+        Meaning.EDIT: "replace",
+        Meaning.WRITE: "write_file",
+        Meaning.SHELL: "run_shell_command",
+        Meaning.SEARCH: "search_file_content grep_search glob",
+        Meaning.WEB: "google_web_search web_fetch",
+        Meaning.CONFIRMATION: "save_memory write_todos activate_skill enter_plan_mode exit_plan_mode update_topic",
+        Meaning.LIGHT: "list_directory",
+        Meaning.AGENT: "codebase_investigator delegate_to_agent",
+    },
+    "Copilot CLI": {
+        Meaning.READ: "view show_file",
+        Meaning.EDIT: "edit str_replace_editor",
+        Meaning.WRITE: "create",
+        Meaning.SHELL: "bash powershell read_bash write_bash read_powershell write_powershell",
+        Meaning.SEARCH: "grep rg glob fetch_copilot_cli_documentation",
+        Meaning.WEB: "web_fetch web_search",
+        Meaning.DATA: "sql",
+        Meaning.CONFIRMATION: "report_intent update_todo stop_bash stop_powershell",
+        Meaning.LIGHT: "list_bash list_powershell list_agents",
+        Meaning.AGENT: "task read_agent",
+    },
+    "Hermes": {
+        Meaning.READ: "read_file skill_view",
+        Meaning.EDIT: "patch",
+        Meaning.WRITE: "write_file",
+        Meaning.SHELL: "terminal process execute_code",
+        Meaning.SEARCH: "search_files session_search",
+        Meaning.WEB: "web_search web_extract browser_navigate browser_snapshot browser_vision",
+        Meaning.DATA: "vision_analyze",
+        Meaning.ACTION: "browser_click browser_type browser_press browser_scroll cronjob send_message",
+        Meaning.CONFIRMATION: "memory todo clarify skill_manage",
+        Meaning.LIGHT: "skills_list",
+        Meaning.AGENT: "delegate_task",
+    },
+    "pi": {
+        Meaning.READ: "read",
+        Meaning.EDIT: "edit",
+        Meaning.WRITE: "write",
+        Meaning.SHELL: "bash",
+        Meaning.SEARCH: "grep find",
+        Meaning.LIGHT: "ls",
+    },
+    "Cline and Roo": {
+        Meaning.READ: "read_file access_mcp_resource fetch_instructions",
+        Meaning.EDIT: "replace_in_file apply_diff insert_content search_and_replace",
+        Meaning.WRITE: "write_to_file",
+        Meaning.SHELL: "execute_command",
+        Meaning.SEARCH: "search_files codebase_search list_code_definition_names",
+        Meaning.WEB: "browser_action web_fetch",
+        Meaning.CONFIRMATION: "update_todo_list attempt_completion switch_mode plan_mode_respond focus_chain",
+        Meaning.LIGHT: "list_files",
+        Meaning.AGENT: "new_task use_subagents",
+    },
+    "Cursor": {
+        Meaning.READ: "read_file",
+        Meaning.EDIT: "edit_file search_replace",
+        Meaning.SHELL: "run_terminal_cmd run_terminal_command",
+        Meaning.SEARCH: "codebase_search grep_search file_search",
+        Meaning.LIGHT: "list_dir",
+    },
+    "OdinCode": {
+        Meaning.READ: "file_read",
+        Meaning.EDIT: "file_edit splice_patch",
+        Meaning.WRITE: "file_write file_create",
+        Meaning.SHELL: "bash_exec",
+        Meaning.SEARCH: "file_glob file_search memory_query symbols_in_file references_to_symbol_name",
+    },
+    "focus and unfocus agent": {
+        Meaning.READ: "read_file",
+        Meaning.EDIT: "edit_file",
+        Meaning.SHELL: "bash",
+        Meaning.LIGHT: "ls focus unfocus",
+    },
+    "Utah": {
+        Meaning.READ: "read",
+        Meaning.EDIT: "edit",
+        Meaning.WRITE: "write",
+        Meaning.SHELL: "bash",
+        Meaning.SEARCH: "grep find",
+        Meaning.WEB: "web_fetch",
+        Meaning.CONFIRMATION: "remember",
+        Meaning.LIGHT: "ls",
+    },
+    "SWE-agent and OpenHands": {
+        Meaning.EDIT: "str_replace_editor str_replace_based_edit_tool",
+        Meaning.SHELL: "execute_bash execute_ipython_cell",
+        Meaning.WEB: "browser",
+        Meaning.CONFIRMATION: "finish think",
+    },
+}
+"""Per agent and meaning, its tools' names, space separated."""
+
+_DOCUMENT_MEANINGS = {
+    "confirmation": Meaning.CONFIRMATION,
+    "action": Meaning.ACTION,
+    "data": Meaning.DATA,
+    "search": Meaning.SEARCH,
+}
+
+TIER_OF_MEANING: Mapping[Meaning, str] = {
+    Meaning.EDIT: "confirmation",
+    Meaning.WRITE: "confirmation",
+    Meaning.CONFIRMATION: "confirmation",
+    Meaning.SHELL: "action",
+    Meaning.ACTION: "action",
+    Meaning.LIGHT: "action",
+    Meaning.READ: "data",
+    Meaning.DATA: "data",
+    Meaning.SEARCH: "search",
+    Meaning.WEB: "search",
+    Meaning.AGENT: "default",
+    Meaning.OTHER: "default",
+}
+"""The tier of tiered truncation that fits a coding agent's tool: how much of a stale result is worth keeping."""
+
+
+def _by_name() -> dict[str, Meaning]:
+    known: dict[str, Meaning] = {}
+    for tools in AGENT_TOOLS.values():
+        for meaning, names in tools.items():
+            for name in names.split():
+                known.setdefault(name, meaning)
+    for tiers in (DOCUMENT_TIERS, SHIPPED_TIERS):
+        for tier, listed in tiers.items():
+            for name in listed:
+                known.setdefault(name, _DOCUMENT_MEANINGS[tier])
+    return known
+
+
+_MEANINGS = _by_name()
+_DOCUMENT_TOOLS = frozenset(name for tier in DOCUMENT_TIERS.values() for name in tier)
+
+
+@lru_cache(maxsize=4096)
+def meaning_of(tool: str) -> Meaning:
+    """What a tool does, `OTHER` where nobody has said.
+
+    A name that is not known as it stands is looked up without its server (`mcp__server__tool`, `server__tool`,
+    `functions.tool`) and, failing that, in lower case.
+    """
+    for name in (tool, tool.rsplit("__", 1)[-1], tool.rsplit(".", 1)[-1]):
+        for form in (name, name.lower()):
+            if form in _MEANINGS:
+                return _MEANINGS[form]
+    return Meaning.OTHER
+
+
+def tools_of_session(session: Session) -> frozenset[str]:
+    """Names of the tools a session called or got results from."""
+    return frozenset(block.tool_name for block in session.blocks if block.tool_name)
+
+
+def tool_set_for(tools: Iterable[str]) -> str:
+    """Which classification of tools fits: `document` for the trading agent's and for nothing known, else `coding`."""
+    names = set(tools)
+    if names & _DOCUMENT_TOOLS or all(meaning_of(name) is Meaning.OTHER for name in names):
+        return "document"
+    return "coding"
+
+
+def default_tiers(session: Session) -> dict[str, tuple[str, ...]]:
+    """The tools of a session by the tier that fits them, every tier present, names sorted."""
+    names = tools_of_session(session)
+    tiers: dict[str, list[str]] = {"confirmation": [], "action": [], "data": [], "search": [], "default": []}
+    document = tool_set_for(names) == "document"
+    for name in sorted(names):
+        tiers[document_tier(name) if document else TIER_OF_MEANING[meaning_of(name)]].append(name)
+    return {tier: tuple(listed) for tier, listed in tiers.items()}
+
+
+def document_tier(tool: str, *, shipped: bool = False) -> str:
+    """The tier TO-3 puts a tool in, `default` for one it does not name; with `shipped`, the released code's."""
+    for tiers in (DOCUMENT_TIERS, SHIPPED_TIERS) if shipped else (DOCUMENT_TIERS,):
+        for tier, listed in tiers.items():
+            if tool in listed:
+                return tier
+    return "default"

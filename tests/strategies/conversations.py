@@ -1,0 +1,245 @@
+"""Small sessions made in memory, and what a strategy sends of them, for tests of single strategies."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from inspector.session.model import (
+    PREVIEW_CHARACTERS,
+    Block,
+    BlockKind,
+    Call,
+    Context,
+    ContextCause,
+    Message,
+    Origin,
+    Role,
+    Session,
+    Usage,
+)
+from inspector.strategies.base import Decision, ScheduledStrategy, Strategy
+from inspector.strategies.history import History
+from inspector.strategies.rendition import Action, Rendition
+
+
+def content(written: Any) -> str:
+    """A text written as the vectors write it: plain, repeated, as numbered lines, or joined."""
+    if isinstance(written, str):
+        return written
+    if "rep" in written:
+        return written["rep"][0] * written["rep"][1]
+    if "lines" in written:
+        count, line = written["lines"]
+        return "\n".join(line.format(i=i) for i in range(1, count + 1))
+    return "".join(content(part) for part in written["cat"])
+
+
+def matches(text: str, expected: Any) -> bool:
+    """Whether a text is what a vector says: itself, or its length, digest and ends."""
+    if isinstance(expected, str):
+        return text == expected
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    ends = text.startswith(expected["head"]) and text.endswith(expected["tail"])
+    return len(text) == expected["len"] and digest == expected["sha256"] and ends
+
+
+@dataclass
+class Texts:
+    """Texts kept in memory, found by where a block says it is."""
+
+    kept: list[str] = field(default_factory=list)
+
+    def add(self, text: str) -> Origin:
+        self.kept.append(text)
+        return Origin(len(self.kept) - 1, 0)
+
+    def text(self, block: Block) -> str:
+        return self.kept[block.origin.offset]
+
+    def record(self, block: Block) -> bytes:
+        return self.text(block).encode()
+
+
+def block(texts: Texts, kind: BlockKind, text: str, **rest: Any) -> Block:
+    digest = hashlib.blake2b(text.encode(), digest_size=16).digest()
+    return Block(kind, len(text), digest, text[:PREVIEW_CHARACTERS], texts.add(text), **rest)
+
+
+def session_of(entries: Sequence[dict[str, Any]], *, grouped: bool = False, calls: str = "assistant") -> Session:
+    """The session of entries in the vectors' neutral form.
+
+    Args:
+        entries: `{role, content, calls: [{id, name, args}], id, name, error, plain, time, usage}`.
+        grouped: Make one user message of consecutive tool entries, as the Anthropic form does.
+        calls: `assistant`: every assistant entry answers a call.
+    """
+    texts = Texts()
+    messages: list[Message] = []
+    made_calls: list[Call] = []
+    names: dict[str, str] = {}
+    results: list[Block] = []
+
+    def flush() -> None:
+        if results:
+            messages.append(Message(Role.USER, tuple(results)))
+            results.clear()
+
+    for entry in entries:
+        text = content(entry.get("content", ""))
+        if entry["role"] == "tool":
+            name = entry.get("name", names.get(entry["id"], ""))
+            made = block(
+                texts,
+                BlockKind.TOOL_RESULT,
+                text,
+                tool_call_id=entry["id"],
+                tool_name=name,
+                is_error=bool(entry.get("error")),
+                plain_text=entry.get("plain", True),
+            )
+            if grouped:
+                results.append(made)
+            else:
+                messages.append(Message(Role.TOOL, (made,)))
+            continue
+        flush()
+        role = Role(entry["role"])
+        if role is Role.ASSISTANT:
+            made_calls.append(
+                Call(len(messages), 0, len(messages), entry.get("model", ""), entry.get("time"), entry.get("usage"), "")
+            )
+            blocks = [block(texts, BlockKind.ASSISTANT_TEXT, text)] if text else []
+            for call in entry.get("calls", ()):
+                names[call["id"]] = call["name"]
+                arguments = json.dumps(call["args"])
+                blocks.append(
+                    block(
+                        texts,
+                        BlockKind.TOOL_CALL,
+                        arguments,
+                        tool_call_id=call["id"],
+                        tool_name=call["name"],
+                        plain_text=False,
+                    )
+                )
+            messages.append(Message(role, tuple(blocks), entry.get("time")))
+        else:
+            kind = BlockKind.SYSTEM_TEXT if role is Role.SYSTEM else BlockKind.USER_TEXT
+            messages.append(Message(role, (block(texts, kind, text),), entry.get("time")))
+    flush()
+    context = Context(tuple(range(len(messages))), 0, ContextCause.START, 0)
+    return Session("memory", Path("memory"), "memory", tuple(messages), tuple(made_calls), (context,), texts)
+
+
+@dataclass
+class Source:
+    """What an operation may ask about its block."""
+
+    session: Session
+    block: Block
+
+    @property
+    def tool_name(self) -> str:
+        return self.block.tool_name
+
+    @property
+    def is_error(self) -> bool:
+        return self.block.is_error
+
+    def text(self) -> str:
+        return self.session.text(self.block)
+
+
+class Sent:
+    """What one strategy sends at every call, worked out the slow and obvious way."""
+
+    def __init__(self, session: Session, strategy: Strategy, **moment: Any) -> None:
+        self.session = session
+        self.history = History.of(session)
+        self.by_call: list[dict[int, Decision]] = []
+        if isinstance(strategy, ScheduledStrategy):
+            self._from_schedule(strategy)
+        else:
+            from tests.strategies.moments import decisions_by_call
+
+            self.by_call = decisions_by_call(self.history, strategy, **moment)
+
+    def _from_schedule(self, strategy: ScheduledStrategy) -> None:
+        schedule = strategy.schedule(self.history)
+        assert schedule.blocks.dtype == schedule.calls.dtype == schedule.decisions.dtype == np.int32
+        assert len(schedule.blocks) == len(schedule.calls) == len(schedule.decisions)
+        pairs = set(zip(schedule.blocks.tolist(), schedule.calls.tolist(), strict=True))
+        assert len(pairs) == len(schedule.blocks), "a block is decided twice at one call"
+        events: dict[int, list[tuple[int, int]]] = {}
+        for made, call, decision in zip(schedule.blocks, schedule.calls, schedule.decisions, strict=True):
+            events.setdefault(int(call), []).append((int(made), int(decision)))
+        current: dict[int, Decision] = {}
+        for call in range(self.history.call_count + 1):
+            for made, decision in events.get(call, ()):
+                current[made] = schedule.table[decision]
+            self.by_call.append(dict(current))
+        assert all(0 <= call <= self.history.call_count for call in events), "a decision for a call that never comes"
+
+    def rendition(self, index: int, call: int | None = None) -> Rendition:
+        made = self.session.blocks[index]
+        whole = Rendition.whole(made.characters)
+        decision = self.by_call[self.history.call_count if call is None else call].get(index)
+        if decision is None or decision.operation is None:
+            return whole
+        return decision.operation.apply(whole, Source(self.session, made))
+
+    def text(self, index: int, call: int | None = None) -> str:
+        return self.rendition(index, call).text(self.session.text(self.session.blocks[index]))
+
+    def changed(self, call: int | None = None) -> dict[int, str]:
+        """Block index to text, of every block of the prompt that is not sent whole."""
+        now = self.history.call_count if call is None else call
+        return {
+            int(index): self.text(int(index), now)
+            for index in self.history.prompt(now)
+            if self.rendition(int(index), now).action is not Action.WHOLE
+        }
+
+
+def blocks_of_entries(entries: Iterable[dict[str, Any]]) -> dict[int, int]:
+    """For each entry that has a text of its own, the index of that text's block."""
+    found, index = {}, 0
+    for position, entry in enumerate(entries):
+        if entry["role"] == "assistant":
+            if content(entry.get("content", "")):
+                found[position] = index
+                index += 1
+            index += len(entry.get("calls", ()))
+        else:
+            found[position] = index
+            index += 1
+    return found
+
+
+def steps(count: int, *, tool: str = "read_file", size: int = 2000) -> list[dict[str, Any]]:
+    """A run of single tool calls, none of them answered by text alone."""
+    entries: list[dict[str, Any]] = [{"role": "user", "content": "task"}]
+    for step in range(count):
+        call = {"id": f"c{step}", "name": tool, "args": {"path": f"f{step}.py"}}
+        entries.append({"role": "assistant", "content": f"step {step}", "calls": [call]})
+        entries.append({"role": "tool", "id": f"c{step}", "name": tool, "content": chr(97 + step % 26) * size})
+    return entries
+
+
+__all__ = [
+    "Sent",
+    "Source",
+    "Texts",
+    "Usage",
+    "block",
+    "blocks_of_entries",
+    "content",
+    "matches",
+    "session_of",
+    "steps",
+]
