@@ -5,7 +5,7 @@ as writes or as uncached input comes to the same.
 
 Sources: Anthropic's and OpenAI's prompt-caching documentation, Google's on implicit caching, DeepSeek's on context
 caching, all as of late 2026. Anthropic's minimum differs by model and on Amazon Bedrock; the Claude API's is used.
-Google promises no lifetime for implicit caching; five minutes are assumed, as they are for the unnamed automatic caches.
+Google promises no lifetime for implicit caching; five minutes are assumed, as for automatic caches of other providers.
 """
 
 from __future__ import annotations

@@ -160,8 +160,8 @@ def anchored_usage(
     written = recorded.cache_write
     minimum = _minimum_seen(cache, recorded)
     breaks = first_change < read_boundary
-    # A recorded read ends at a multiple of the step below what was shared. Cutting before it moves it off the grid, down
-    # as much as up on average, so it goes to the nearest multiple; a change moves it down to the multiple below.
+    # A recorded read ends at a multiple of the step below what was shared. Cutting before it moves it off the grid,
+    # down as much as up on average, so it goes to the nearest multiple; a change moves it down to the multiple below.
     kept = np.where(read_boundary == recorded.cache_read, read_boundary, _nearest_multiple(read_boundary, cache.step))
     before_change = _within_lookback(
         cache, np.minimum(first_change, read_boundary), positions_after_change, static_prefix_tokens
@@ -183,7 +183,8 @@ def _cacheable(tokens: Integers, minimum: Integers | int) -> Integers:
 
 
 def _nearest_multiple(tokens: Integers, step: Integers | int) -> Integers:
-    return (tokens + np.asarray(step) // 2) // step * step
+    nearest: Integers = (tokens + np.asarray(step) // 2) // step * step
+    return nearest
 
 
 def _minimum_seen(cache: CacheModel | CacheColumns, recorded: PromptUsage) -> Integers:
@@ -195,7 +196,7 @@ def _minimum_seen(cache: CacheModel | CacheColumns, recorded: PromptUsage) -> In
 
 
 def _one_hour_share(cache: CacheModel | CacheColumns, recorded: PromptUsage) -> NDArray[np.float64]:
-    """Per call, the share of its writes that went to one-hour entries; of the last call that wrote, where it did not."""
+    """Per call, the share of its writes that went to one-hour entries; of the last that wrote, where it did not."""
     written = recorded.cache_write
     writers = np.flatnonzero(written)
     count = len(written)

@@ -1,0 +1,322 @@
+import subprocess
+import sys
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pytest
+from genai_prices import Usage, calc_price
+from genai_prices.data_snapshot import get_snapshot
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inspector.replay.price_file import PriceFile, PriceFileError, default_price_file, read_price_file
+from inspector.replay.prices import Pricing
+from inspector.replay.rates import RateRow, Rates
+from inspector.tokens.model_names import taken_apart, version_of
+
+NOW = datetime(2026, 11, 1, 12, tzinfo=UTC).timestamp()
+CENT = 0.005
+
+MODELS = [
+    "claude-opus-4-5-20251101",
+    "claude-opus-4-6",
+    "claude-opus-4-8[1m]",
+    "claude-opus-5",
+    "claude-opus-5-5",
+    "claude-sonnet-4-5",
+    "claude-haiku-5-5",
+    "claude-fable-5-1",
+    "gpt-5.4",
+    "gpt-5.6-sol",
+    "gemini-2.5-pro",
+    "gemini-3.8-flash",
+    "deepseek-v4-pro",
+    "grok-4",
+    "kimi-k2",
+]
+
+
+def by_genai_prices(model: str, time: float, counts: tuple[int, ...], provider: str | None = None) -> float:
+    uncached, read, write_5m, write_1h, output = counts
+    usage = Usage(
+        input_tokens=uncached + read + write_5m + write_1h,
+        cache_read_tokens=read,
+        cache_write_tokens=write_5m + write_1h,
+        cache_write_5m_tokens=write_5m,
+        cache_write_1h_tokens=write_1h,
+        output_tokens=output,
+    )
+    moment = datetime.fromtimestamp(time, UTC)
+    return float(calc_price(usage, model, provider_id=provider, genai_request_timestamp=moment).total_price)
+
+
+def columns(rows: list[tuple[int, ...]]) -> list[np.ndarray]:
+    return [np.array(column, dtype=np.int64) for column in zip(*rows, strict=True)]
+
+
+tokens = st.integers(0, 400_000)
+counts = st.tuples(tokens, tokens, tokens, tokens, tokens)
+times = st.floats(datetime(2025, 1, 1, tzinfo=UTC).timestamp(), datetime(2027, 6, 1, tzinfo=UTC).timestamp())
+calls = st.lists(st.tuples(st.sampled_from(MODELS), times, counts), min_size=1, max_size=12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(calls)
+def test_calls_of_any_models_and_days_cost_what_genai_prices_says(sample: list[tuple[str, float, tuple[int, ...]]]):
+    models, moments, rows = (list(part) for part in zip(*sample, strict=True))
+    cost = Pricing(today=NOW).cost(models, np.array(moments), *columns(rows))
+    expected = [by_genai_prices(model, moment, row) for model, moment, row in sample]
+    assert cost == pytest.approx(expected, abs=1e-9)
+
+
+def test_every_text_model_of_every_provider_costs_what_genai_prices_says():
+    """Below, at and above every start of a tier, with every kind of token."""
+    pricing = Pricing(today=NOW)
+    compared = 0
+    for provider in get_snapshot().providers:
+        for info in provider.models:
+            name = f"{provider.id}/{info.id}"
+            rates = pricing.rates(name)
+            if rates is None or rates.model != info.id or rates.provider != provider.id:
+                continue
+            prompts = {10_000, *(row.above + more for row in rates.tiers for more in (0, 1))}
+            rows = [(prompt - 3 * (prompt // 5), *[prompt // 5] * 3, 777) for prompt in sorted(prompts)]
+            cost = pricing.cost([name] * len(rows), np.full(len(rows), NOW), *columns(rows))
+            expected = [by_genai_prices(info.id, NOW, row, provider.id) for row in rows]
+            assert cost == pytest.approx(expected, abs=1e-9), name
+            compared += 1
+    assert compared > 1000
+
+
+def test_a_prompt_at_the_start_of_a_tier_pays_the_lower_rate_and_one_token_more_pays_the_higher_for_all():
+    pricing = Pricing(today=NOW)
+    start = pricing.rates("claude-sonnet-4-5").tiers[0].above
+    below, above = pricing.cost(
+        ["claude-sonnet-4-5"] * 2, np.full(2, NOW), *columns([(start, 0, 0, 0, 0), (start + 1, 0, 0, 0, 0)])
+    )
+    base, tier = pricing.rates("claude-sonnet-4-5").rows
+    assert below == pytest.approx(start * base.input / 1e6)
+    assert above == pytest.approx((start + 1) * tier.input / 1e6)
+    assert tier.input > base.input
+
+
+def test_prices_are_those_of_the_day_of_the_call():
+    pricing = Pricing(today=NOW)
+    change = datetime(2026, 3, 13, tzinfo=UTC).timestamp()
+    assert pricing.rates("claude-opus-4-6", change - 1).tiers
+    assert not pricing.rates("claude-opus-4-6", change).tiers
+
+
+def test_a_call_without_a_time_is_priced_today():
+    change = datetime(2026, 3, 13, tzinfo=UTC).timestamp()
+    assert Pricing(today=change - 1).rates("claude-opus-4-6").tiers
+    assert not Pricing(today=change).rates("claude-opus-4-6", float("nan")).tiers
+
+
+@pytest.mark.parametrize(
+    ("written", "model", "provider"),
+    [
+        ("claude-opus-4-8[1m]", "claude-opus-4-8", "anthropic"),
+        ("claude-opus-5[1m]", "claude-opus-5", "anthropic"),
+        ("anthropic/claude-opus-4-5", "claude-opus-4-5", "anthropic"),
+        ("Claude-Opus-4.8", "claude-opus-4-8", "anthropic"),
+        ("claude-sonnet-5-thinking", "claude-sonnet-5", "anthropic"),
+        ("claude-haiku-4-5-20251001", "claude-haiku-4-5", "anthropic"),
+        ("litellm_proxy/anthropic/claude-sonnet-4-20250514", "claude-sonnet-4-0", "anthropic"),
+        ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", "regional.anthropic.claude-sonnet-4-5-20250929-v1:0", "aws"),
+        ("bedrock/us.anthropic.claude-opus-4-5-20251101-v1:0", "regional.anthropic.claude-opus-4-5-v1:0", "aws"),
+        ("vertex_ai/claude-opus-4-5@20251101", "claude-opus-4-5", "google"),
+        ("openrouter/anthropic/claude-sonnet-4.5", "anthropic/claude-sonnet-4.5", "openrouter"),
+        ("github-copilot/claude-sonnet-4.5", "claude-sonnet-4-5", "anthropic"),
+        ("openai/gpt-5", "gpt-5", "openai"),
+        ("azure/gpt-5", "gpt-5", "azure"),
+        ("gpt-5-high", "gpt-5", "openai"),
+        ("google/gemini-2.5-pro", "gemini-2.5-pro", "google"),
+        ("models/gemini-2.5-flash", "gemini-2.5-flash", "google"),
+    ],
+)
+def test_a_model_is_found_however_it_is_written(written: str, model: str, provider: str):
+    rates = Pricing(today=NOW).rates(written)
+    assert (rates.model, rates.provider) == (model, provider)
+
+
+def test_a_model_nothing_knows_has_no_rates_and_costs_nan_beside_others_that_have():
+    pricing = Pricing(today=NOW)
+    assert pricing.rates("house-model-9") is None
+    assert pricing.rates("") is None
+    cost = pricing.cost(["house-model-9", "gpt-5", ""], np.full(3, NOW), *columns([(1000, 0, 0, 0, 10)] * 3))
+    assert np.isnan(cost).tolist() == [True, False, True]
+
+
+def test_advice_names_the_model_the_nearest_known_and_what_to_do():
+    pricing = Pricing(today=NOW)
+    advice = pricing.advice(["gpt-5", "gpt-5.3-codex-spark", "gpt-5.3-codex-spark"])
+    assert "\n" not in advice
+    assert "gpt-5.3-codex-spark (nearest known: gpt-5.3-codex)" in advice
+    assert "--model" in advice
+    assert str(default_price_file()) in advice
+    assert pricing.advice(["gpt-5", "claude-opus-5"]) == ""
+    assert "does not name its model" in pricing.advice([""])
+
+
+def test_the_nearest_name_is_one_that_has_a_price():
+    pricing = Pricing(today=NOW)
+    for unknown in ("gemini-3.1-pro", "qwen3-coder", "glm-4.6", "gpt-5.3-codex-spark"):
+        nearest = pricing.advice([unknown]).partition("nearest known: ")[2].partition(")")[0]
+        assert pricing.rates(nearest) is not None, nearest
+
+
+def test_every_call_can_be_priced_as_another_model():
+    pricing = Pricing(model="claude-haiku-4-5", today=NOW)
+    assert pricing.rates("house-model-9").model == "claude-haiku-4-5"
+    assert pricing.provider("gpt-5") == "anthropic"
+    assert "claude-haiku-4-5" in pricing.source
+
+
+def test_a_factor_multiplies_every_price():
+    sample = (
+        ["gpt-5", "claude-sonnet-4-5"],
+        np.full(2, NOW),
+        *columns([(1000, 2000, 30, 40, 500), (300_000, 1, 2, 3, 4)]),
+    )
+    assert Pricing(factor=0.5, today=NOW).cost(*sample) == pytest.approx(Pricing(today=NOW).cost(*sample) / 2)
+
+
+def test_no_calls_cost_nothing():
+    cost = Pricing(today=NOW).cost([], np.zeros(0), *[np.zeros(0, dtype=np.int64)] * 5)
+    assert len(cost) == 0
+
+
+def test_where_prices_come_from_is_said_with_a_version():
+    assert Pricing(today=NOW).source.startswith("genai-prices 0.")
+
+
+def test_prices_load_without_importing_the_price_table_until_the_first_price():
+    check = "import sys; from inspector.replay.prices import Pricing; Pricing.load(); sys.exit('genai_prices' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
+
+
+def write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+OWN = """
+factor = 0.5
+
+[aliases]
+"our-gateway/opus" = "claude-opus-4-8"
+"mine-latest" = "Mine"
+
+[models.Mine]
+input = 2
+output = 8
+cache_read = 0.5
+provider = "House"
+
+[[models.Mine.tiers]]
+above = 1000
+input = 4
+
+[models."gpt-5"]
+input = 1
+output = 1
+"""
+
+
+def test_the_users_prices_come_before_the_tables():
+    write(default_price_file(), OWN)
+    pricing = Pricing.load()
+    assert pricing.factor == 0.5
+    mine = pricing.rates("mine-latest")
+    assert mine == Rates(
+        model="Mine", provider="house", rows=(RateRow(0, 2, 0.5, 2, 2, 8), RateRow(1000, 4, 4, 4, 4, 8))
+    )
+    assert mine.at(1000).input == 2
+    assert mine.at(1001).input == 4
+    assert pricing.rates("our-gateway/opus").model == "claude-opus-4-8"
+    assert pricing.rates("gpt-5").output == 1
+    assert str(default_price_file()) in pricing.source
+    cost = pricing.cost(["mine"] * 2, np.full(2, NOW), *columns([(500, 500, 0, 0, 100), (500, 501, 0, 0, 100)]))
+    assert cost * 1e6 == pytest.approx([0.5 * (1000 + 250 + 800), 0.5 * (2000 + 2004 + 800)])
+
+
+def test_a_factor_asked_for_multiplies_the_files_own(tmp_path: Path):
+    assert Pricing.load(write(tmp_path / "p.toml", "factor = 0.5"), factor=0.5).factor == 0.25
+
+
+def test_aliases_in_a_circle_end(tmp_path: Path):
+    pricing = Pricing.load(write(tmp_path / "p.toml", '[aliases]\nours = "theirs"\ntheirs = "ours"'))
+    assert pricing.rates("ours") is None
+
+
+def test_no_price_file_is_no_error_unless_one_was_named(tmp_path: Path):
+    assert read_price_file() == PriceFile()
+    with pytest.raises(PriceFileError, match="name an existing price file"):
+        read_price_file(tmp_path / "absent.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("models = [", "not TOML"),
+        ("factor = -1", "factor = -1 is not allowed; it takes a number of 0 or more"),
+        ("factor = nan", "factor = nan is not allowed"),
+        ("[model.x]\ninput = 1", "has no `model`; it takes factor, aliases, models"),
+        ("[models.x]\ninput = 1", "models.x: `output` is missing"),
+        ("[models.x]\ninput = 1\noutput = '2'", "models.x.output = '2' is not allowed"),
+        ("[models.x]\ninput = true\noutput = 2", "models.x.input = True is not allowed"),
+        ("[models.x]\ninput = 1\noutput = 2\ncached = 3", "models.x has no `cached`"),
+        ("[models.x]\ninput = 1\noutput = 2\n[[models.x.tiers]]\nabove = 0", "tiers[0].above = 0 is not allowed"),
+        ("[models.x]\ninput = 1\noutput = 2\ntiers = 3", "models.x.tiers = 3 is not allowed"),
+        ("models = 3", "models = 3 is not allowed; it takes a table"),
+        ("[aliases]\nx = 3", "aliases.x = 3 is not allowed"),
+    ],
+)
+def test_a_wrong_price_file_is_refused_in_one_line_that_says_what_is_wrong(tmp_path: Path, text: str, part: str):
+    path = write(tmp_path / "p.toml", text)
+    with pytest.raises(PriceFileError) as caught:
+        read_price_file(path)
+    assert part in caught.value.message
+    assert str(path) in caught.value.message
+    assert "\n" not in caught.value.message
+
+
+def test_a_model_name_is_taken_apart():
+    parts = taken_apart("OpenRouter/Anthropic/Claude-Opus-4.8-20260401:thinking [1m]")
+    assert parts.route == ("openrouter", "anthropic")
+    assert parts.name == "claude-opus-4.8"
+    assert taken_apart("") == ((), "", "", False)
+
+
+@pytest.mark.parametrize(
+    ("name", "family", "version"),
+    [
+        ("claude-opus-4-8", "opus", (4, 8)),
+        ("claude-opus-4.8", "opus", (4, 8)),
+        ("claude-4-8-opus", "opus", (4, 8)),
+        ("claude-opus-5", "opus", (5, 0)),
+        ("claude-opus-4-20250514", "opus", (4, 0)),
+        ("gpt-5.6-sol", "gpt", (5, 6)),
+        ("gpt-4o", "gpt", (4, 0)),
+        ("claude-opus", "opus", None),
+        ("corpus-5", "opus", None),
+    ],
+)
+def test_a_version_is_read_from_a_name(name: str, family: str, version: tuple[int, int] | None):
+    assert version_of(name, family) == version
+
+
+def test_money_is_exact_to_the_cent_over_many_calls():
+    """Floats instead of decimals: fifty thousand calls stay far below a cent of the exact sum."""
+    generator = np.random.default_rng(7)
+    rows = generator.integers(0, 90_000, (50_000, 5))
+    cost = Pricing(today=NOW).cost(["claude-opus-4-8"] * len(rows), np.full(len(rows), NOW), *rows.T)
+    rate = Pricing(today=NOW).rates("claude-opus-4-8").rows[0]
+    exact = sum(
+        Decimal(int(total)) * Decimal(str(price)) for total, price in zip(rows.sum(axis=0), rate[1:], strict=True)
+    )
+    assert abs(float(cost.sum()) - float(exact / 1_000_000)) < CENT
