@@ -194,7 +194,7 @@ def test_where_prices_come_from_is_said_with_a_version():
 
 
 def test_prices_load_without_importing_the_price_table_until_the_first_price():
-    check = "import sys; from inspector.replay.prices import Pricing; Pricing.load(); sys.exit('genai_prices' in sys.modules)"
+    check = "import sys, inspector.replay.prices as p; p.Pricing.load(); sys.exit('genai_prices' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
 
 
