@@ -1,0 +1,59 @@
+"""Undo and redo of plan changes. A drag is one change, however many values it passed through."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from inspector.strategies.plan import Plan
+
+LONGEST = 500
+"""Changes remembered."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanHistory:
+    """What the plan was, is, and was before it was taken back.
+
+    Attributes:
+        plan: The plan now.
+        past: Earlier plans, the last one newest.
+        future: Plans taken back, the last one to come next.
+        merging: The change under way that later values of the same kind belong to; empty when none is.
+    """
+
+    plan: Plan
+    past: tuple[Plan, ...] = field(default=(), repr=False)
+    future: tuple[Plan, ...] = field(default=(), repr=False)
+    merging: str = ""
+
+    def changed(self, plan: Plan, *, merge: str = "") -> PlanHistory:
+        """The history after a change.
+
+        Args:
+            plan: The new plan.
+            merge: Names a change that arrives in pieces (a drag of one control): consecutive pieces of one name are
+                one step to take back.
+        """
+        if merge and merge == self.merging:
+            return replace(self, plan=plan)
+        if plan == self.plan:
+            return replace(self, merging=merge)
+        return PlanHistory(plan, (*self.past, self.plan)[-LONGEST:], (), merge)
+
+    def settled(self) -> PlanHistory:
+        """The change under way is complete: what follows is another one."""
+        return replace(self, merging="")
+
+    def undone(self) -> PlanHistory:
+        """One change taken back; the same where there is none."""
+        if not self.past:
+            return self
+        return PlanHistory(self.past[-1], self.past[:-1], (*self.future, self.plan))
+
+    def redone(self) -> PlanHistory:
+        """One change made again; the same where none was taken back."""
+        if not self.future:
+            return self
+        return PlanHistory(self.future[-1], (*self.past, self.plan), self.future[:-1])

@@ -1,0 +1,156 @@
+"""What the session cost, what it would cost with the plan, and what that comes to over many runs."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.message import Message
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from inspector.safe_text import clip_cells, one_line
+from inspector.ui import numbers
+from inspector.ui.cost_summary import Amount, CostSummary
+from inspector.ui.one_line import Part
+from inspector.ui.one_line import one_line as line_of
+
+
+class CostBar(Widget, can_focus=True):
+    """Two rows. Every figure is followed by how it is known; a saving below zero is shown as a cost."""
+
+    HELP = """What the session cost as it was recorded, what it would cost with the plan, and the difference.
+
+    exact: reported by the provider.  calibrated: our count, fitted to what the provider reported for this session.
+    estimated: our count alone.  projected: about calls that did not happen."""
+
+    DEFAULT_CSS = """
+    CostBar { height: auto; width: 1fr; }
+    """
+
+    COMPONENT_CLASSES = {"cost--figure", "cost--known", "cost--saved", "cost--lost", "cost--text", "cost--attention"}
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            "enter", "ask_runs", "Runs a day", id="cost.runs-here", tooltip="Say how many such sessions run in a day"
+        ),
+    ]
+
+    summary: reactive[CostSummary | None] = reactive(None)
+    """What is shown; None before anything is known."""
+    plan_name: reactive[str] = reactive("the plan")
+    """How the plan is called in the line."""
+
+    class RunsAsked(Message):
+        """The number of runs a day should be asked for."""
+
+    def get_content_height(self, container: object, viewport: object, width: int) -> int:  # noqa: ARG002  always two rows
+        """Two rows."""
+        return 2
+
+    def action_ask_runs(self) -> None:
+        """Ask for another number of runs."""
+        self.post_message(self.RunsAsked())
+
+    def on_click(self) -> None:
+        """The same with the mouse."""
+        self.action_ask_runs()
+
+    def render(self) -> Content:
+        """The two rows."""
+        summary = self.summary
+        width = self.content_size.width
+        if summary is None:
+            return Content("\n").join([Content("") for _ in range(2)])
+        first = line_of(self._now(summary), width)
+        second = line_of(self._over_time(summary), width)
+        return Content("\n").join([first, second])
+
+    def _now(self, summary: CostSummary) -> list[Part]:
+        text = self.get_visual_style("cost--text")
+        parts = [Part(self._amount("recorded", summary.recorded), 1, shorter=self._amount("", summary.recorded))]
+        if summary.is_idle:
+            parts.append(Part(Content.styled("the plan changes nothing yet: switch a strategy on", text), 2))
+            return parts
+        parts += [
+            Part(
+                self._amount(f"with {self.plan_name}", summary.planned),
+                2,
+                shorter=Content.assemble(("→ ", text), self._amount("", summary.planned)),
+            ),
+            Part(self._saving(summary), 0),
+            Part(self._tokens(summary), 3),
+        ]
+        if summary.rebuilds:
+            cost = numbers.dollars(-summary.rebuilds)
+            parts.append(
+                Part(
+                    Content.assemble(("cache rebuilds ", text), cost),
+                    5,
+                    shorter=Content.assemble(("rebuilds ", text), cost),
+                )
+            )
+        if summary.pays_off is not None:
+            if summary.pays_off < 0:
+                parts.append(Part(Content.styled("never pays off here", text), 4))
+            else:
+                parts.append(
+                    Part(Content.assemble(("pays off from call ", text), numbers.whole(summary.pays_off + 1)), 4)
+                )
+        return parts
+
+    def _saving(self, summary: CostSummary) -> Content:
+        saved = summary.saved.value
+        if saved is None:
+            return Content("")
+        share = "" if summary.saved_share is None else f" ({numbers.percent(abs(summary.saved_share))})"
+        if saved < 0:
+            return Content.styled(f"costs {numbers.dollars(-saved)} more{share}", self.get_visual_style("cost--lost"))
+        return Content.styled(f"saves {numbers.dollars(saved)}{share}", self.get_visual_style("cost--saved"))
+
+    def _tokens(self, summary: CostSummary) -> Content:
+        saved = summary.saved_tokens.value
+        if saved is None:
+            return Content("")
+        known = self.get_visual_style("cost--known")
+        return Content.assemble(
+            (
+                f"{numbers.short(-saved)} tokens sent",
+                self.get_visual_style("cost--saved" if saved >= 0 else "cost--lost"),
+            ),
+            (f" {summary.saved_tokens.known}", known),
+        )
+
+    def _over_time(self, summary: CostSummary) -> list[Part]:
+        text = self.get_visual_style("cost--text")
+        if summary.unpriced:
+            names = clip_cells(", ".join(one_line(name) for name in summary.unpriced), 40)
+            advice = f"no price for {names}: name it in prices.toml (press ? on this line)"
+            return [Part(Content.styled(advice, self.get_visual_style("cost--attention")))]
+        runs = f"at {summary.runs:,.6g} {'run' if summary.runs == 1 else 'runs'} a day"
+        parts = [Part(Content.styled(runs, text), 1)]
+        day, month = summary.per_day.value, summary.per_month.value
+        if summary.is_idle or day is None or month is None:
+            return parts
+        word, style = ("less", "cost--saved") if day >= 0 else ("more", "cost--lost")
+        band = "" if summary.band is None else f" ±{numbers.percent(summary.band)}"
+        parts += [
+            Part(Content.assemble((f"{numbers.dollars(abs(day))} a day {word}", self.get_visual_style(style)))),
+            Part(Content.assemble((f"{numbers.dollars(abs(month))} a month {word}", self.get_visual_style(style)))),
+            Part(Content.styled(f"{summary.per_month.known}{band}", self.get_visual_style("cost--known")), 2),
+        ]
+        if summary.breaks:
+            parts.append(Part(Content.styled(f"{numbers.plural(summary.breaks, 'cache break')}", text), 4))
+        if summary.first_change >= 0:
+            parts.append(
+                Part(Content.styled(f"first change at call {numbers.whole(summary.first_change + 1)}", text), 5)
+            )
+        return parts
+
+    def _amount(self, label: str, amount: Amount) -> Content:
+        return Content.assemble(
+            (f"{label} " if label else "", self.get_visual_style("cost--text")),
+            (numbers.dollars(amount.value), self.get_visual_style("cost--figure")),
+            (f" {amount.known}" if amount.value is not None else "", self.get_visual_style("cost--known")),
+        )

@@ -1,0 +1,97 @@
+"""The first line: which session this is, how large, whether it grows, and how its tokens are known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from textual.content import Content
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from inspector.safe_text import clip_cells, one_line
+from inspector.ui import numbers
+from inspector.ui.one_line import Part
+from inspector.ui.one_line import one_line as line_of
+
+LIVE, STILL, GONE = "●", "○", "✕"
+LONGEST_TITLE = 48
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """What the header says.
+
+    Attributes:
+        title: What the session is called; session text.
+        model: The model of the newest call; session text. Empty when unknown.
+        window: Tokens of the model's context window, None when unknown.
+        messages: How many there are.
+        calls: How many there are.
+        tokens: How tokens are known, in a few words; empty before they are.
+        state: `live`, `loading`, `vanished`, `not followed`.
+        changed: Seconds since the epoch of the last change of the file, None when unknown.
+    """
+
+    title: str
+    model: str = ""
+    window: int | None = None
+    messages: int = 0
+    calls: int = 0
+    tokens: str = ""
+    state: str = "loading"
+    changed: float | None = None
+
+
+class SessionHeader(Widget):
+    """One row; what matters least gives way on narrow screens."""
+
+    DEFAULT_CSS = """
+    SessionHeader { height: 1; width: 1fr; padding: 0 1; }
+    """
+
+    COMPONENT_CLASSES = {"header--title", "header--faint", "header--live", "header--gone"}
+
+    heading: reactive[Heading] = reactive(Heading(""))
+    """What is shown."""
+    now: reactive[float] = reactive(0.0)
+    """Seconds since the epoch, for the age of the last change."""
+
+    def render(self) -> Content:
+        """The line."""
+        heading = self.heading
+        faint = self.get_visual_style("header--faint")
+        title = clip_cells(one_line(heading.title), LONGEST_TITLE)
+        size = clip_cells(one_line(heading.model), 32)
+        model = Content(size)
+        window = Content.styled(f"{numbers.window(heading.window)} window", faint) if heading.window else Content("")
+        counts = f"{numbers.plural(heading.messages, 'message')}  {numbers.plural(heading.calls, 'call')}"
+        return line_of(
+            [
+                Part(
+                    Content.styled(title, self.get_visual_style("header--title")),
+                    2,
+                    shorter=Content.styled(clip_cells(title, 20), self.get_visual_style("header--title")),
+                ),
+                Part(model, 3),
+                Part(window, 6),
+                Part(Content.styled(counts, faint) if heading.messages else Content(""), 5),
+                Part(self._state(), 1, right=True),
+                Part(Content.styled(heading.tokens, faint), 4, right=True),
+            ],
+            self.content_size.width,
+        )
+
+    def _state(self) -> Content:
+        heading = self.heading
+        age = ""
+        if heading.changed is not None and self.now:
+            age = f" {numbers.age(self.now - heading.changed)}"
+        match heading.state:
+            case "live":
+                return Content.assemble((LIVE, self.get_visual_style("header--live")), f" live{age}")
+            case "vanished":
+                return Content.assemble((GONE, self.get_visual_style("header--gone")), " file is gone")
+            case "":
+                return Content("")
+            case state:
+                return Content.assemble((STILL, self.get_visual_style("header--faint")), f" {state}")

@@ -1,0 +1,168 @@
+"""What every control of a plan's parameter has in common: the parameter it shows, the value, and what it says when moved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+from textual.geometry import Size
+from textual.message import Message
+from textual.reactive import reactive
+from textual.widget import Widget
+
+if TYPE_CHECKING:
+    from inspector.strategies.parameters import Parameter, ParameterValue
+
+FOCUS_MARK = "▸"
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What a limit or a strategy does to the session.
+
+    Attributes:
+        touched: How many results it changed, in words; empty while unknown.
+        tokens: What that leaves out, signed.
+    """
+
+    touched: str = ""
+    tokens: str = ""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is anything to tell."""
+        return bool(self.touched or self.tokens)
+
+    def line(self, width: int) -> str:
+        """One line: what is touched on the left, tokens on the right."""
+        room = max(width - 4 - len(self.tokens), 0)
+        return f"    {self.touched[:room]:<{room}}{self.tokens}"
+
+
+NO_EFFECT = Effect()
+
+
+class ParameterControl(Widget, can_focus=True):
+    """A control for one parameter of one entry of the plan. It shows a new value at once and reports it."""
+
+    DEFAULT_CSS = """
+    ParameterControl {
+        height: auto;
+        width: 1fr;
+        pointer: pointer;
+        &:focus { background: $primary 20%; }
+        &:focus:ansi { background: ansi_default; }
+        &:focus:nocolor { text-style: bold; }
+        &.-off { opacity: 60%; }
+        &.-off:ansi, &.-off:nocolor { opacity: 100%; text-style: dim; }
+    }
+    """
+
+    COMPONENT_CLASSES = {
+        "parameter--label",
+        "parameter--value",
+        "parameter--effect",
+        "parameter--track",
+        "parameter--filled",
+        "parameter--thumb",
+        "parameter--typed",
+    }
+
+    value: reactive[ParameterValue] = reactive(0, init=False)
+    """The value shown."""
+    effect: reactive[Effect] = reactive(NO_EFFECT, layout=True)
+    """What the value does to the session."""
+    label_width: reactive[int] = reactive(12)
+    """Cells for the label, equal for all controls of a panel so that tracks line up."""
+
+    @dataclass
+    class Changed(Message):
+        """The control was moved.
+
+        Attributes:
+            sender_control: The control.
+            value: Its new value.
+            is_final: False while it is still being dragged.
+        """
+
+        sender_control: ParameterControl
+        value: ParameterValue
+        is_final: bool
+
+        @property
+        def control(self) -> ParameterControl:
+            """The control that was moved."""
+            return self.sender_control
+
+    @dataclass
+    class Refused(Message):
+        """A typed value is not allowed.
+
+        Attributes:
+            reason: What the parameter takes, in one line.
+        """
+
+        reason: str
+
+    def __init__(self, entry: int, parameter: Parameter, value: ParameterValue) -> None:
+        super().__init__()
+        self.entry = entry
+        """Index of the plan's entry the control belongs to."""
+        self.parameter = parameter
+        """What it controls."""
+        self.set_reactive(ParameterControl.value, value)
+        self.tooltip = Content(self.explanation)
+
+    @property
+    def label(self) -> str:
+        """The parameter's name in the panel: its group where that says it all."""
+        parameter = self.parameter
+        return parameter.name.replace("-", " ")
+
+    @property
+    def explanation(self) -> str:
+        """One sentence, the range and the default."""
+        parameter = self.parameter
+        default = parameter.default
+        if isinstance(default, tuple):
+            shown = ", ".join(default) or "none"
+        elif isinstance(default, bool):
+            shown = "on" if default else "off"
+        elif isinstance(default, int):
+            shown = f"{default:,}"
+        else:
+            shown = str(default) or "none"
+        return f"{parameter.help} Takes {parameter.range}; default {shown}."
+
+    def choose(self, value: ParameterValue, *, is_final: bool = True) -> None:
+        """Show `value` and report it, where it is another one."""
+        if value == self.value and not is_final:
+            return
+        self.value = value
+        self.post_message(self.Changed(self, value, is_final))
+
+    def reset(self) -> None:
+        """Back to the parameter's default."""
+        self.choose(self.parameter.default)
+
+    def label_content(self) -> Content:
+        """The focus mark and the label, in the label's width."""
+        mark = FOCUS_MARK if self.has_focus else " "
+        label = self.label
+        if len(label) > self.label_width:
+            label = label[: self.label_width - 1] + "…"
+        return Content.assemble(
+            (f"{mark} {label:<{self.label_width}} ", self.get_visual_style("parameter--label")),
+        )
+
+    def with_effect(self, row: Content) -> Content:
+        """The row, and the effect on a second one where there is any."""
+        if not self.effect.is_known:
+            return row
+        line = self.effect.line(self.content_size.width)
+        return Content("\n").join([row, Content.styled(line, self.get_visual_style("parameter--effect"))])
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Two rows when there is an effect to tell."""
+        return 2 if self.effect.is_known else 1

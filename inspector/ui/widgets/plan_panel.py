@@ -1,0 +1,171 @@
+"""The plan: its strategies as a list, a control for every limit, and what each of them does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Static
+
+from inspector.ui.widgets.parameter_control import ParameterControl
+from inspector.ui.widgets.plan_entry import PlanEntryView
+from inspector.ui.widgets.strategy_toggle import StrategyToggle
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual import events
+    from textual.app import ComposeResult
+    from textual.widget import Widget
+
+    from inspector.replay.replay import GroupOutcome
+    from inspector.strategies.parameters import ParameterValue
+    from inspector.strategies.plan import Plan
+
+
+class AddStrategy(Static, can_focus=True):
+    """The row that opens the list of strategies."""
+
+    HELP = "Press enter or click to choose a strategy to add to the plan."
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter,space", "add", "Add", id="plan.add-here", tooltip="Choose a strategy to add to the plan"),
+    ]
+
+    class Pressed(Message):
+        """A strategy should be added."""
+
+    def on_click(self) -> None:
+        """Ask."""
+        self.action_add()
+
+    def action_add(self) -> None:
+        """Ask."""
+        self.post_message(self.Pressed())
+
+
+class Entries(VerticalScroll, can_focus=False, inherit_bindings=False):
+    """The scrolled list. Arrow keys belong to the controls in it, so it has no keys of its own."""
+
+
+class PlanPanel(Vertical):
+    """Shows a plan and says what should change in it. It holds no plan of its own: `show` gives it one."""
+
+    HELP = """Switch strategies with space, a click, or their number from anywhere. Move limits with the arrow keys,
+    with shift ten times as far, by dragging, or by typing a number and enter."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "move_focus(-1)", "Up", id="plan.up", show=False, tooltip="The control above"),
+        Binding("down", "move_focus(1)", "Down", id="plan.down", show=False, tooltip="The control below"),
+        Binding("space", "switch_focused", "Switch", id="plan.switch", tooltip="Switch the strategy the cursor is in"),
+    ]
+
+    @dataclass
+    class ValueChanged(Message):
+        """A parameter has another value.
+
+        Attributes:
+            entry: Index of the plan's entry.
+            parameter: The parameter's name.
+            value: The new value.
+            is_final: False while a control is being dragged.
+        """
+
+        entry: int
+        parameter: str
+        value: ParameterValue
+        is_final: bool
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  Textual's own name
+        super().__init__(id=id, classes=classes)
+        self._shape: tuple[str, ...] | None = None
+        self._outcomes: Sequence[GroupOutcome] = ()
+        self._last_focused: Widget | None = None
+
+    def compose(self) -> ComposeResult:
+        """The entries, scrolled, and below them what the focused control is about."""
+        with Entries(id="plan-entries"):
+            yield AddStrategy(Content("  + add a strategy"), id="add-strategy")
+        yield Static(Content(""), id="plan-hint", markup=False)
+
+    async def show(self, plan: Plan) -> None:
+        """Show a plan: new controls where its strategies are others, new values where they are the same."""
+        shape = tuple(entry.strategy.name for entry in plan.entries)
+        if shape == self._shape:
+            for view, entry in zip(self.query(PlanEntryView), plan.entries, strict=True):
+                if view.entry != entry:
+                    view.show(entry)
+            return
+        self._shape = shape
+        entries = self.query_one(Entries)
+        await entries.remove_children(PlanEntryView)
+        views = [PlanEntryView(index, entry) for index, entry in enumerate(plan.entries)]
+        await entries.mount_all(views, before="#add-strategy")
+        self._last_focused = None
+        self.show_outcomes(self._outcomes)
+
+    def show_outcomes(self, outcomes: Sequence[GroupOutcome]) -> None:
+        """Show what each part of the plan does to the session."""
+        self._outcomes = outcomes
+        for view in self.query(PlanEntryView):
+            view.show_outcomes({outcome.group: outcome for outcome in outcomes if outcome.entry == view.index})
+
+    @property
+    def controls(self) -> list[Widget]:
+        """Everything in the panel that takes the focus, from the top."""
+        return [widget for widget in self.query("StrategyToggle, ParameterControl, AddStrategy") if widget.focusable]
+
+    def focus_control(self, entry: int | None = None) -> None:
+        """Give the focus to where it last was, or to the switch of an entry."""
+        controls = self.controls
+        if entry is not None:
+            target = next((each for each in self.query(StrategyToggle) if each.entry == entry), None)
+        else:
+            target = self._last_focused if self._last_focused in controls else None
+        if target is None and controls:
+            target = controls[0]
+        if target is not None:
+            target.focus()
+
+    def say(self, text: str) -> None:
+        """Show a line below the controls until the focus moves."""
+        self.query_one("#plan-hint", Static).update(Content(text))
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """Say what the focused control is about."""
+        widget = event.widget
+        self._last_focused = widget
+        if isinstance(widget, ParameterControl | StrategyToggle):
+            self.say(widget.explanation)
+        elif isinstance(widget, AddStrategy):
+            self.say("Every strategy inspector knows, with what it does and where it comes from.")
+
+    def action_move_focus(self, places: int) -> None:
+        """The focus to the control above or below."""
+        controls = self.controls
+        focused = self.screen.focused
+        if focused in controls:
+            place = min(max(controls.index(focused) + places, 0), len(controls) - 1)
+            controls[place].focus()
+
+    def action_switch_focused(self) -> None:
+        """Switch the strategy the focused control belongs to."""
+        focused = self.screen.focused
+        if isinstance(focused, ParameterControl | StrategyToggle):
+            self.post_message(StrategyToggle.Switched(focused.entry))
+
+    @on(ParameterControl.Changed)
+    def _value_changed(self, event: ParameterControl.Changed) -> None:
+        event.stop()
+        control = event.sender_control
+        self.post_message(self.ValueChanged(control.entry, control.parameter.name, event.value, event.is_final))
+
+    @on(ParameterControl.Refused)
+    def _value_refused(self, event: ParameterControl.Refused) -> None:
+        event.stop()
+        self.say(event.reason)

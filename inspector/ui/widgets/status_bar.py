@@ -1,0 +1,133 @@
+"""The last line: what the keys do here, what is being worked on, and how much of the session is shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from textual.content import Content
+from textual.reactive import reactive
+from textual.style import Style
+from textual.widget import Widget
+
+from inspector.safe_text import one_line
+from inspector.ui import numbers
+from inspector.ui.one_line import Part
+from inspector.ui.one_line import one_line as line_of
+
+PROGRESS_CELLS = 12
+ATTENTION = "!"
+
+
+@dataclass(frozen=True, slots=True)
+class KeyHint:
+    """A key, what it does, and the action a click on it runs."""
+
+    key: str
+    label: str
+    action: str
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Work under way.
+
+    Attributes:
+        what: In a word or two: `counting tokens`.
+        fraction: How much of it is done, 0 to 1.
+        stop: How to stop it; empty when it cannot be.
+    """
+
+    what: str
+    fraction: float
+    stop: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How much of the session is shown.
+
+    Attributes:
+        follows: New rows are scrolled to as they come.
+        rows: Rows of the timeline.
+        hidden: Rows a filter hides.
+        skipped: Records of the file that could not be read.
+    """
+
+    follows: bool = False
+    rows: int = 0
+    hidden: int = 0
+    skipped: int = 0
+
+
+class StatusBar(Widget):
+    """One row. A notice takes the place of the keys."""
+
+    DEFAULT_CSS = """
+    StatusBar { height: 1; width: 1fr; padding: 0 1; }
+    """
+
+    COMPONENT_CLASSES = {
+        "status--key",
+        "status--label",
+        "status--follow",
+        "status--faint",
+        "status--attention",
+        "status--done",
+        "status--rest",
+    }
+
+    keys: reactive[tuple[KeyHint, ...]] = reactive(())
+    """What to press here, the most useful first."""
+    standing: reactive[Standing] = reactive(Standing())
+    """How much is shown."""
+    progress: reactive[Progress | None] = reactive(None)
+    """Work under way."""
+    notice: reactive[str] = reactive("")
+    """Something the user should know; may hold session text."""
+
+    def render(self) -> Content:
+        """The line."""
+        standing = self.standing
+        parts = [Part(self._progress_content(), 1)]
+        if self.notice:
+            attention = self.get_visual_style("status--attention")
+            parts.append(Part(Content.styled(f"{ATTENTION} {one_line(self.notice)}", attention)))
+        else:
+            parts += [Part(self._key_content(hint), 5 + place) for place, hint in enumerate(self.keys)]
+        follow = Content.styled(" FOLLOW ", self.get_visual_style("status--follow"))
+        faint = self.get_visual_style("status--faint")
+        parts += [
+            Part(follow if standing.follows else Content(""), 1, right=True),
+            Part(Content.styled(f"rows {numbers.whole(standing.rows)}", faint), 3, right=True),
+            Part(
+                Content.styled(f"hidden {numbers.whole(standing.hidden)}", faint),
+                4 if not standing.hidden else 2,
+                right=True,
+            ),
+        ]
+        if standing.skipped:
+            skipped = f"{ATTENTION} {numbers.plural(standing.skipped, 'record')} unreadable"
+            shorter = f"{ATTENTION} {numbers.short(standing.skipped)} unreadable"
+            style = self.get_visual_style("status--attention")
+            parts.append(Part(Content.styled(skipped, style), 2, right=True, shorter=Content.styled(shorter, style)))
+        return line_of(parts, self.content_size.width, gap=2)
+
+    def _progress_content(self) -> Content:
+        progress = self.progress
+        if progress is None:
+            return Content("")
+        done = round(min(max(progress.fraction, 0), 1) * PROGRESS_CELLS)
+        return Content.assemble(
+            f"{progress.what} ",
+            ("━" * done, self.get_visual_style("status--done")),
+            ("─" * (PROGRESS_CELLS - done), self.get_visual_style("status--rest")),
+            f" {progress.fraction * 100:.0f} %",
+            (f"  {progress.stop}" if progress.stop else "", self.get_visual_style("status--faint")),
+        )
+
+    def _key_content(self, hint: KeyHint) -> Content:
+        click = Style.from_meta({"@click": hint.action})
+        return Content.assemble(
+            (hint.key, self.get_visual_style("status--key") + click),
+            (f" {hint.label}", self.get_visual_style("status--label") + click),
+        )

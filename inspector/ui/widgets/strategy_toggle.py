@@ -1,0 +1,124 @@
+"""The row that switches one strategy of the plan on and off."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.geometry import Size
+from textual.message import Message
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from inspector.ui.widgets.parameter_control import FOCUS_MARK, NO_EFFECT, Effect
+
+if TYPE_CHECKING:
+    from inspector.strategies.base import Strategy
+
+NUMBERED = 9
+"""Entries that have a number key."""
+
+
+class StrategyToggle(Widget, can_focus=True):
+    """`[x] tiered-stale 1`: a box, the strategy's name, and the number key that switches it from anywhere."""
+
+    HELP = "Press space or click to switch the strategy. Delete takes it out of the plan."
+
+    DEFAULT_CSS = """
+    StrategyToggle {
+        height: auto;
+        width: 1fr;
+        pointer: pointer;
+        &:focus { background: $primary 20%; }
+        &:focus:ansi { background: ansi_default; }
+        &:focus:nocolor { text-style: bold; }
+    }
+    """
+
+    COMPONENT_CLASSES = {"strategy--on", "strategy--off", "strategy--key", "strategy--effect"}
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space,enter", "switch", "Switch", id="strategy.switch", tooltip="Switch the strategy on or off"),
+        Binding(
+            "delete,backspace", "remove", "Remove", id="strategy.remove", tooltip="Take the strategy out of the plan"
+        ),
+        Binding("shift+up", "move(-1)", "Earlier", id="strategy.earlier", tooltip="Apply it before the one above"),
+        Binding("shift+down", "move(1)", "Later", id="strategy.later", tooltip="Apply it after the one below"),
+    ]
+
+    enabled: reactive[bool] = reactive(False)
+    """Whether the strategy is on."""
+    effect: reactive[Effect] = reactive(NO_EFFECT, layout=True)
+    """What the strategy as a whole does, where it has no tiers to say it."""
+
+    @dataclass
+    class Switched(Message):
+        """The strategy should be switched."""
+
+        entry: int
+
+    @dataclass
+    class Removed(Message):
+        """The strategy should leave the plan."""
+
+        entry: int
+
+    @dataclass
+    class Moved(Message):
+        """The strategy should change places: by -1 up, by 1 down."""
+
+        entry: int
+        places: int
+
+    def __init__(self, entry: int, strategy: Strategy, *, enabled: bool) -> None:
+        super().__init__()
+        self.entry = entry
+        """Index of the plan's entry."""
+        self.strategy_name = strategy.name
+        """The strategy's name in plans."""
+        self.explanation = f"{strategy.title}. {strategy.summary} From {strategy.source}"
+        """What it is and where it comes from."""
+        self.set_reactive(StrategyToggle.enabled, enabled)
+        self.tooltip = Content(self.explanation)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Two rows when there is an effect to tell."""
+        return 2 if self.effect.is_known else 1
+
+    def render(self) -> Content:
+        """The row, and the effect below."""
+        key = str(self.entry + 1) if self.entry < NUMBERED else " "
+        name_width = max(self.content_size.width - 8, 4)
+        name = self.strategy_name
+        if len(name) > name_width:
+            name = name[: name_width - 1] + "…"
+        row = Content.assemble(
+            f"{FOCUS_MARK if self.has_focus else ' '} ",
+            (
+                f"[{'x' if self.enabled else ' '}] {name:<{name_width}}",
+                self.get_visual_style("strategy--on" if self.enabled else "strategy--off"),
+            ),
+            (f" {key}", self.get_visual_style("strategy--key")),
+        )
+        if not self.effect.is_known:
+            return row
+        effect = self.effect.line(self.content_size.width)
+        return Content("\n").join([row, Content.styled(effect, self.get_visual_style("strategy--effect"))])
+
+    def on_click(self) -> None:
+        """Switch."""
+        self.action_switch()
+
+    def action_switch(self) -> None:
+        """Ask for the other state."""
+        self.post_message(self.Switched(self.entry))
+
+    def action_remove(self) -> None:
+        """Ask to be taken out."""
+        self.post_message(self.Removed(self.entry))
+
+    def action_move(self, places: int) -> None:
+        """Ask for another place."""
+        self.post_message(self.Moved(self.entry, places))

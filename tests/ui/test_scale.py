@@ -1,0 +1,77 @@
+import math
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspector.strategies.parameters import Parameter, ParameterKind
+from inspector.ui.scale import LARGE_STEP, Scale
+
+scales = st.builds(
+    lambda minimum, span, logarithmic, whole: Scale(minimum, minimum + span, logarithmic, whole),
+    st.integers(-1000, 1000),
+    st.integers(2, 10_000_000),
+    st.booleans(),
+    st.booleans(),
+)
+
+
+@given(scales, st.floats(0, 1))
+def test_every_position_has_a_value_inside_the_range(scale: Scale, fraction: float) -> None:
+    value = scale.value(fraction)
+
+    assert scale.minimum <= value <= scale.maximum
+    assert not scale.whole or value == int(value)
+
+
+@given(scales)
+def test_the_ends_of_the_line_are_the_ends_of_the_range(scale: Scale) -> None:
+    assert (scale.value(0), scale.value(1)) == (scale.minimum, scale.maximum)
+    assert (scale.fraction(scale.minimum), scale.fraction(scale.maximum)) == (0, 1)
+
+
+@given(scales, st.floats(0, 1), st.floats(0, 1))
+def test_further_along_the_line_is_never_a_smaller_value(scale: Scale, one: float, other: float) -> None:
+    low, high = sorted((one, other))
+
+    assert scale.value(low) <= scale.value(high)
+
+
+@given(scales, st.data())
+def test_a_step_moves_the_value_until_the_end(scale: Scale, data: st.DataObject) -> None:
+    value = data.draw(st.integers(int(scale.minimum), int(scale.maximum)))
+
+    assert scale.stepped(value, 1) > value or value == scale.maximum
+    assert scale.stepped(value, -1) < value or value == scale.minimum
+    assert scale.minimum <= scale.stepped(value, -LARGE_STEP) <= scale.stepped(value, LARGE_STEP) <= scale.maximum
+
+
+def test_steps_are_as_large_as_the_value_asks_for() -> None:
+    scale = Scale(0, 100_000, logarithmic=True)
+
+    assert [scale.stepped(value, 1) for value in (0, 40, 100, 400, 405, 4_000, 40_000)] == [
+        1,
+        41,
+        110,
+        410,
+        410,
+        4_100,
+        41_000,
+    ]
+    assert [scale.stepped(value, -1) for value in (1, 100, 1_000, 405)] == [0, 99, 990, 400]
+    assert scale.stepped(400, LARGE_STEP) == 500
+
+
+def test_ratios_are_equally_far_apart_on_a_logarithmic_line() -> None:
+    scale = Scale(0, 100_000, logarithmic=True)
+
+    near = scale.fraction(600) - scale.fraction(150)
+    far = scale.fraction(60_000) - scale.fraction(15_000)
+
+    assert math.isclose(near, far, rel_tol=0.02)
+
+
+def test_an_open_range_leaves_room_above_its_value() -> None:
+    parameter = Parameter("keep", ParameterKind.WHOLE_NUMBER, 3, "How many.", minimum=0)
+
+    assert Scale.of(parameter, 3).maximum > 3
+    assert Scale.of(parameter, 5_000).maximum > 5_000
