@@ -1,0 +1,86 @@
+"""Where contexts begin: what the timeline shows between two messages that do not simply follow one another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from inspector.safe_text import one_line
+from inspector.session.model import ContextCause
+from inspector.ui.numbers import plural, whole
+
+if TYPE_CHECKING:
+    from inspector.session.model import Compaction, Context
+    from inspector.strategies.history import History
+
+
+@dataclass(frozen=True, slots=True)
+class Boundary:
+    """A place where the context is not what it was.
+
+    Attributes:
+        block: The first block after it.
+        label: What happened, safe to show: `compaction, auto, 155,012 → 12,400 tokens`.
+        is_compaction: The agent compacted here, wholly or in part.
+    """
+
+    block: int
+    label: str
+    is_compaction: bool = False
+
+
+def boundaries_of(history: History) -> tuple[Boundary, ...]:
+    """Every boundary of a session, in order of their blocks. One that nothing follows yet is left out."""
+    session = history.session
+    found: dict[int, tuple[str, bool]] = {}
+    compacted = {compaction.message: compaction for compaction in session.compactions}
+    for context in session.contexts:
+        if context.cause is ContextCause.START:
+            if context.thread and context.members:
+                found.setdefault(context.members[0], (f"subagent {context.thread}", False))
+            continue
+        message = _first_message(context, compacted)
+        if message is None:
+            continue
+        compaction = compacted.get(message)
+        if compaction is not None:
+            found[message] = (compaction_label(compaction), True)
+        else:
+            found[message] = (context.cause.value, context.cause is ContextCause.COMPACTION)
+    for message, compaction in compacted.items():
+        found.setdefault(message, (compaction_label(compaction), True))
+    block_count = len(history.kind)
+    placed = []
+    for message in sorted(found):
+        if 0 <= message < len(session.messages):
+            block = int(history.message_first_block[message])
+            if block < block_count:
+                label, is_compaction = found[message]
+                placed.append(Boundary(block, label, is_compaction))
+    return tuple(placed)
+
+
+def compaction_label(compaction: Compaction) -> str:
+    """What is known of a recorded compaction, in one line that is safe to show."""
+    parts = ["compaction"]
+    if compaction.is_partial:
+        parts = [f"{plural(len(compaction.cleared_tool_call_ids), 'tool result')} cleared"]
+    if compaction.trigger:
+        parts.append(one_line(compaction.trigger, 40))
+    if compaction.tokens_before is not None and compaction.tokens_after is not None:
+        parts.append(f"{whole(compaction.tokens_before)} → {whole(compaction.tokens_after)} tokens")
+    elif compaction.tokens_before is not None:
+        parts.append(f"at {whole(compaction.tokens_before)} tokens")
+    elif compaction.tokens_saved is not None:
+        parts.append(f"{whole(compaction.tokens_saved)} tokens saved")
+    return ", ".join(parts)
+
+
+def _first_message(context: Context, compacted: dict[int, Compaction]) -> int | None:
+    """The message before which a context's boundary stands."""
+    members, carried = context.members, context.carried
+    if context.cause is ContextCause.COMPACTION:
+        for message in members[: carried + 1]:
+            if message in compacted and not compacted[message].is_partial:
+                return message
+    return members[carried] if carried < len(members) else None

@@ -1,0 +1,169 @@
+"""One row of the timeline as pieces of text, each with the name of its style. Knows no colours and no screen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from inspector.safe_text import cell_width, clip_cells, fit_cells, one_line
+from inspector.strategies.rendition import Action
+from inspector.ui.bars import bar, outside_bar
+from inspector.ui.numbers import whole
+from inspector.ui.timeline_columns import ROLE
+
+if TYPE_CHECKING:
+    from inspector.ui.rows import Row
+    from inspector.ui.timeline_columns import Columns
+    from inspector.ui.timeline_view import Amount, TimelineView
+
+Piece = tuple[str, str]
+"""A safe text and the component class it is drawn in; an empty class for the row's own."""
+
+CURSOR: Final = "▶"
+
+ROLE_CLASSES: Final = {
+    "S": "timeline--system",
+    "U": "timeline--user",
+    "A": "timeline--assistant",
+    "T": "timeline--thinking",
+    "R": "timeline--result",
+    "·": "timeline--other",
+}
+OUTSIDE: Final = "timeline--outside"
+
+
+def row_pieces(
+    view: TimelineView, index: int, columns: Columns, width: int, *, selected: bool, logarithmic: bool
+) -> list[Piece]:
+    """The pieces of one row, from left to right.
+
+    Args:
+        view: What is shown.
+        index: The row.
+        columns: Widths of the columns.
+        width: Cells of the row.
+        selected: The cursor is on it.
+        logarithmic: Bars in ratios.
+    """
+    row = view.rows.row(index)
+    gutter = CURSOR if selected else " "
+    if row.boundary is not None:
+        return [(gutter, "timeline--boundary"), (rule(row.boundary.label, width - 1), "timeline--boundary")]
+    amount = view.amount(row.block)
+    faint = "" if amount.in_prompt else OUTSIDE
+    role = faint or ROLE_CLASSES[row.letter]
+    pieces: list[Piece] = [
+        (gutter, "timeline--mark"),
+        (
+            fit_cells(str(row.message) if row.starts_message else "", columns.number, align_right=True),
+            "timeline--number",
+        ),
+        (" ", ""),
+    ]
+    if columns.time:
+        pieces += [(fit_cells(_time(view, row), columns.time, align_right=True), "timeline--number"), (" ", "")]
+    pieces.append((_role(row), role))
+    if columns.tool:
+        tool_style = faint or ("timeline--error" if row.is_error else "timeline--tool")
+        pieces += [(" ", ""), (_tool(row, columns.tool), tool_style)]
+    if columns.bar:
+        pieces.append((" ", ""))
+        pieces += _bar(view, amount, columns.bar, role, logarithmic=logarithmic)
+    if columns.tokens:
+        number = fit_cells(whole(amount.recorded), columns.tokens, align_right=True)
+        pieces += [(" ", ""), (number, faint or "timeline--tokens")]
+    if columns.change:
+        pieces += [(" ", ""), _change(amount, columns.change)]
+    if columns.what:
+        pieces.append(("  " if columns.what > 20 else " ", ""))
+        pieces += _what(view, row, amount, columns.what, faint)
+    return pieces
+
+
+def header_pieces(view: TimelineView | None, columns: Columns, *, logarithmic: bool) -> list[Piece]:
+    """The pieces of the header, over the columns they name."""
+    planned = view is not None and view.state is not None
+    bar_label = "█ sent ░ cut" if planned else "█ size"
+    if cell_width(bar_label) > columns.bar:
+        bar_label = "sent" if planned else "size"
+    if logarithmic and cell_width(bar_label) + 4 <= columns.bar:
+        bar_label += " log"
+    tokens_label = "tokens"
+    if view is not None and view.known == "estimated" and columns.tokens > len(tokens_label):
+        tokens_label = "~tokens"
+    text = " " + "#".rjust(columns.number) + " "
+    if columns.time:
+        text += "time".rjust(columns.time) + " "
+    text += "who"
+    if columns.tool:
+        text += " " + "tool".ljust(columns.tool)
+    if columns.bar:
+        text += " " + fit_cells(bar_label, columns.bar, ellipsis="")
+    if columns.tokens:
+        text += " " + tokens_label.rjust(columns.tokens)
+    if columns.change:
+        text += " " + "change".rjust(columns.change)
+    if columns.what:
+        text += ("  " if columns.what > 20 else " ") + "what"
+    return [(text, "timeline--header")]
+
+
+def rule(label: str, width: int) -> str:
+    """A line across the row that says what begins here."""
+    text = clip_cells(label, max(width - 6, 0))
+    line = f"── {text} " if text else ""
+    return line + "─" * max(width - cell_width(line), 0)
+
+
+def _role(row: Row) -> str:
+    indented = row.letter == "R"
+    thread = "┆" if row.thread else " "
+    text = f"{thread} {row.letter}" if indented else f"{thread}{row.letter} " if row.thread else f"{row.letter}  "
+    return text.ljust(ROLE)
+
+
+def _tool(row: Row, width: int) -> str:
+    return fit_cells(f"!{row.tool}" if row.is_error else row.tool, width)
+
+
+def _bar(view: TimelineView, amount: Amount, width: int, role: str, *, logarithmic: bool) -> list[Piece]:
+    if amount.in_prompt:
+        sent, rest = bar(amount.sent, amount.recorded, view.full_bar, width, logarithmic=logarithmic)
+        rest_style = "timeline--cut"
+    else:
+        sent, rest = outside_bar(amount.recorded, view.full_bar, width, logarithmic=logarithmic)
+        rest_style = OUTSIDE
+    blank = " " * (width - len(sent) - len(rest))
+    return [(sent, role), (rest, rest_style), (blank, "")]
+
+
+def _change(amount: Amount, width: int) -> Piece:
+    change = amount.change
+    if not change:
+        return (" " * width, "")
+    text = whole(change) if change < 0 else f"+{whole(change)}"
+    return (fit_cells(text, width, align_right=True), "timeline--cut" if change < 0 else "timeline--grown")
+
+
+def _what(view: TimelineView, row: Row, amount: Amount, width: int, faint: str) -> list[Piece]:
+    width -= 2 if width > 20 else 1
+    preview = view.rows.preview(row.index)
+    preview_style = faint or ("timeline--error" if row.is_error else "timeline--preview")
+    if amount.action is Action.WHOLE:
+        return [(fit_cells(preview, width), preview_style)]
+    reason = one_line(view.reason(row.block), 200) or amount.action.label
+    reason = clip_cells(reason, width)
+    left = width - cell_width(reason) - 3
+    if left < 8 or not preview:
+        return [(fit_cells(reason, width), "timeline--reason")]
+    return [(reason, "timeline--reason"), (" · ", preview_style), (fit_cells(preview, left), preview_style)]
+
+
+def _time(view: TimelineView, row: Row) -> str:
+    if row.time is None or view.rows.start_time is None:
+        return ""
+    seconds = max(int(row.time - view.rows.start_time), 0)
+    hours, rest = divmod(seconds, 3600)
+    minutes, seconds = divmod(rest, 60)
+    if hours >= 100:
+        return f"{hours // 24}d{hours % 24:02}h"
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"

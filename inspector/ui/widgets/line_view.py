@@ -1,0 +1,175 @@
+"""A scrolled widget that draws line by line: the base of everything here that is too long to be made of widgets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from textual.cache import LRUCache
+from textual.geometry import Region, Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from inspector.safe_text import clip_cells
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable
+
+    from rich.style import Style
+    from textual import events
+
+CACHED_STRIPS = 1000
+
+
+def strip_of(parts: Iterable[tuple[str, Style]], width: int, rest: Style) -> Strip:
+    """A strip exactly `width` cells wide.
+
+    Args:
+        parts: Safe texts without line breaks, and their styles; what does not fit is left out.
+        width: Cells of the strip.
+        rest: Style of what the parts leave blank.
+    """
+    segments = []
+    left = width
+    for text, style in parts:
+        if not text:
+            continue
+        cells = cell_len(text)
+        if cells > left:
+            text = clip_cells(text, left, "")
+            cells = cell_len(text)
+        if text:
+            segments.append(Segment(text, style))
+        left -= cells
+        if left <= 0:
+            break
+    if left > 0:
+        segments.append(Segment(" " * left, rest))
+    return Strip(segments, width)
+
+
+class LineView(ScrollView, can_focus=True):
+    """Lines under an optional header that stays. Scrolls at once, never in an animation.
+
+    A subclass says how many lines there are (`show_lines`), and draws one (`draw_line`) or the header (`draw_header`).
+    """
+
+    DEFAULT_CSS = """
+    LineView {
+        overflow-x: hidden;
+        overflow-y: scroll;
+        scrollbar-size-vertical: 1;
+        background: $surface;
+        color: $foreground;
+    }
+    """
+
+    HEADER_LINES: ClassVar[int] = 0
+    """Lines at the top that do not scroll."""
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  Textual's name
+        super().__init__(id=id, classes=classes)
+        self._strips: LRUCache[Hashable, Strip] = LRUCache(CACHED_STRIPS)
+        self._line_count = 0
+        self._is_moving = False
+
+    @property
+    def line_count(self) -> int:
+        """Lines there are, the header's left out."""
+        return self._line_count
+
+    @property
+    def line_width(self) -> int:
+        """Cells of a line."""
+        return self.scrollable_content_region.width
+
+    @property
+    def page_height(self) -> int:
+        """Lines shown at once, the header's left out; at least 1."""
+        return max(self.scrollable_content_region.height - self.HEADER_LINES, 1)
+
+    @property
+    def first_line(self) -> int:
+        """The line at the top."""
+        return self.scroll_offset.y
+
+    def draw_line(self, line: int, width: int) -> Strip:
+        """One line, `width` cells wide."""
+        raise NotImplementedError
+
+    def draw_header(self, width: int) -> Strip:
+        """The header, `width` cells wide."""
+        raise NotImplementedError
+
+    def line_key(self, line: int) -> Hashable:
+        """What a drawn line depends on, besides its width and what `forget_lines` is called for."""
+        return line
+
+    def show_lines(self, count: int) -> None:
+        """Say how many lines there are now, and draw them anew."""
+        self._line_count = count
+        self._is_moving = True
+        try:
+            self.virtual_size = Size(0, count + self.HEADER_LINES)
+        finally:
+            self._is_moving = False
+        self.forget_lines()
+
+    def forget_lines(self) -> None:
+        """Draw every line anew."""
+        self._strips.clear()
+        self.refresh()
+
+    def refresh_screen_line(self, line: int) -> None:
+        """Draw one line anew, if it is shown."""
+        self.refresh(Region(0, line - self.first_line + self.HEADER_LINES, self.size.width, 1))
+
+    def scroll_to_line(self, line: int) -> None:
+        """Put a line at the top, or as near as the end allows."""
+        self._is_moving = True
+        try:
+            self.scroll_to(y=line, animate=False, force=True)
+        finally:
+            self._is_moving = False
+
+    def scroll_to_show(self, line: int) -> None:
+        """Scroll no further than it takes to see a line."""
+        if line < self.first_line:
+            self.scroll_to_line(line)
+        elif line >= self.first_line + self.page_height:
+            self.scroll_to_line(line - self.page_height + 1)
+
+    def line_at(self, event: events.MouseEvent) -> int | None:
+        """The line under the mouse; -1 for the header, None for none."""
+        offset = event.get_content_offset(self)
+        if offset is None:
+            return None
+        if offset.y < self.HEADER_LINES:
+            return -1
+        line = self.first_line + offset.y - self.HEADER_LINES
+        return line if line < self._line_count else None
+
+    def style_of(self, *names: str) -> Style:
+        """The style of component classes, its background included."""
+        return self.get_component_rich_style(*names)
+
+    def render_line(self, y: int) -> Strip:
+        """The line at `y` of the widget, from the cache where it has been drawn before."""
+        width = self.line_width
+        if y < self.HEADER_LINES:
+            return self.draw_header(width)
+        line = self.first_line + y - self.HEADER_LINES
+        if line >= self._line_count:
+            return Strip.blank(width, self.rich_style)
+        key = (self.line_key(line), width)
+        strip = self._strips.get(key)
+        if strip is None:
+            strip = self.draw_line(line, width)
+            self._strips[key] = strip
+        return strip
+
+    def notify_style_update(self) -> None:
+        """Forget what was drawn in other colours."""
+        super().notify_style_update()
+        self._strips.clear()

@@ -1,0 +1,367 @@
+"""The timeline: one row a block, its tokens as a bar, what the plan does to it, and a cursor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.reactive import reactive, var
+
+from inspector.ui.timeline_columns import Columns, columns_for
+from inspector.ui.timeline_strip import header_pieces, row_pieces
+from inspector.ui.widgets.line_view import LineView, strip_of
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable
+
+    from numpy.typing import NDArray
+    from rich.style import Style
+    from textual import events
+    from textual.strip import Strip
+
+    from inspector.ui.timeline_strip import Piece
+    from inspector.ui.timeline_view import TimelineView
+
+
+class Timeline(LineView):
+    """A session, row by row. Set `view` to show something; everything else follows from it.
+
+    The cursor stays on its block when the view changes. While `follow` is on it stays on the last row instead; moving
+    or scrolling away from the end turns it off, `End` turns it on.
+    """
+
+    DEFAULT_CSS = """
+    Timeline {
+        & > .timeline--header { color: $text-muted; text-style: none; }
+        & > .timeline--mark { color: $primary; text-style: bold; }
+        & > .timeline--number { color: $text-muted; }
+        & > .timeline--system { color: $text-secondary; }
+        & > .timeline--user { color: $foreground; text-style: bold; }
+        & > .timeline--assistant { color: $text-primary; }
+        & > .timeline--thinking { color: $text-secondary; }
+        & > .timeline--result { color: $text-success; }
+        & > .timeline--other { color: $text-disabled; }
+        & > .timeline--tool { color: $foreground; }
+        & > .timeline--tokens { color: $foreground; }
+        & > .timeline--cut { color: $text-warning; }
+        & > .timeline--grown { color: $text-error; }
+        & > .timeline--reason { color: $text-warning; }
+        & > .timeline--preview { color: $text-muted; }
+        & > .timeline--error { color: $text-error; }
+        & > .timeline--outside { color: $text-disabled; }
+        & > .timeline--boundary { color: $text-accent; text-style: bold; }
+        & > .timeline--cursor { background: $primary-muted; }
+        & > .timeline--cursor-blurred { background: $panel; }
+        &:ansi > .timeline--cursor { background: ansi_default; text-style: reverse; }
+        &:nocolor > .timeline--cursor { text-style: reverse; }
+        &:nocolor > .timeline--cut { text-style: bold; }
+    }
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "timeline--header",
+        "timeline--mark",
+        "timeline--number",
+        "timeline--system",
+        "timeline--user",
+        "timeline--assistant",
+        "timeline--thinking",
+        "timeline--result",
+        "timeline--other",
+        "timeline--tool",
+        "timeline--tokens",
+        "timeline--cut",
+        "timeline--grown",
+        "timeline--reason",
+        "timeline--preview",
+        "timeline--error",
+        "timeline--outside",
+        "timeline--boundary",
+        "timeline--cursor",
+        "timeline--cursor-blurred",
+    }
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "cursor(-1)", "Up", id="timeline.up", tooltip="Move to the row above", show=False),
+        Binding("down,j", "cursor(1)", "Down", id="timeline.down", tooltip="Move to the row below", show=False),
+        Binding("pageup", "page(-1)", "Page up", id="timeline.page-up", tooltip="Move up by a page", show=False),
+        Binding("pagedown", "page(1)", "Page down", id="timeline.page-down", tooltip="Move down by a page", show=False),
+        Binding("home,g", "first", "First", id="timeline.first", tooltip="Move to the first row", show=False),
+        Binding("end,G", "last", "Follow", id="timeline.last", tooltip="Move to the last row and follow", show=False),
+        Binding("l", "scale", "Log", id="timeline.scale", tooltip="Draw bars in ratios or in amounts", show=False),
+    ]
+
+    HEADER_LINES = 1
+
+    view: var[TimelineView | None] = var(None)
+    """What is shown."""
+    cursor: var[int] = var(-1)
+    """Position of the cursor among the rows shown; -1 when there are none."""
+    follow: reactive[bool] = reactive(False, init=False, repaint=False)
+    """The cursor stays on the last row as rows are added."""
+    logarithmic: reactive[bool] = reactive(False, init=False)
+    """Bars show ratios, not amounts."""
+    new_rows: reactive[int] = reactive(0, repaint=False)
+    """Rows added since following stopped; 0 while following."""
+
+    @dataclass
+    class Highlighted(Message):
+        """The cursor is on another block.
+
+        Attributes:
+            timeline: Where.
+            block: Index of the block; for a boundary's row, of the first block after it.
+            row: Index of the row.
+        """
+
+        timeline: Timeline
+        block: int
+        row: int
+
+        @property
+        def control(self) -> Timeline:
+            """The timeline it happened in."""
+            return self.timeline
+
+        def can_replace(self, message: Message) -> bool:
+            """Only the newest place of the cursor matters."""
+            return isinstance(message, Timeline.Highlighted) and message.timeline is self.timeline
+
+    @dataclass
+    class FollowChanged(Message):
+        """Following was turned on or off.
+
+        Attributes:
+            timeline: Where.
+            follow: It is on now.
+        """
+
+        timeline: Timeline
+        follow: bool
+
+        @property
+        def control(self) -> Timeline:
+            """The timeline it happened in."""
+            return self.timeline
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  Textual's name
+        super().__init__(id=id, classes=classes)
+        self._seen_rows = 0
+        self._columns: Columns | None = None
+        self._columns_width = 0
+        self._styles: dict[tuple[str, bool], Style] = {}
+
+    @property
+    def cursor_row(self) -> int:
+        """Index of the row under the cursor, -1 for none."""
+        return self.view.row_at(self.cursor) if self.view is not None and self.cursor >= 0 else -1
+
+    @property
+    def cursor_block(self) -> int:
+        """Index of the block under the cursor, -1 for none."""
+        return int(self.view.rows.block[self.cursor_row]) if self.view is not None and self.cursor >= 0 else -1
+
+    def move_to_block(self, block: int) -> None:
+        """Put the cursor on a block's row, or the nearest shown."""
+        if self.view is not None and self.view.count:
+            self.move_to(self.view.position_of(self.view.rows.index_of(block)))
+
+    def move_to(self, position: int) -> None:
+        """Put the cursor on a position among the rows shown. Anywhere but on the last, following stops."""
+        if self.view is None or not self.view.count:
+            return
+        position = min(max(position, 0), self.view.count - 1)
+        if position < self.view.count - 1:
+            self.follow = False
+        self.cursor = position
+        self.scroll_to_show(position)
+
+    def move_among(self, positions: NDArray[np.int32], step: int) -> bool:
+        """Put the cursor on the next of some positions.
+
+        Args:
+            positions: Rising, for example `view.changed_positions`.
+            step: 1 for the next one below, -1 for the next one above.
+
+        Returns:
+            Whether there was one.
+        """
+        if step > 0:
+            found = int(np.searchsorted(positions, self.cursor, side="right"))
+        else:
+            found = int(np.searchsorted(positions, self.cursor, side="left")) - 1
+        if not 0 <= found < len(positions):
+            return False
+        self.move_to(int(positions[found]))
+        return True
+
+    def mark_all_seen(self) -> None:
+        """Count new rows from here."""
+        self._seen_rows = len(self.view.rows) if self.view is not None else 0
+        self.new_rows = 0
+
+    def watch_view(self, before: TimelineView | None, view: TimelineView | None) -> None:
+        """Show other rows or amounts, the cursor where it was."""
+        self._columns = None
+        if view is None:
+            self._seen_rows = self.new_rows = 0
+            self.show_lines(0)
+            self.cursor = -1
+            return
+        old_block, old_row = self.cursor_identity(before)
+        self.show_lines(view.count)
+        same_session = before is not None and before.rows.history.session.path == view.rows.history.session.path
+        if self.follow or not view.count:
+            position = view.count - 1
+        elif not same_session or old_block < 0:
+            position = 0
+        else:
+            boundary = before is not None and bool(before.rows.is_boundary[old_row])
+            position = view.position_of(view.rows.index_of(old_block, boundary=boundary))
+        if self.follow or not same_session:
+            self.mark_all_seen()
+        else:
+            self.new_rows = max(len(view.rows) - self._seen_rows, 0)
+        moved = self.cursor >= 0 and position != self.cursor
+        self.set_reactive(Timeline.cursor, position)
+        if self.follow:
+            self.scroll_to_line(view.count)
+        elif moved:
+            self.scroll_to_show(position)
+        if position >= 0 and (not same_session or self.cursor_block != old_block):
+            self.post_message(self.Highlighted(self, self.cursor_block, self.cursor_row))
+
+    def cursor_identity(self, view: TimelineView | None) -> tuple[int, int]:
+        """Block and row under the cursor in `view`, -1 and -1 for none."""
+        if view is None or not 0 <= self.cursor < view.count:
+            return -1, -1
+        row = view.row_at(self.cursor)
+        return int(view.rows.block[row]), row
+
+    def watch_cursor(self, before: int, cursor: int) -> None:
+        """Draw two rows anew and tell where the cursor is."""
+        self.refresh_screen_line(before)
+        self.refresh_screen_line(cursor)
+        if cursor >= 0 and self.view is not None:
+            self.post_message(self.Highlighted(self, self.cursor_block, self.cursor_row))
+
+    def watch_follow(self, follow: bool) -> None:
+        """Go to the end, or begin to count what is new."""
+        self.mark_all_seen()
+        if follow and self.view is not None and self.view.count:
+            self.cursor = self.view.count - 1
+            self.scroll_to_line(self.view.count)
+        self.post_message(self.FollowChanged(self, follow))
+
+    def watch_logarithmic(self) -> None:
+        """Draw all bars anew."""
+        self.forget_lines()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Stop following when the user scrolls away from the end."""
+        super().watch_scroll_y(old_value, new_value)
+        if self.follow and not self._is_moving and new_value < min(old_value, self.max_scroll_y):
+            self.follow = False
+
+    def on_resize(self) -> None:
+        """Keep the cursor in sight."""
+        if self.view is None or self.cursor < 0:
+            return
+        if self.follow:
+            self.scroll_to_line(self.view.count)
+        else:
+            self.scroll_to_show(self.cursor)
+
+    def on_focus(self) -> None:
+        """Draw the cursor as the one that keys move."""
+        self._restyle()
+
+    def on_blur(self) -> None:
+        """Draw the cursor as one that waits."""
+        self._restyle()
+
+    def on_click(self, event: events.Click) -> None:
+        """Put the cursor on the row clicked."""
+        line = self.line_at(event)
+        if line is not None and line >= 0:
+            self.move_to(line)
+
+    def action_cursor(self, step: int) -> None:
+        """Move the cursor by rows."""
+        self.move_to(self.cursor + step)
+
+    def action_page(self, step: int) -> None:
+        """Move the cursor by pages."""
+        self.move_to(self.cursor + step * max(self.page_height - 1, 1))
+
+    def action_first(self) -> None:
+        """Move the cursor to the first row."""
+        self.move_to(0)
+
+    def action_last(self) -> None:
+        """Move the cursor to the last row, and stay there as rows are added."""
+        self.follow = True
+        if self.view is not None:
+            self.move_to(self.view.count - 1)
+
+    def action_scale(self) -> None:
+        """Draw bars in ratios or in amounts."""
+        self.logarithmic = not self.logarithmic
+
+    def line_key(self, line: int) -> Hashable:
+        """A row is drawn differently under the cursor."""
+        return line, line == self.cursor
+
+    def draw_line(self, line: int, width: int) -> Strip:
+        """One row."""
+        if self.view is None:
+            raise AssertionError("no rows without a view")
+        selected = line == self.cursor
+        pieces = row_pieces(
+            self.view,
+            self.view.row_at(line),
+            self._columns_for(width),
+            width,
+            selected=selected,
+            logarithmic=self.logarithmic,
+        )
+        return self._strip(pieces, width, selected=selected)
+
+    def draw_header(self, width: int) -> Strip:
+        """The names of the columns."""
+        pieces = header_pieces(self.view, self._columns_for(width), logarithmic=self.logarithmic)
+        return self._strip(pieces, width, selected=False)
+
+    def notify_style_update(self) -> None:
+        """Forget colours."""
+        super().notify_style_update()
+        self._styles.clear()
+
+    def _restyle(self) -> None:
+        self._styles.clear()
+        self.forget_lines()
+
+    def _columns_for(self, width: int) -> Columns:
+        if self._columns is None or self._columns_width != width:
+            largest_message = self.view.rows.largest_message if self.view is not None else 0
+            self._columns = columns_for(width, largest_message, self.view.largest if self.view is not None else 0)
+            self._columns_width = width
+        return self._columns
+
+    def _strip(self, pieces: Iterable[Piece], width: int, *, selected: bool) -> Strip:
+        parts = ((text, self._style(name, selected=selected)) for text, name in pieces)
+        return strip_of(parts, width, self._style("", selected=selected))
+
+    def _style(self, name: str, *, selected: bool) -> Style:
+        key = (name, selected)
+        style = self._styles.get(key)
+        if style is None:
+            style = self.style_of(name) if name else self.rich_style
+            if selected:
+                cursor = "timeline--cursor" if self.has_focus else "timeline--cursor-blurred"
+                style += self.get_component_rich_style(cursor, partial=True)
+            self._styles[key] = style
+        return style
