@@ -9,7 +9,7 @@ UNKNOWN = "unknown"
 
 
 def whole(value: float) -> str:
-    """A count in full: `4,812`, `−31`."""
+    """A count in full: `4,812`, `31` with a minus sign before it."""
     text = f"{abs(round(value)):,}"
     return MINUS + text if round(value) < 0 else text
 
@@ -35,7 +35,7 @@ def window(tokens: int) -> str:
 
 
 def dollars(value: float | None) -> str:
-    """Money: `$14.82`, `$0.0031`, `$3.9k`, `−$0.61`; `unknown` where there is no price."""
+    """Money: `$14.82`, `$0.0031`, `$39k`, a minus sign before the dollar; `unknown` where there is no price."""
     if value is None or math.isnan(value):
         return UNKNOWN
     size = abs(value)

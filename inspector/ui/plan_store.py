@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inspector.ui.settings import APPLICATION
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from inspector.strategies.plan import Plan
 
 

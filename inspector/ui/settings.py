@@ -1,4 +1,4 @@
-"""What a user may set, in `settings.toml` of the platform's configuration folder. A broken file is reported, never fatal.
+"""What a user may set: `settings.toml` in the platform's configuration folder. A broken file is reported, never fatal.
 
 ```toml
 theme = "dark"          # dark, light, ansi (the terminal's own colours), or the name of any Textual theme
@@ -15,11 +15,11 @@ from __future__ import annotations
 import re
 import tomllib
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 APPLICATION = "inspector"
 FILE_NAME = "settings.toml"
@@ -75,7 +75,8 @@ def _from_table(table: Mapping[str, Any], path: Path) -> Settings:
     settings, problems = Settings(path=path), []
     for name, value in table.items():
         try:
-            settings = replace(settings, **{name: _checked(name, value)})
+            changed: dict[str, Any] = {name: _checked(name, value)}
+            settings = replace(settings, **changed)
         except ValueError as error:
             problems.append(f"{path}: {name} {error}")
     return replace(settings, problems=tuple(problems))
@@ -135,7 +136,8 @@ def save_setting(settings: Settings, name: str, value: str | float | bool) -> Se
     Raises:
         OSError: The file cannot be written.
     """
-    changed = replace(settings, **{name: value})
+    change: dict[str, Any] = {name: value}
+    changed = replace(settings, **change)
     if settings.path is None or settings.problems:
         return changed
     settings.path.parent.mkdir(parents=True, exist_ok=True)

@@ -15,6 +15,9 @@ from inspector.ui.widgets.parameter_control import ParameterControl
 if TYPE_CHECKING:
     from textual import events
 
+BEFORE = "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}"
+AFTER = "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}"
+
 
 class SwitchControl(ParameterControl):
     """On or off."""
@@ -61,9 +64,9 @@ class ChoiceControl(ParameterControl):
         """The label and the word between two arrows."""
         return Content.assemble(
             self.label_content(),
-            ("‹ ", self.get_visual_style("parameter--track")),
+            (f"{BEFORE} ", self.get_visual_style("parameter--track")),
             (str(self.value), self.get_visual_style("parameter--value")),
-            (" ›", self.get_visual_style("parameter--track")),
+            (f" {AFTER}", self.get_visual_style("parameter--track")),
         )
 
     def action_turn(self, steps: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
@@ -12,9 +12,11 @@ from textual.widget import Widget
 
 from inspector.safe_text import clip_cells, one_line
 from inspector.ui import numbers
-from inspector.ui.cost_summary import Amount, CostSummary
 from inspector.ui.one_line import Part
 from inspector.ui.one_line import one_line as line_of
+
+if TYPE_CHECKING:
+    from inspector.ui.cost_summary import Amount, CostSummary
 
 
 class CostBar(Widget, can_focus=True):
@@ -29,7 +31,14 @@ class CostBar(Widget, can_focus=True):
     CostBar { height: auto; width: 1fr; }
     """
 
-    COMPONENT_CLASSES = {"cost--figure", "cost--known", "cost--saved", "cost--lost", "cost--text", "cost--attention"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "cost--figure",
+        "cost--known",
+        "cost--saved",
+        "cost--lost",
+        "cost--text",
+        "cost--attention",
+    }
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from textual.content import Content
 from textual.reactive import reactive
@@ -49,7 +50,7 @@ class SessionHeader(Widget):
     SessionHeader { height: 1; width: 1fr; padding: 0 1; }
     """
 
-    COMPONENT_CLASSES = {"header--title", "header--faint", "header--live", "header--gone"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"header--title", "header--faint", "header--live", "header--gone"}
 
     heading: reactive[Heading] = reactive(Heading(""))
     """What is shown."""

@@ -29,10 +29,10 @@ class LimitSlider(ParameterControl):
         Binding("left", "step(-1)", "Lower", id="slider.lower", tooltip="Lower the limit by one step"),
         Binding("right", "step(1)", "Raise", id="slider.raise", tooltip="Raise the limit by one step"),
         Binding(
-            "shift+left", f"step(-{LARGE_STEP})", "Lower ×10", id="slider.lower-much", tooltip="Lower by ten steps"
+            "shift+left", f"step(-{LARGE_STEP})", "Lower much", id="slider.lower-much", tooltip="Lower by ten steps"
         ),
         Binding(
-            "shift+right", f"step({LARGE_STEP})", "Raise ×10", id="slider.raise-much", tooltip="Raise by ten steps"
+            "shift+right", f"step({LARGE_STEP})", "Raise much", id="slider.raise-much", tooltip="Raise by ten steps"
         ),
         Binding("home", "edge(0)", "Lowest", id="slider.lowest", tooltip="Set the lowest value"),
         Binding("end", "edge(1)", "Highest", id="slider.highest", tooltip="Set the highest value"),

@@ -1,17 +1,18 @@
-"""What every control of a plan's parameter has in common: the parameter it shows, the value, and what it says when moved."""
+"""What every control of a parameter has in common: the parameter, the value, and what it says when moved."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.content import Content
-from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
 if TYPE_CHECKING:
+    from textual.geometry import Size
+
     from inspector.strategies.parameters import Parameter, ParameterValue
 
 FOCUS_MARK = "▸"
@@ -59,7 +60,7 @@ class ParameterControl(Widget, can_focus=True):
     }
     """
 
-    COMPONENT_CLASSES = {
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
         "parameter--label",
         "parameter--value",
         "parameter--effect",
@@ -163,6 +164,6 @@ class ParameterControl(Widget, can_focus=True):
         line = self.effect.line(self.content_size.width)
         return Content("\n").join([row, Content.styled(line, self.get_visual_style("parameter--effect"))])
 
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002  rows alone decide
         """Two rows when there is an effect to tell."""
         return 2 if self.effect.is_known else 1

@@ -123,10 +123,9 @@ class PlanPanel(Vertical):
     def focus_control(self, entry: int | None = None) -> None:
         """Give the focus to where it last was, or to the switch of an entry."""
         controls = self.controls
+        target = self._last_focused if self._last_focused in controls else None
         if entry is not None:
-            target = next((each for each in self.query(StrategyToggle) if each.entry == entry), None)
-        else:
-            target = self._last_focused if self._last_focused in controls else None
+            target = next((each for each in self.query(StrategyToggle) if each.entry == entry), target)
         if target is None and controls:
             target = controls[0]
         if target is not None:

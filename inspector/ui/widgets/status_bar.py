@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from textual.content import Content
 from textual.reactive import reactive
@@ -66,7 +67,7 @@ class StatusBar(Widget):
     StatusBar { height: 1; width: 1fr; padding: 0 1; }
     """
 
-    COMPONENT_CLASSES = {
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
         "status--key",
         "status--label",
         "status--follow",

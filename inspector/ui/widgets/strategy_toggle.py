@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
@@ -15,6 +14,8 @@ from textual.widget import Widget
 from inspector.ui.widgets.parameter_control import FOCUS_MARK, NO_EFFECT, Effect
 
 if TYPE_CHECKING:
+    from textual.geometry import Size
+
     from inspector.strategies.base import Strategy
 
 NUMBERED = 9
@@ -37,7 +38,7 @@ class StrategyToggle(Widget, can_focus=True):
     }
     """
 
-    COMPONENT_CLASSES = {"strategy--on", "strategy--off", "strategy--key", "strategy--effect"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"strategy--on", "strategy--off", "strategy--key", "strategy--effect"}
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space,enter", "switch", "Switch", id="strategy.switch", tooltip="Switch the strategy on or off"),
@@ -83,7 +84,7 @@ class StrategyToggle(Widget, can_focus=True):
         self.set_reactive(StrategyToggle.enabled, enabled)
         self.tooltip = Content(self.explanation)
 
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002  rows alone decide
         """Two rows when there is an effect to tell."""
         return 2 if self.effect.is_known else 1
 
