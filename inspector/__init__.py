@@ -1,3 +1,45 @@
-"""See what an AI agent carries in its context, and what each way of shrinking it would leave, cost and lose."""
+"""See what an AI agent carries in its context, and what each way of shrinking it would leave, cost and lose.
+
+The public interface, small on purpose:
+
+- `open_session(path)` reads a recorded session; `follow(path)` keeps reading it while it grows.
+- `Plan` is an ordered list of strategies; `strategies()` names what there is.
+- `replay(inputs, plan)` works out every call of a session under a plan.
+- `compact(messages, plan)` applies a plan to a plain Anthropic or OpenAI message list.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
+
+__all__ = ["Plan", "ReplayInputs", "compact", "follow", "open_session", "replay", "strategies"]
+
+if TYPE_CHECKING:
+    from inspector.replay.compact import compact
+    from inspector.replay.inputs import ReplayInputs
+    from inspector.replay.replay import replay
+    from inspector.session.follow import follow
+    from inspector.session.open import open_session
+    from inspector.strategies.plan import Plan
+    from inspector.strategies.registry import strategies
+
+_HOMES = {
+    "Plan": "inspector.strategies.plan",
+    "ReplayInputs": "inspector.replay.inputs",
+    "compact": "inspector.replay.compact",
+    "follow": "inspector.session.follow",
+    "open_session": "inspector.session.open",
+    "replay": "inspector.replay.replay",
+    "strategies": "inspector.strategies.registry",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Find a public name when it is first used: importing the package alone must cost nothing."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)

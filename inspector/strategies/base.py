@@ -14,7 +14,7 @@ one call on, until the same strategy decides otherwise for that block.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -155,6 +155,7 @@ class Strategy(Protocol):
     parameters: ClassVar[tuple[Parameter, ...]]
 
 
+@runtime_checkable
 class ScheduledStrategy(Strategy, Protocol):
     """A strategy whose decisions follow from the record alone."""
 
@@ -163,6 +164,7 @@ class ScheduledStrategy(Strategy, Protocol):
         ...
 
 
+@runtime_checkable
 class SequentialStrategy(Strategy, Protocol):
     """A strategy whose decisions depend on what the plan has sent."""
 

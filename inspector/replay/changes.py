@@ -1,0 +1,139 @@
+"""Everything a plan changes over a session, as columns: which block, from which call on, into what, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from inspector.strategies.history import NEVER
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from inspector.replay.stacks import Renderer, Stack
+    from inspector.strategies.base import Decision
+    from inspector.strategies.history import History
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Which strategy of the plan decided, and what it said.
+
+    Attributes:
+        entry: Index of the strategy among the plan's entries.
+        decision: What it decided.
+    """
+
+    entry: int
+    decision: Decision
+
+
+@dataclass(frozen=True)
+class Changes:
+    """One row for every time a block's rendition becomes another, sorted by block, then call.
+
+    Attributes:
+        block: Block index, int32.
+        call: The first call that sends the new rendition, int32. No row is later than the block leaves the context.
+        stack: Index into `stacks`, int32.
+        reason: Index into `reasons`, int32.
+        tokens: Tokens sent from then on, int32.
+        previous_tokens: Tokens sent before, int32.
+        action: `Action`, uint8.
+        stacks: The distinct stacks of operations.
+        reasons: The distinct reasons.
+        considered: Per strategy and group, how many blocks it decided about, those it left whole included.
+    """
+
+    block: NDArray[np.int32]
+    call: NDArray[np.int32]
+    stack: NDArray[np.int32]
+    reason: NDArray[np.int32]
+    tokens: NDArray[np.int32]
+    previous_tokens: NDArray[np.int32]
+    action: NDArray[np.uint8]
+    stacks: tuple[Stack, ...]
+    reasons: tuple[Reason, ...]
+    considered: Mapping[tuple[int, str], int]
+
+    @cached_property
+    def by_call(self) -> NDArray[np.int64]:
+        """Row numbers sorted by call, then block."""
+        return np.lexsort((self.block, self.call))
+
+    def row(self, block: int, call: int) -> int:
+        """The row in force for a block at a call, or -1 where it is sent whole."""
+        first, last = np.searchsorted(self.block, (block, block + 1))
+        at = int(np.searchsorted(self.call[first:last], call, side="right"))
+        return int(first) + at - 1 if at else -1
+
+    def in_force(self, call: int) -> NDArray[np.int64]:
+        """Row numbers in force at a call, at most one a block, in block order."""
+        rows = np.flatnonzero(self.call <= call)
+        if not len(rows):
+            return rows
+        blocks = self.block[rows]
+        return rows[np.append(blocks[1:] != blocks[:-1], True)]
+
+
+def effective_changes(
+    history: History,
+    renderer: Renderer,
+    blocks: NDArray[np.int32],
+    calls: NDArray[np.int32],
+    stacks: NDArray[np.int32],
+    reasons: NDArray[np.int32],
+    stack_table: tuple[Stack, ...],
+    reason_table: tuple[Reason, ...],
+) -> Changes:
+    """Turn decisions into changes: work out what each makes of its block and leave out those that change nothing.
+
+    A decision about a block that is not in the context yet takes effect when it enters; one about a block that never
+    enters, or has left, has none. Of several decisions about a block at one call, the last given counts.
+    """
+    calls = np.maximum(calls, history.enters[blocks])
+    alive = (calls < history.leaves[blocks]) & (calls != NEVER)
+    columns = [column[alive] for column in (blocks, calls, stacks, reasons)]
+    order = np.lexsort((columns[1], columns[0]))
+    blocks, calls, stacks, reasons = (column[order] for column in columns)
+    if len(blocks):
+        last_of_call = np.append((blocks[1:] != blocks[:-1]) | (calls[1:] != calls[:-1]), True)
+        blocks, calls, stacks, reasons = (column[last_of_call] for column in (blocks, calls, stacks, reasons))
+    outcome = renderer.outcome(blocks, stacks, stack_table)
+    considered = _considered(blocks, reasons, reason_table)
+    # A change is a rendition other than the block's last; a block begins whole, which has the signature 0.
+    before = np.zeros(len(blocks), dtype=np.int64)
+    before[1:] = np.where(blocks[1:] == blocks[:-1], outcome.signature[:-1], 0)
+    rows = np.flatnonzero(outcome.signature != before)
+    blocks, tokens = blocks[rows], outcome.tokens[rows]
+    previous = renderer.table.tokens[blocks].astype(np.int32)
+    previous[1:] = np.where(blocks[1:] == blocks[:-1], tokens[:-1], previous[1:])
+    return Changes(
+        block=blocks,
+        call=calls[rows],
+        stack=stacks[rows],
+        reason=reasons[rows],
+        tokens=tokens,
+        previous_tokens=previous,
+        action=outcome.action[rows],
+        stacks=stack_table,
+        reasons=reason_table,
+        considered=considered,
+    )
+
+
+def _considered(
+    blocks: NDArray[np.int32], reasons: NDArray[np.int32], table: tuple[Reason, ...]
+) -> dict[tuple[int, str], int]:
+    pairs = np.unique(blocks.astype(np.int64) * len(table) + reasons) if table else np.zeros(0, dtype=np.int64)
+    counts = np.bincount(pairs % len(table), minlength=len(table)).tolist() if table else []
+    considered: dict[tuple[int, str], int] = {}
+    for reason, count in zip(table, counts, strict=True):
+        key = (reason.entry, reason.decision.group)
+        considered[key] = considered.get(key, 0) + count
+    return considered

@@ -1,0 +1,259 @@
+"""A plan's strategies at work on a session: everything they change, in the plan's order.
+
+A plan of one scheduled strategy is worked out for all calls at once. Any other is walked call by call, so that each
+strategy sees what the ones before it left and what the plan itself has sent so far.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from inspector.replay.changes import Changes, Reason, effective_changes
+from inspector.strategies.base import Choice, ScheduledStrategy, SequentialStrategy
+from inspector.strategies.rendition import Action
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    from inspector.replay.stacks import Renderer, Stack
+    from inspector.strategies.base import Decision, Run, Schedule
+    from inspector.strategies.history import History
+    from inspector.strategies.plan import Plan
+    from inspector.strategies.rendition import Rendition
+
+
+@dataclass(frozen=True, slots=True)
+class PromptSizes:
+    """What every call's prompt measures with nothing cut, in the provider's tokens.
+
+    Attributes:
+        whole: Per call, the next one included, float64.
+        ratio: Per call, the provider's tokens for one of our counted tokens, float64.
+    """
+
+    whole: NDArray[np.float64]
+    ratio: NDArray[np.float64]
+
+
+def changes_of(history: History, renderer: Renderer, plan: Plan, sizes: PromptSizes) -> Changes:
+    """Everything the plan's enabled strategies change."""
+    entries = [(index, entry.strategy) for index, entry in enumerate(plan.entries) if entry.enabled]
+    if len(entries) == 1 and isinstance(entries[0][1], ScheduledStrategy):
+        index, strategy = entries[0]
+        return _scheduled(history, renderer, index, strategy.schedule(history))
+    walk = _Walk(history, renderer, sizes)
+    for index, strategy in entries:
+        if isinstance(strategy, ScheduledStrategy):
+            walk.layers.append(_Layer(index, by_call=_by_call(history, strategy.schedule(history))))
+        elif isinstance(strategy, SequentialStrategy):
+            walk.layers.append(_Layer(index, run=strategy.start(history)))
+    return walk.changes()
+
+
+def _scheduled(history: History, renderer: Renderer, entry: int, schedule: Schedule) -> Changes:
+    stacks = tuple(() if decision.operation is None else (decision.operation,) for decision in schedule.table)
+    reasons = tuple(Reason(entry, decision) for decision in schedule.table)
+    return effective_changes(
+        history,
+        renderer,
+        schedule.blocks,
+        schedule.calls,
+        schedule.decisions,
+        schedule.decisions,
+        stacks,
+        reasons,
+    )
+
+
+def _by_call(history: History, schedule: Schedule) -> Iterator[tuple[int, Choice]]:
+    calls = np.maximum(schedule.calls, history.enters[schedule.blocks])
+    order = np.argsort(calls, kind="stable")
+    columns = (calls[order].tolist(), schedule.blocks[order].tolist(), schedule.decisions[order].tolist())
+    for call, block, decision in zip(*columns, strict=True):
+        yield call, Choice(block, schedule.table[decision])
+
+
+@dataclass
+class _Layer:
+    """One strategy of the plan and what it has decided so far."""
+
+    entry: int
+    run: Run | None = None
+    by_call: Iterator[tuple[int, Choice]] = field(default_factory=lambda: iter(()))
+    decided: dict[int, Decision] = field(default_factory=dict)
+    _waiting: tuple[int, Choice] | None = None
+
+    def choices(self, moment: _Moment) -> Iterable[Choice]:
+        """What the strategy decides at this call."""
+        if self.run is not None:
+            return self.run.step(moment)
+        return self._due(moment.call)
+
+    def _due(self, call: int) -> Iterator[Choice]:
+        while True:
+            item = self._waiting or next(self.by_call, None)
+            self._waiting = None
+            if item is None:
+                return
+            if item[0] > call:
+                self._waiting = item
+                return
+            yield item[1]
+
+
+@dataclass
+class _Walk:
+    """The call-by-call walk: what is decided, and what the prompts have come to."""
+
+    history: History
+    renderer: Renderer
+    sizes: PromptSizes
+    layers: list[_Layer] = field(default_factory=list)
+    measures_prompts: bool = False
+    rows: list[tuple[int, int, int, int]] = field(default_factory=list)
+    stack_index: dict[Stack, int] = field(default_factory=dict)
+    reason_index: dict[Reason, int] = field(default_factory=dict)
+    removed: dict[int, int] = field(default_factory=dict)
+    thread_removed: dict[int, int] = field(default_factory=dict)
+    thread_context: dict[int, int] = field(default_factory=dict)
+    thread_call: dict[int, int] = field(default_factory=dict)
+    sent_prompt_tokens: list[int] = field(default_factory=list)
+    dirty: set[int] = field(default_factory=set)
+
+    def changes(self) -> Changes:
+        """Walk every call, the next one included."""
+        history = self.history
+        self.measures_prompts = any(layer.run is not None for layer in self.layers)
+        arrival_order = np.argsort(history.enters, kind="stable").astype(np.int32)
+        bounds = np.searchsorted(history.enters[arrival_order], np.arange(history.call_count + 2))
+        contexts = history.session.contexts
+        for call in range(history.call_count + 1 if contexts else 0):
+            context = int(history.call_context[call])
+            thread = contexts[context].thread
+            starts = self.thread_context.get(thread) != context
+            if starts:
+                self._enter(thread, context, call)
+            arrived = arrival_order[bounds[call] : bounds[call + 1]]
+            touched: set[int] = set()
+            for depth, layer in enumerate(self.layers):
+                moment = _Moment(self, depth, call, thread, arrived, starts)
+                for choice in layer.choices(moment):
+                    layer.decided[choice.block] = choice.decision
+                    touched.add(choice.block)
+                    self.dirty.add(choice.block)
+            for block in sorted(touched):
+                self._record(block, call)
+            if self.measures_prompts:
+                self.sent_prompt_tokens.append(self.prompt_tokens(call, self.settle(thread, len(self.layers))))
+            self.thread_call[thread] = call
+        columns = np.array(self.rows, dtype=np.int32).reshape(-1, 4)
+        return effective_changes(
+            history,
+            self.renderer,
+            *(np.ascontiguousarray(columns[:, index]) for index in range(4)),
+            tuple(self.stack_index),
+            tuple(self.reason_index),
+        )
+
+    def stack(self, block: int, depth: int) -> Stack:
+        """The operations of the first `depth` strategies on a block."""
+        decisions = (layer.decided.get(block) for layer in self.layers[:depth])
+        return tuple(
+            decision.operation for decision in decisions if decision is not None and decision.operation is not None
+        )
+
+    def settle(self, thread: int, depth: int) -> int:
+        """Tokens the first `depth` strategies left out of the thread's present prompt."""
+        total = self.thread_removed.get(thread, 0)
+        for block, removed in zip(self.dirty, self._removed_from(self.dirty, depth), strict=True):
+            total += removed - self.removed.get(block, 0)
+            self.removed[block] = removed
+        self.thread_removed[thread] = total
+        if depth == len(self.layers):
+            self.dirty.clear()
+        return total
+
+    def _removed_from(self, blocks: Iterable[int], depth: int) -> list[int]:
+        columns = np.fromiter(blocks, dtype=np.int32)
+        if not len(columns):
+            return []
+        table: dict[Stack, int] = {}
+        stacks = [table.setdefault(self.stack(block, depth), len(table)) for block in columns.tolist()]
+        sent = self.renderer.outcome(columns, np.array(stacks, dtype=np.int32), tuple(table)).tokens
+        removed: list[int] = (self.renderer.table.tokens[columns] - sent).tolist()
+        return removed
+
+    def prompt_tokens(self, call: int, removed: int) -> int:
+        """What the provider would measure of a call's prompt with so many counted tokens left out."""
+        return round(float(self.sizes.whole[call]) - float(self.sizes.ratio[call]) * removed)
+
+    def _enter(self, thread: int, context: int, call: int) -> None:
+        self.thread_context[thread] = context
+        blocks = self.history.prompt(call)
+        self.thread_removed[thread] = (
+            sum(self.removed.get(block, 0) for block in blocks.tolist()) if self.removed else 0
+        )
+
+    def _record(self, block: int, call: int) -> None:
+        stack = self.stack(block, len(self.layers))
+        deciding = [layer for layer in self.layers if block in layer.decided]
+        acting = [layer for layer in deciding if layer.decided[block].operation is not None] or deciding
+        reason = Reason(acting[-1].entry, acting[-1].decided[block])
+        stack_at = self.stack_index.setdefault(stack, len(self.stack_index))
+        self.rows.append((block, call, stack_at, self.reason_index.setdefault(reason, len(self.reason_index))))
+
+
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    """What one strategy may see of one call."""
+
+    walk: _Walk
+    depth: int
+    call: int
+    thread: int
+    arrived: NDArray[np.int32]
+    starts_context: bool
+
+    @property
+    def history(self) -> History:
+        return self.walk.history
+
+    @property
+    def previous_prompt_tokens(self) -> int:
+        previous = self.walk.thread_call.get(self.thread)
+        if previous is None:
+            return 0
+        return self.walk.sent_prompt_tokens[previous]
+
+    @property
+    def prompt_tokens(self) -> int:
+        return self.walk.prompt_tokens(self.call, self.walk.settle(self.thread, self.depth))
+
+    @property
+    def idle_seconds(self) -> float | None:
+        previous = self.walk.thread_call.get(self.thread)
+        if previous is None:
+            return None
+        gap = float(self.history.call_time[self.call] - self.history.call_time[previous])
+        return None if np.isnan(gap) else gap
+
+    def prompt(self) -> NDArray[np.int32]:
+        blocks = self.history.prompt(self.call)
+        if not self.walk.dirty and not self.walk.removed:
+            return blocks
+        kept = [block for block in blocks.tolist() if self.rendition(block).action is not Action.REMOVED]
+        return np.array(kept, dtype=np.int32)
+
+    def rendition(self, block: int) -> Rendition:
+        return self.walk.renderer.rendition(block, self.walk.stack(block, self.depth + 1))
+
+    def tokens(self, block: int) -> int:
+        return self.walk.renderer.tokens(block, self.rendition(block))
+
+    def text(self, block: int) -> str:
+        return self.rendition(block).text(self.history.session.text(self.history.session.blocks[block]))

@@ -1,0 +1,158 @@
+"""What every replay of one session starts from: its layout, its recorded usage, its prices. No plan changes any of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from inspector.replay.composition import PromptSizes
+from inspector.replay.layout import Layout
+from inspector.replay.prices import Pricing
+from inspector.replay.prompt_cache import CacheColumns, cache_model_for
+from inspector.replay.prompt_usage import PromptUsage
+from inspector.replay.scale import Scale
+from inspector.replay.stacks import Renderer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from inspector.replay.rates import CallRates
+    from inspector.strategies.history import History
+    from inspector.tokens.table import TokenTable
+
+
+@dataclass(frozen=True)
+class ReplayInputs:
+    """All of it, worked out once for any number of plans.
+
+    Attributes:
+        history: The session's columns.
+        table: Its token counts.
+        layout: Where every block stands in every prompt.
+        recorded: Prompt tokens the provider reported, in call order; zeros where it reported nothing.
+        reported: Per call, whether it did, bool.
+        output: Per call, response tokens: reported, or counted where nothing was, int64.
+        output_known: Whether every output was reported and none is a streaming placeholder.
+        scale: The provider's tokens for our counted ones.
+        sizes: What every prompt measures with nothing cut.
+        cached_blocks: Per call, how many blocks at its beginning the recorded (or simulated) cache held, int64.
+        rates: The price of every call.
+        pricing: Where the prices come from.
+        caches: The rules of each call's prompt cache.
+        renderer: Applies operations, and remembers what it worked out.
+    """
+
+    history: History
+    table: TokenTable
+    layout: Layout
+    recorded: PromptUsage
+    reported: NDArray[np.bool_]
+    output: NDArray[np.int64]
+    output_known: bool
+    scale: Scale
+    sizes: PromptSizes
+    cached_blocks: NDArray[np.int64]
+    rates: CallRates
+    pricing: Pricing
+    caches: CacheColumns
+    renderer: Renderer
+
+    @classmethod
+    def of(
+        cls,
+        history: History,
+        table: TokenTable,
+        *,
+        pricing: Pricing | None = None,
+        cache: str | None = None,
+        precise: bool = False,
+    ) -> ReplayInputs:
+        """Work out what replays of a session start from.
+
+        Args:
+            history: The session's columns.
+            table: Its token counts.
+            pricing: Prices; those of the user's price file and the bundled table where not given.
+            cache: Name of a prompt cache to assume for every call; each model's own where not given.
+            precise: Count cut texts for real instead of within a few tokens; reads every text that is cut.
+        """
+        calls = history.session.calls
+        pricing = pricing or Pricing.load()
+        layout = Layout.of(history, table.tokens)
+        recorded = PromptUsage.of([call.usage for call in calls])
+        reported = recorded.prompt > 0
+        sums = layout.whole_tokens()
+        scale = Scale.of(history, table, recorded, reported, sums)
+        whole = _whole_prompts(layout, scale, recorded, reported, sums)
+        return cls(
+            history=history,
+            table=table,
+            layout=layout,
+            recorded=recorded,
+            reported=reported,
+            output=_outputs(history, table, scale),
+            output_known=all(call.usage is not None and not call.usage.output_is_placeholder for call in calls),
+            scale=scale,
+            sizes=PromptSizes(whole, scale.ratio),
+            cached_blocks=_cached_blocks(layout, scale, recorded, reported, sums, whole),
+            rates=pricing.call_rates([call.model for call in calls], history.call_time[:-1]),
+            pricing=pricing,
+            caches=CacheColumns.of(
+                [cache_model_for(call.model, rates=pricing.rates(call.model, call.time), named=cache) for call in calls]
+            ),
+            renderer=Renderer(history, table, precise),
+        )
+
+
+def _whole_prompts(
+    layout: Layout,
+    scale: Scale,
+    recorded: PromptUsage,
+    reported: NDArray[np.bool_],
+    counted: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """Every prompt with nothing cut: as reported, or our count on the provider's scale."""
+    whole = scale.overhead + scale.ratio * counted
+    whole[:-1] = np.where(reported, recorded.prompt, whole[:-1])
+    previous = int(layout.previous_call[-1])
+    if previous >= 0 and reported[previous]:
+        # The next prompt is the last one and what has come since, so the last report is the better start.
+        whole[-1] = whole[previous] + scale.ratio[-1] * (counted[-1] - counted[previous])
+    return whole
+
+
+def _outputs(history: History, table: TokenTable, scale: Scale) -> NDArray[np.int64]:
+    calls = history.session.calls
+    reported = np.array([-1 if call.usage is None else call.usage.output for call in calls], dtype=np.int64)
+    if not len(calls) or bool((reported >= 0).all()):
+        return reported
+    responses = np.array([call.response for call in calls], dtype=np.int64)
+    before = np.concatenate(([0], np.cumsum(table.tokens, dtype=np.int64)))
+    first = history.message_first_block
+    counted = before[first[responses + 1]] - before[first[responses]]
+    estimated: NDArray[np.int64] = np.rint(scale.ratio[:-1] * counted).astype(np.int64)
+    return np.where(reported >= 0, reported, estimated)
+
+
+def _cached_blocks(
+    layout: Layout,
+    scale: Scale,
+    recorded: PromptUsage,
+    reported: NDArray[np.bool_],
+    counted: NDArray[np.int64],
+    whole: NDArray[np.float64],
+) -> NDArray[np.int64]:
+    """Per call, the blocks the cache held: where the reported read ends, or the previous prompt."""
+    previous_blocks = layout.previous_blocks()
+    within = np.zeros(len(whole), dtype=np.float64)
+    within[:-1] = counted[:-1] - (recorded.prompt - recorded.cache_read) / scale.ratio[:-1]
+    ends = np.minimum(layout.blocks_within(within), previous_blocks)
+    # A read that ends where the previous prompt ended, but for what that one left uncached, read all of it.
+    previous = layout.previous_call[:-1]
+    expected = np.where(previous >= 0, (recorded.prompt - recorded.uncached)[previous], 0)
+    everything = recorded.cache_read >= expected - np.maximum(expected // 100, 64)
+    blocks = previous_blocks.copy()
+    blocks[:-1] = np.where(reported & ~everything, ends[:-1], previous_blocks[:-1])
+    return blocks

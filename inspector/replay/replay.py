@@ -1,0 +1,184 @@
+"""A plan over every call of a session: what would have been sent, what the cache would have done, what it would cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from inspector.replay.accounting import ledger_of
+from inspector.replay.composition import changes_of
+from inspector.replay.ledger import Figures, HowKnown, Ledger, figures_of
+from inspector.strategies.rendition import Action, Rendition
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from inspector.replay.changes import Changes
+    from inspector.replay.inputs import ReplayInputs
+    from inspector.strategies.history import History
+    from inspector.strategies.plan import Plan
+    from inspector.tokens.table import TokenTable
+
+
+@dataclass(frozen=True)
+class ContextState:
+    """How every block stands at one call, as columns over all blocks of the session.
+
+    Attributes:
+        call: The call; the number of recorded calls is the next one, not yet made.
+        in_prompt: The block is part of this call's prompt, bool. A removed block is, with nothing sent.
+        recorded: Its tokens, whole, int32.
+        sent: Its tokens as sent; 0 where it is not in the prompt, int32.
+        action: `Action`, uint8.
+        row: Row of `Replay.changes` in force, -1 for none, int64.
+    """
+
+    call: int
+    in_prompt: NDArray[np.bool_]
+    recorded: NDArray[np.int32]
+    sent: NDArray[np.int32]
+    action: NDArray[np.uint8]
+    row: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupOutcome:
+    """What one part of one strategy does: a tier, or the whole strategy where it has no parts.
+
+    Attributes:
+        entry: Index of the strategy among the plan's entries.
+        group: The part's name; empty for the whole strategy.
+        results: Blocks it decided about, those it left whole included.
+        touched: Blocks it changed at any call.
+        tokens_before: Counted tokens of the touched blocks, whole.
+        tokens_cut: Counted tokens it leaves out of them in the end; negative where it adds.
+    """
+
+    entry: int
+    group: str
+    results: int
+    touched: int
+    tokens_before: int
+    tokens_cut: int
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A plan over every call of a session. Ask it for figures, for a call's prompt, or for a block's fate.
+
+    Attributes:
+        inputs: What it was worked out from.
+        plan: The plan.
+        changes: Everything the plan changes.
+        ledger: One row of figures a call.
+        figures: Totals.
+    """
+
+    inputs: ReplayInputs
+    plan: Plan
+    changes: Changes
+    ledger: Ledger
+    figures: Figures
+
+    @property
+    def history(self) -> History:
+        """The session's columns."""
+        return self.inputs.history
+
+    @property
+    def table(self) -> TokenTable:
+        """The session's token counts."""
+        return self.inputs.table
+
+    @cached_property
+    def groups(self) -> tuple[GroupOutcome, ...]:
+        """What each part of each enabled strategy does, in the plan's order."""
+        changes = self.changes
+        rows = changes.in_force(self.history.call_count)
+        rows = rows[changes.action[rows] != Action.WHOLE]
+        before = self.table.tokens[changes.block[rows]].astype(np.int64)
+        columns = (changes.reason[rows].tolist(), before.tolist(), changes.tokens[rows].tolist())
+        sums: dict[tuple[int, str], list[int]] = {key: [0, 0, 0] for key in sorted(changes.considered)}
+        for reason_index, whole, sent in zip(*columns, strict=True):
+            reason = changes.reasons[reason_index]
+            total = sums.setdefault((reason.entry, reason.decision.group), [0, 0, 0])
+            total[0] += 1
+            total[1] += whole
+            total[2] += whole - sent
+        return tuple(
+            GroupOutcome(entry, group, changes.considered.get((entry, group), touched), touched, whole, cut)
+            for (entry, group), (touched, whole, cut) in sums.items()
+        )
+
+    def state(self, call: int) -> ContextState:
+        """How every block stands at a call; `history.call_count` asks for the next one."""
+        history, changes = self.history, self.changes
+        in_prompt = np.zeros(len(history.kind), dtype=bool)
+        in_prompt[history.prompt(call)] = True
+        recorded = self.table.tokens
+        sent = recorded.astype(np.int32)
+        action = np.zeros(len(sent), dtype=np.uint8)
+        row = np.full(len(sent), -1, dtype=np.int64)
+        rows = changes.in_force(call)
+        blocks = changes.block[rows]
+        sent[blocks] = changes.tokens[rows]
+        action[blocks] = changes.action[rows]
+        row[blocks] = np.where(changes.action[rows] == Action.WHOLE, -1, rows)
+        sent[~in_prompt] = 0
+        return ContextState(call, in_prompt, recorded, sent, action, row)
+
+    def rendition(self, block: int, call: int) -> Rendition:
+        """How a block is sent at a call."""
+        row = self.changes.row(block, call)
+        stack = self.changes.stacks[self.changes.stack[row]] if row >= 0 else ()
+        return self.inputs.renderer.rendition(block, stack)
+
+    def text(self, block: int, call: int) -> str:
+        """What the model sees of a block at a call.
+
+        Raises:
+            TextUnavailableError: The session's file no longer holds the text.
+        """
+        session = self.history.session
+        return self.rendition(block, call).text(session.text(session.blocks[block]))
+
+    def reason(self, block: int, call: int) -> str:
+        """Why a block is not sent whole at a call, naming the strategy; empty where it is."""
+        row = self.changes.row(block, call)
+        if row < 0 or self.changes.action[row] == Action.WHOLE:
+            return ""
+        reason = self.changes.reasons[self.changes.reason[row]]
+        return f"{self.plan.entries[reason.entry].strategy.name}: {reason.decision.reason}"
+
+    def changed_at(self, block: int, call: int) -> int:
+        """The call from which on a block has been sent as it is at `call`; -1 where it is sent as recorded."""
+        row = self.changes.row(block, call)
+        return int(self.changes.call[row]) if row >= 0 else -1
+
+
+def replay(inputs: ReplayInputs, plan: Plan) -> Replay:
+    """Replay every call of a session under a plan.
+
+    Work is proportional to what the plan changes and to the number of calls, not to calls times blocks.
+    """
+    changes = changes_of(inputs.history, inputs.renderer, plan, inputs.sizes)
+    sums = inputs.layout.sums(changes, inputs.cached_blocks)
+    ledger = ledger_of(inputs, sums)
+    untouched = not len(changes.block)
+    return Replay(inputs, plan, changes, ledger, figures_of(ledger, *how_known(inputs, untouched=untouched)))
+
+
+def how_known(inputs: ReplayInputs, *, untouched: bool) -> tuple[HowKnown, HowKnown]:
+    """How the prompt figures and the output figures of a replay are known.
+
+    Args:
+        inputs: What it was worked out from.
+        untouched: The plan changed nothing, so that recorded figures stand as they are.
+    """
+    all_reported = bool(inputs.reported.all())
+    tokens = HowKnown.EXACT if all_reported and untouched else inputs.scale.known
+    output = HowKnown.EXACT if all_reported and inputs.output_known else HowKnown.ESTIMATED
+    return tokens, output

@@ -1,0 +1,242 @@
+"""What a stack of operations makes of blocks: their renditions, lengths and tokens.
+
+A stack is the operations of a plan's strategies on one block, in the plan's order. Most blocks have a stack of one,
+and most of those are cuts, so these are computed for all blocks at once; anything else is worked out block by block
+and remembered.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from inspector.strategies.operations import CutText, Operation, RemoveBlock, ReplaceText
+from inspector.strategies.rendition import REMOVED, Action, Rendition, Slice
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from inspector.session.model import Session
+    from inspector.strategies.history import History
+    from inspector.tokens.table import TokenTable
+
+Stack = tuple[Operation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedBlock:
+    """One block as operations see it; its text is read when asked for."""
+
+    session: Session
+    index: int
+
+    @property
+    def tool_name(self) -> str:
+        """The tool of a call or result."""
+        return self.session.blocks[self.index].tool_name
+
+    def text(self) -> str:
+        """The recorded text."""
+        return self.session.text(self.session.blocks[self.index])
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What stacks make of blocks, as columns of one length.
+
+    Attributes:
+        tokens: Tokens sent, int32.
+        action: `Action`, uint8; `WHOLE` where the stack changes nothing.
+        signature: Tells renditions of one block apart: equal signatures are equal renditions. int64.
+    """
+
+    tokens: NDArray[np.int32]
+    action: NDArray[np.uint8]
+    signature: NDArray[np.int64]
+
+
+@dataclass
+class Renderer:
+    """Applies stacks to the blocks of one session, and remembers what took work to find.
+
+    Attributes:
+        history: The session's columns.
+        table: Its token counts.
+        precise: Count the tokens of every cut text for real, reading it, instead of within a few tokens from where
+            its recorded tokens end.
+    """
+
+    history: History
+    table: TokenTable
+    precise: bool = False
+    _renditions: dict[tuple[int, Stack], Rendition] = field(default_factory=dict)
+
+    def rendition(self, block: int, stack: Stack) -> Rendition:
+        """The rendition a stack makes of one block."""
+        key = (block, stack)
+        known = self._renditions.get(key)
+        if known is None:
+            source = RecordedBlock(self.history.session, block)
+            known = Rendition.whole(int(self.history.characters[block]))
+            for operation in stack:
+                known = operation.apply(known, source)
+            self._renditions[key] = known
+        return known
+
+    def tokens(self, block: int, rendition: Rendition) -> int:
+        """Tokens of one rendition of a block."""
+        return int(self._tokens_of([block], [rendition])[0])
+
+    def outcome(self, blocks: NDArray[np.int32], stacks: NDArray[np.int32], table: tuple[Stack, ...]) -> Outcome:
+        """What the stack `table[stacks[i]]` makes of `blocks[i]`, for all `i`."""
+        result = Outcome(
+            tokens=self.table.tokens[blocks].astype(np.int32),
+            action=np.zeros(len(blocks), dtype=np.uint8),
+            signature=np.zeros(len(blocks), dtype=np.int64),
+        )
+        order = np.argsort(stacks, kind="stable")
+        bounds = np.searchsorted(stacks[order], np.arange(len(table) + 1))
+        for index, stack in enumerate(table):
+            where = order[bounds[index] : bounds[index + 1]]
+            if len(where) and stack:
+                self._apply(blocks[where], where, stack, result)
+        return result
+
+    def _apply(self, blocks: NDArray[np.int32], where: NDArray[np.int64], stack: Stack, result: Outcome) -> None:
+        match stack:
+            case (CutText() as cut,) if not self.precise and not (cut.numbered and cut.never_longer):
+                self._cut_all(cut, blocks, where, result)
+            case (ReplaceText(text=text, never_longer=False),):
+                result.tokens[where] = self.table.text_tokens(text)
+                result.action[where] = Action.REPLACED
+                result.signature[where] = _signature_of(Rendition.replaced(text), 0)
+            case (RemoveBlock(),):
+                result.tokens[where] = 0
+                result.action[where] = Action.REMOVED
+                result.signature[where] = hash(REMOVED.pieces)
+            case _:
+                self._one_by_one(stack, blocks, where, result)
+
+    def _cut_all(self, cut: CutText, blocks: NDArray[np.int32], where: NDArray[np.int64], result: Outcome) -> None:
+        characters = self.history.characters[blocks]
+        over = characters > cut.limit
+        if cut.never_longer:
+            over &= cut.head + len(cut.marker) + cut.tail < characters
+        blocks, where, characters = blocks[over], where[over], characters[over]
+        head = np.minimum(cut.head, characters).astype(np.int32)
+        tokens = self.table.head_tokens(blocks, head).astype(np.int32)
+        if cut.tail:
+            tokens += self.table.tail_tokens(blocks, np.minimum(cut.tail, characters).astype(np.int32))
+        tokens += self._other_tokens(blocks)
+        markers = self._markers(cut, blocks, characters)
+        if len(markers) == 1:
+            tokens += self.table.text_tokens(markers[0])
+        else:
+            tokens += np.array([self.table.text_tokens(marker) for marker in markers], dtype=np.int32)
+        result.tokens[where] = tokens
+        result.action[where] = Action.CUT
+        of_marker = np.array([hash(marker) for marker in markers], dtype=np.int64)
+        result.signature[where] = _signature(of_marker, head, np.minimum(cut.tail, characters))
+
+    def _markers(self, cut: CutText, blocks: NDArray[np.int32], characters: NDArray[np.int32]) -> list[str]:
+        """The marker of every block, or the one marker of them all."""
+        if not cut.numbered or not len(blocks):
+            return [cut.marker]
+        names, tools = self.history.tool_names, self.history.tool[blocks].tolist()
+        return [
+            cut.marker_text(length, names[tool] if tool >= 0 else "")
+            for length, tool in zip(characters.tolist(), tools, strict=True)
+        ]
+
+    def _other_tokens(self, blocks: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Tokens of a block that are not its text: images inside a result, the name beside a call's input."""
+        text = self.table.head_tokens(blocks, self.history.characters[blocks])
+        return np.maximum(self.table.tokens[blocks] - text, 0).astype(np.int32)
+
+    def _one_by_one(self, stack: Stack, blocks: NDArray[np.int32], where: NDArray[np.int64], result: Outcome) -> None:
+        indices = blocks.tolist()
+        renditions = [self.rendition(block, stack) for block in indices]
+        changed = [at for at, rendition in enumerate(renditions) if rendition.action is not Action.WHOLE]
+        if not changed:
+            return
+        places = where[changed]
+        chosen = [renditions[at] for at in changed]
+        result.tokens[places] = self._tokens_of([indices[at] for at in changed], chosen)
+        result.action[places] = [rendition.action for rendition in chosen]
+        lengths = self.history.characters[[indices[at] for at in changed]].tolist()
+        result.signature[places] = [
+            _signature_of(rendition, length) for rendition, length in zip(chosen, lengths, strict=True)
+        ]
+
+    def _tokens_of(self, blocks: list[int], renditions: list[Rendition]) -> NDArray[np.int32]:
+        totals = np.zeros(len(blocks), dtype=np.int32)
+        if self.precise:
+            for at, (block, rendition) in enumerate(zip(blocks, renditions, strict=True)):
+                totals[at] = self._counted(block, rendition)
+            return totals
+        owners: list[int] = []
+        starts: list[int] = []
+        stops: list[int] = []
+        for at, rendition in enumerate(renditions):
+            for piece in rendition.pieces:
+                if isinstance(piece, Slice):
+                    owners.append(at)
+                    starts.append(piece.start)
+                    stops.append(piece.stop)
+                else:
+                    totals[at] += self.table.text_tokens(piece)
+        if owners:
+            of_block = np.array([blocks[at] for at in owners], dtype=np.int32)
+            spans = self.table.head_tokens(of_block, np.array(stops, dtype=np.int32)) - self.table.head_tokens(
+                of_block, np.array(starts, dtype=np.int32)
+            )
+            np.add.at(totals, owners, np.maximum(spans, 0))
+        kept = [at for at, rendition in enumerate(renditions) if rendition.action in (Action.WHOLE, Action.CUT)]
+        if kept:
+            totals[kept] += self._other_tokens(np.array([blocks[at] for at in kept], dtype=np.int32))
+        return totals
+
+    def _counted(self, block: int, rendition: Rendition) -> int:
+        characters = int(self.history.characters[block])
+        if rendition.action is Action.WHOLE:
+            return int(self.table.tokens[block])
+        other = int(self._other_tokens(np.array([block], dtype=np.int32))[0]) if rendition.action is Action.CUT else 0
+        match rendition.pieces:
+            case ():
+                return 0
+            case (str() as text,):
+                return self.table.text_tokens(text) + other
+            case (Slice(start=0, stop=head), str() as marker):
+                return self.table.cut_tokens(block, head, marker, 0) + other
+            case (Slice(start=0, stop=head), str() as marker, Slice(start=tail, stop=end)) if end == characters:
+                return self.table.cut_tokens(block, head, marker, characters - tail) + other
+            case _:
+                source = RecordedBlock(self.history.session, block)
+                return self.table.text_tokens(rendition.text(source.text())) + other
+
+
+def _signature_of(rendition: Rendition, characters: int) -> int:
+    """The same number for the same pieces, however they came about."""
+    match rendition.pieces:
+        case (str() as marker,):
+            head = tail = 0
+        case (Slice(start=0, stop=head), str() as marker):
+            tail = 0
+        case (str() as marker, Slice(start=tail_start, stop=end)) if end == characters:
+            head, tail = 0, end - tail_start
+        case (Slice(start=0, stop=head), str() as marker, Slice(start=tail_start, stop=end)) if end == characters:
+            tail = end - tail_start
+        case _:
+            return hash(rendition.pieces)
+    columns = (np.array([value], dtype=np.int64) for value in (hash(marker), head, tail))
+    return int(_signature(*columns)[0])
+
+
+def _signature(
+    marker: NDArray[np.int64], head: NDArray[np.integer[Any]], tail: NDArray[np.integer[Any]]
+) -> NDArray[np.int64]:
+    """Mixes what tells cuts of one block apart into one number; sums wrap around."""
+    mixed: NDArray[np.int64] = marker + head.astype(np.int64) * 0x9E3779B97F4A7C1 + tail.astype(np.int64) * 0x2545F4914F6CDD1
+    return mixed

@@ -1,0 +1,188 @@
+"""Small sessions made up for tests, with one token a character, and strategies that do what they are told."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+from hypothesis import strategies as st
+
+from inspector.session.model import Block, BlockKind, Call, Context, ContextCause, Message, Origin, Role, Session, Usage
+from inspector.strategies.base import Choice, Decision, Schedule
+from inspector.strategies.operations import CutText, RemoveBlock, ReplaceText
+
+
+class KnownTexts:
+    def __init__(self, texts: dict[bytes, str]) -> None:
+        self.texts = texts
+
+    def text(self, block: Block) -> str:
+        return self.texts[block.digest]
+
+    def record(self, block: Block) -> bytes:
+        return self.texts[block.digest].encode()
+
+
+class SessionBuilder:
+    """Writes a session message by message."""
+
+    def __init__(self) -> None:
+        self.texts: dict[bytes, str] = {}
+        self.messages: list[Message] = []
+        self.calls: list[Call] = []
+        self.contexts: list[Context] = []
+        self.members: list[int] = []
+        self.carried = 0
+        self.cause = ContextCause.START
+
+    def block(self, kind: BlockKind, text: str, tool: str = "", identifier: str = "") -> Block:
+        digest = hashlib.blake2b(text.encode(), digest_size=16).digest()
+        self.texts[digest] = text
+        origin = Origin(offset=len(self.messages), length=len(text))
+        return Block(kind, len(text), digest, text[:40], origin, tool_call_id=identifier, tool_name=tool)
+
+    def add(self, role: Role, *blocks: Block) -> int:
+        self.messages.append(Message(role, blocks))
+        self.members.append(len(self.messages) - 1)
+        return len(self.messages) - 1
+
+    def respond(self, *blocks: Block, usage: Usage | None = None, model: str = "", time: float | None = None) -> None:
+        sent = len(self.members)
+        response = self.add(Role.ASSISTANT, *blocks)
+        self.calls.append(Call(response, len(self.contexts), sent, model=model, time=time, usage=usage))
+
+    def compact(self, keep: int) -> None:
+        kept = self.members[len(self.members) - keep :] if keep else []
+        self.contexts.append(Context(tuple(self.members), self.carried, self.cause))
+        self.members, self.carried, self.cause = list(kept), len(kept), ContextCause.COMPACTION
+
+    def session(self) -> Session:
+        contexts = (*self.contexts, Context(tuple(self.members), self.carried, self.cause))
+        return Session(
+            "test", Path("test"), "test", tuple(self.messages), tuple(self.calls), contexts, KnownTexts(self.texts)
+        )
+
+
+class CharacterTable:
+    """A token a character, so that every count can be checked by eye."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.tokens = np.array([block.characters for block in session.blocks], dtype=np.int32)
+        self.counted = len(self.tokens)
+
+    def head_tokens(self, blocks, characters):
+        return np.minimum(self.tokens[blocks], characters).astype(np.int32)
+
+    tail_tokens = head_tokens
+
+    def cut_tokens(self, block: int, head: int, middle: str, tail: int) -> int:
+        return head + len(middle) + tail
+
+    def text_tokens(self, text: str) -> int:
+        return len(text)
+
+
+@dataclass(frozen=True)
+class Told:
+    """A scheduled strategy whose decisions are given."""
+
+    orders: tuple[tuple[int, int, Decision], ...] = ()
+    name: ClassVar[str] = "told"
+    title: ClassVar[str] = ""
+    summary: ClassVar[str] = ""
+    source: ClassVar[str] = ""
+    parameters: ClassVar[tuple] = ()
+
+    def schedule(self, history) -> Schedule:
+        blocks, calls, decisions = zip(*self.orders, strict=True) if self.orders else ((), (), ())
+        return Schedule(
+            np.array(blocks, dtype=np.int32),
+            np.array(calls, dtype=np.int32),
+            np.arange(len(decisions), dtype=np.int32),
+            tuple(decisions),
+        )
+
+
+@dataclass(frozen=True)
+class ToldStepByStep:
+    """The same decisions, given call by call."""
+
+    orders: tuple[tuple[int, int, Decision], ...] = ()
+    name: ClassVar[str] = "told-step-by-step"
+    title: ClassVar[str] = ""
+    summary: ClassVar[str] = ""
+    source: ClassVar[str] = ""
+    parameters: ClassVar[tuple] = ()
+
+    def start(self, history):
+        return _ToldRun(self.orders)
+
+
+@dataclass
+class _ToldRun:
+    orders: tuple[tuple[int, int, Decision], ...]
+    measured: list[tuple[int, int]] = field(default_factory=list)
+
+    def step(self, moment):
+        self.measured.append((moment.call, moment.previous_prompt_tokens))
+        enters = moment.history.enters
+        return [
+            Choice(block, decision)
+            for block, call, decision in self.orders
+            if max(call, int(enters[block])) == moment.call
+        ]
+
+
+OPERATIONS = st.sampled_from(
+    [
+        None,
+        CutText(limit=5, head=3, tail=0, marker="~"),
+        CutText(limit=8, head=2, tail=2, marker="<{removed}>", numbered=True),
+        CutText(limit=0, head=1, tail=0, marker="longer than it was", never_longer=True),
+        ReplaceText("gone"),
+        RemoveBlock(),
+    ]
+)
+
+
+@st.composite
+def sessions(draw, usage: bool = False) -> Session:
+    builder = SessionBuilder()
+    builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "the goal"))
+    clock = 1000.0
+    for turn in range(draw(st.integers(0, 7))):
+        clock += draw(st.sampled_from([1.0, 20.0, 400.0, 4000.0]))
+        count = draw(st.integers(0, 3))
+        calls = [builder.block(BlockKind.TOOL_CALL, "{}", "Read", f"c{turn}.{at}") for at in range(count)]
+        said = builder.block(BlockKind.ASSISTANT_TEXT, f"turn {turn} " + "x" * draw(st.integers(0, 5)))
+        builder.respond(said, *calls, model="claude-opus-4-6", time=clock)
+        if count:
+            texts = [f"{turn}.{at}:" + "r" * draw(st.integers(0, 30)) for at in range(count)]
+            results = [builder.block(BlockKind.TOOL_RESULT, text, "Read", f"c{turn}.{at}") for at, text in enumerate(texts)]
+            builder.add(Role.USER, *results)
+        if draw(st.integers(0, 5)) == 0:
+            builder.compact(draw(st.integers(0, 2)))
+            builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, f"summary {turn}"))
+        if draw(st.booleans()) or not builder.members:
+            builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, f"question {turn}"))
+    return builder.session()
+
+
+@st.composite
+def orders_for(draw, session: Session) -> tuple[tuple[int, int, Decision], ...]:
+    blocks = len(session.blocks)
+    count = draw(st.integers(0, 12))
+    made = [
+        (
+            draw(st.integers(0, blocks - 1)),
+            draw(st.integers(0, len(session.calls))),
+            Decision(draw(OPERATIONS), f"order {at}", f"group {at % 2}"),
+        )
+        for at in range(count)
+    ]
+    # Of two decisions about one block at one call only one can be meant.
+    return tuple({(block, call): (block, call, decision) for block, call, decision in made}.values())

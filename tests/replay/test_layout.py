@@ -1,0 +1,117 @@
+"""The columns of a replay against sending every prompt and comparing it with the one before."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inspector.replay.composition import PromptSizes, changes_of
+from inspector.replay.layout import Layout
+from inspector.replay.stacks import Renderer
+from inspector.session.model import Session
+from inspector.strategies.history import History
+from inspector.strategies.plan import Plan, PlanEntry
+from inspector.strategies.rendition import Rendition
+from tests.replay.synthetic import CharacterTable, Told, ToldStepByStep, orders_for, sessions
+
+
+def sent_prompts(session: Session, layers) -> list[list[tuple[int, str | None]]]:
+    """Every call's prompt under lists of orders, worked out afresh for each call; None for a removed block."""
+    firsts = session.first_blocks
+    first_call: dict[int, int] = {}
+    prompts = []
+    pending = (len(session.contexts) - 1, len(session.contexts[-1].members))
+    for call, (context, count) in enumerate([*((c.context, c.prompt_messages) for c in session.calls), pending]):
+        prompt = []
+        for message in session.contexts[context].members[:count]:
+            for block in range(firsts[message], firsts[message + 1]):
+                first_call.setdefault(block, call)
+                rendition = Rendition.whole(session.blocks[block].characters)
+                for orders in layers:
+                    given_by_now = [
+                        (max(at, first_call[block]), place, decision)
+                        for place, (of, at, decision) in enumerate(orders)
+                        if of == block and max(at, first_call[block]) <= call
+                    ]
+                    if given_by_now:
+                        # Orders from before the block was there are given, in order, when it comes.
+                        *_, (_, _, decision) = sorted(given_by_now, key=lambda given: (given[0], orders[given[1]][1]))
+                        if decision.operation is not None:
+                            rendition = decision.operation.apply(rendition, _Source(session, block))
+                removed = rendition.action.label == "removed"
+                prompt.append((block, None if removed else rendition.text(session.text(session.blocks[block]))))
+        prompts.append(prompt)
+    return prompts
+
+
+class _Source:
+    def __init__(self, session, block):
+        self.tool_name = session.blocks[block].tool_name
+
+
+def sums_under(session: Session, *strategies):
+    history = History.of(session)
+    table = CharacterTable(session)
+    layout = Layout.of(history, table.tokens)
+    whole = layout.whole_tokens()
+    sizes = PromptSizes(whole.astype(float), np.ones(len(whole)))
+    plan = Plan(tuple(PlanEntry(strategy) for strategy in strategies))
+    changes = changes_of(history, Renderer(history, table), plan, sizes)
+    return layout, changes, layout.sums(changes, layout.previous_blocks())
+
+
+def check_against_sending(session, layers, layout, sums):
+    prompts = sent_prompts(session, layers)
+    for call, prompt in enumerate(prompts):
+        size = sum(len(text or "") for _, text in prompt)
+        assert sums.whole[call] - sums.removed[call] == size
+        before = int(layout.previous_call[call])
+        if before < 0:
+            assert sums.first_changed[call] == -1
+            continue
+        previous = prompts[before]
+        same = 0
+        while same < len(previous) and previous[same] == prompt[same]:
+            same += 1
+        expected = -1 if same == len(previous) else previous[same][0]
+        assert sums.first_changed[call] == expected
+        shared = sum(len(text or "") for _, text in prompt[:same])
+        assert sums.reusable_whole[call] - sums.reusable_removed[call] == shared
+
+
+def order_by_call(orders):
+    return tuple(sorted(orders, key=lambda order: order[1]))
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_one_scheduled_strategy_equals_sending_every_prompt(data):
+    session = data.draw(sessions())
+    orders = order_by_call(data.draw(orders_for(session)))
+
+    layout, _, sums = sums_under(session, Told(orders))
+
+    check_against_sending(session, [orders], layout, sums)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_strategies_in_a_row_equal_sending_every_prompt(data):
+    session = data.draw(sessions())
+    layers = [order_by_call(data.draw(orders_for(session))) for _ in range(3)]
+
+    layout, _, sums = sums_under(session, Told(layers[0]), ToldStepByStep(layers[1]), Told(layers[2]))
+
+    check_against_sending(session, layers, layout, sums)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+def test_decisions_given_at_once_equal_decisions_given_call_by_call(data):
+    session = data.draw(sessions())
+    orders = order_by_call(data.draw(orders_for(session)))
+
+    _, _, at_once = sums_under(session, Told(orders))
+    _, _, by_call = sums_under(session, ToldStepByStep(orders))
+
+    for column in ("whole", "removed", "first_changed", "reusable_whole", "reusable_removed", "edits"):
+        assert getattr(at_once, column).tolist() == getattr(by_call, column).tolist()
