@@ -3,8 +3,8 @@
 The public interface, small on purpose:
 
 - `open_session(path)` reads a recorded session; `follow(path)` keeps reading it while it grows.
-- `Plan` is an ordered list of strategies; `strategies()` names what there is.
-- `replay(inputs, plan)` works out every call of a session under a plan.
+- `Plan` is an ordered list of strategies; `strategy(name, limit=…)` makes one, `STRATEGIES` names what there is.
+- `replay_session(session, plan)` works out every call of a session under a plan.
 - `compact(messages, plan)` applies a plan to a plain Anthropic or OpenAI message list.
 """
 
@@ -14,25 +14,24 @@ from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
-__all__ = ["Plan", "ReplayInputs", "compact", "follow", "open_session", "replay", "strategies"]
+__all__ = ["STRATEGIES", "Plan", "compact", "follow", "open_session", "replay_session", "strategy"]
 
 if TYPE_CHECKING:
     from inspector.replay.compact import compact
-    from inspector.replay.inputs import ReplayInputs
-    from inspector.replay.replay import replay
+    from inspector.replay.replay import replay_session
     from inspector.session.follow import follow
     from inspector.session.open import open_session
     from inspector.strategies.plan import Plan
-    from inspector.strategies.registry import strategies
+    from inspector.strategies.registry import STRATEGIES, strategy
 
 _HOMES = {
+    "STRATEGIES": "inspector.strategies.registry",
     "Plan": "inspector.strategies.plan",
-    "ReplayInputs": "inspector.replay.inputs",
     "compact": "inspector.replay.compact",
     "follow": "inspector.session.follow",
     "open_session": "inspector.session.open",
-    "replay": "inspector.replay.replay",
-    "strategies": "inspector.strategies.registry",
+    "replay_session": "inspector.replay.replay",
+    "strategy": "inspector.strategies.registry",
 }
 
 

@@ -43,7 +43,7 @@ def ledger_of(inputs: ReplayInputs, sums: PromptSums) -> Ledger:
         removed_tokens=removed.astype(np.int64),
         first_changed=first_changed,
         edits=sums.edits[:-1],
-        is_break=(first_changed >= 0) | _restarts(inputs),
+        is_break=(first_changed >= 0) | inputs.restarts,
     )
 
 
@@ -62,41 +62,15 @@ def _usage(inputs: ReplayInputs, sums: PromptSums, prompt: NDArray[np.int64]) ->
         inputs.recorded,
         prompt,
         read_boundary=np.where(shortened, read, read - np.rint(reusable_removed)).astype(np.int64),
-        first_change=np.where(shortened, np.clip(reusable, 0, np.maximum(read - 1, 0)), UNCHANGED).astype(np.int64),
+        first_change=np.where(shortened, np.clip(reusable.astype(np.int64), 0, np.maximum(read - 1, 0)), UNCHANGED),
     )
     if bool(inputs.reported.all()):
         return anchored
-    previous = inputs.layout.previous_call[:-1]
     simulated = simulated_usage(
         inputs.caches,
         prompt,
-        common_prefix_tokens=np.where(previous >= 0, np.maximum(reusable, 0), 0).astype(np.int64),
-        gap_seconds=_gaps(inputs, previous),
-        same_model=_same_model(inputs, previous),
+        common_prefix_tokens=np.where(inputs.previous_call >= 0, np.maximum(reusable, 0), 0).astype(np.int64),
+        gap_seconds=inputs.gap_seconds,
+        same_model=inputs.same_model,
     )
     return anchored.where(inputs.reported, simulated)
-
-
-def _gaps(inputs: ReplayInputs, previous: NDArray[np.int64]) -> NDArray[np.float64]:
-    time = inputs.history.call_time[:-1]
-    return np.where(previous >= 0, time - time[previous], np.nan)
-
-
-def _same_model(inputs: ReplayInputs, previous: NDArray[np.int64]) -> NDArray[np.bool_]:
-    codes: dict[str, int] = {}
-    models = np.array([codes.setdefault(call.model, len(codes)) for call in inputs.history.session.calls])
-    return (previous >= 0) & (models == models[previous])
-
-
-def _restarts(inputs: ReplayInputs) -> NDArray[np.bool_]:
-    """Calls whose prompt does not grow from the one before it in their thread: after a compaction or a rewind."""
-    history = inputs.history
-    restarts = np.zeros(history.call_count, dtype=bool)
-    threads_seen: set[int] = set()
-    for index, context in enumerate(inputs.layout.contexts):
-        calls = context.calls[context.calls < history.call_count]
-        if len(calls) and context.thread in threads_seen and index:
-            restarts[calls[0]] = True
-        if len(calls):
-            threads_seen.add(context.thread)
-    return restarts

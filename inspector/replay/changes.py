@@ -64,7 +64,8 @@ class Changes:
     @cached_property
     def by_call(self) -> NDArray[np.int64]:
         """Row numbers sorted by call, then block."""
-        return np.lexsort((self.block, self.call))
+        order: NDArray[np.int64] = np.lexsort((self.block, self.call))
+        return order
 
     def row(self, block: int, call: int) -> int:
         """The row in force for a block at a call, or -1 where it is sent whole."""
@@ -78,7 +79,8 @@ class Changes:
         if not len(rows):
             return rows
         blocks = self.block[rows]
-        return rows[np.append(blocks[1:] != blocks[:-1], True)]
+        latest: NDArray[np.int64] = rows[np.append(blocks[1:] != blocks[:-1], True)]
+        return latest
 
 
 def effective_changes(

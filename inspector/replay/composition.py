@@ -43,9 +43,10 @@ class PromptSizes:
 def changes_of(history: History, renderer: Renderer, plan: Plan, sizes: PromptSizes) -> Changes:
     """Everything the plan's enabled strategies change."""
     entries = [(index, entry.strategy) for index, entry in enumerate(plan.entries) if entry.enabled]
-    if len(entries) == 1 and isinstance(entries[0][1], ScheduledStrategy):
-        index, strategy = entries[0]
-        return _scheduled(history, renderer, index, strategy.schedule(history))
+    if len(entries) == 1:
+        index, only = entries[0]
+        if isinstance(only, ScheduledStrategy):
+            return _scheduled(history, renderer, index, only.schedule(history))
     walk = _Walk(history, renderer, sizes)
     for index, strategy in entries:
         if isinstance(strategy, ScheduledStrategy):
@@ -151,13 +152,9 @@ class _Walk:
             if self.measures_prompts:
                 self.sent_prompt_tokens.append(self.prompt_tokens(call, self.settle(thread, len(self.layers))))
             self.thread_call[thread] = call
-        columns = np.array(self.rows, dtype=np.int32).reshape(-1, 4)
+        blocks, calls, stacks, reasons = np.array(self.rows, dtype=np.int32).reshape(-1, 4).T
         return effective_changes(
-            history,
-            self.renderer,
-            *(np.ascontiguousarray(columns[:, index]) for index in range(4)),
-            tuple(self.stack_index),
-            tuple(self.reason_index),
+            history, self.renderer, blocks, calls, stacks, reasons, tuple(self.stack_index), tuple(self.reason_index)
         )
 
     def stack(self, block: int, depth: int) -> Stack:

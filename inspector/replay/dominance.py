@@ -19,7 +19,7 @@ def weight_below(
     """For every query `(n, r)`: the sum of the first `n` weights whose row is below `r`.
 
     A wavelet matrix walked for all queries together: one stable partition and one running sum for every bit of the
-    largest row, so the work is (points + queries) × bits, all of it in numpy.
+    largest row, so the work is points and queries times bits, all of it in numpy.
 
     Args:
         rows: Row of each point, 0 or more, in the order of the points' other coordinate.

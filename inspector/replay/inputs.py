@@ -1,4 +1,4 @@
-"""What every replay of one session starts from: its layout, its recorded usage, its prices. No plan changes any of it."""
+"""What every replay of one session starts from: layout, recorded usage, prices. No plan changes any of it."""
 
 from __future__ import annotations
 
@@ -38,6 +38,10 @@ class ReplayInputs:
         scale: The provider's tokens for our counted ones.
         sizes: What every prompt measures with nothing cut.
         cached_blocks: Per call, how many blocks at its beginning the recorded (or simulated) cache held, int64.
+        previous_call: Per call, the call before it in its thread, -1 for the first, int64.
+        restarts: Per call, whether its prompt does not grow from that one's: after a compaction or a rewind, bool.
+        gap_seconds: Per call, time since that one, NaN where unknown, float64.
+        same_model: Per call, whether that one went to the same model, bool.
         rates: The price of every call.
         pricing: Where the prices come from.
         caches: The rules of each call's prompt cache.
@@ -54,6 +58,10 @@ class ReplayInputs:
     scale: Scale
     sizes: PromptSizes
     cached_blocks: NDArray[np.int64]
+    previous_call: NDArray[np.int64]
+    restarts: NDArray[np.bool_]
+    gap_seconds: NDArray[np.float64]
+    same_model: NDArray[np.bool_]
     rates: CallRates
     pricing: Pricing
     caches: CacheColumns
@@ -86,6 +94,8 @@ class ReplayInputs:
         sums = layout.whole_tokens()
         scale = Scale.of(history, table, recorded, reported, sums)
         whole = _whole_prompts(layout, scale, recorded, reported, sums)
+        previous = layout.previous_in_thread()
+        time = history.call_time[:-1]
         return cls(
             history=history,
             table=table,
@@ -97,6 +107,10 @@ class ReplayInputs:
             scale=scale,
             sizes=PromptSizes(whole, scale.ratio),
             cached_blocks=_cached_blocks(layout, scale, recorded, reported, sums, whole),
+            previous_call=previous,
+            restarts=(previous >= 0) & (layout.previous_call[:-1] < 0),
+            gap_seconds=np.where(previous >= 0, time - time[previous], np.nan) if len(calls) else time,
+            same_model=_same_model([call.model for call in calls], previous),
             rates=pricing.call_rates([call.model for call in calls], history.call_time[:-1]),
             pricing=pricing,
             caches=CacheColumns.of(
@@ -104,6 +118,12 @@ class ReplayInputs:
             ),
             renderer=Renderer(history, table, precise),
         )
+
+
+def _same_model(models: list[str], previous: NDArray[np.int64]) -> NDArray[np.bool_]:
+    codes: dict[str, int] = {}
+    of_call = np.array([codes.setdefault(model, len(codes)) for model in models], dtype=np.int64)
+    return (previous >= 0) & (of_call == of_call[previous]) if len(models) else previous >= 0
 
 
 def _whole_prompts(

@@ -117,6 +117,17 @@ class Layout:
             )
         return cls(history, tuple(contexts), previous)
 
+    def previous_in_thread(self) -> NDArray[np.int64]:
+        """Per recorded call, the call before it in its thread, whatever the context, -1 for the first. int64."""
+        previous = self.previous_call.copy()
+        last_of_thread: dict[int, int] = {}
+        for context in self.contexts:
+            if not len(context.calls):
+                continue
+            previous[context.calls[0]] = last_of_thread.get(context.thread, -1)
+            last_of_thread[context.thread] = int(context.calls[-1])
+        return previous[:-1]
+
     def whole_tokens(self) -> NDArray[np.int64]:
         """Per call, the counted tokens of its prompt with every block whole. int64."""
         whole = np.zeros(self.history.call_count + 1, dtype=np.int64)

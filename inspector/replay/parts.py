@@ -58,7 +58,11 @@ def anthropic_part(session: Session, block: Block, rendition: Rendition) -> Part
     """The block as a part of an Anthropic message."""
     part = recorded_part(session, block)
     if part is not None:
-        return part if rendition.action is Action.WHOLE else with_rendition(part, rendition.text(session.text(block)), rendition)
+        return (
+            part
+            if rendition.action is Action.WHOLE
+            else with_rendition(part, rendition.text(session.text(block)), rendition)
+        )
     text = rendition.text(session.text(block))
     match block.kind:
         case BlockKind.TOOL_CALL:

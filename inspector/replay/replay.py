@@ -1,4 +1,4 @@
-"""A plan over every call of a session: what would have been sent, what the cache would have done, what it would cost."""
+"""A plan over every call of a session: what would have been sent, what the cache would have done, what it costs."""
 
 from __future__ import annotations
 
@@ -10,15 +10,19 @@ import numpy as np
 
 from inspector.replay.accounting import ledger_of
 from inspector.replay.composition import changes_of
+from inspector.replay.inputs import ReplayInputs
 from inspector.replay.ledger import Figures, HowKnown, Ledger, figures_of
+from inspector.strategies.history import History
 from inspector.strategies.rendition import Action, Rendition
+from inspector.tokens.counter import load_counter
+from inspector.tokens.table import count_session
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.changes import Changes
-    from inspector.replay.inputs import ReplayInputs
-    from inspector.strategies.history import History
+    from inspector.replay.prices import Pricing
+    from inspector.session.model import Session
     from inspector.strategies.plan import Plan
     from inspector.tokens.table import TokenTable
 
@@ -157,6 +161,19 @@ class Replay:
         """The call from which on a block has been sent as it is at `call`; -1 where it is sent as recorded."""
         row = self.changes.row(block, call)
         return int(self.changes.call[row]) if row >= 0 else -1
+
+
+def replay_session(session: Session, plan: Plan, *, pricing: Pricing | None = None, precise: bool = True) -> Replay:
+    """Count a session's tokens and replay every call of it under a plan.
+
+    Args:
+        session: A session read by `open_session`, or a state of one that is being followed.
+        plan: The plan; `Plan()` changes nothing.
+        pricing: Prices; those of the user's price file and the bundled table where not given.
+        precise: Count cut texts for real instead of within a few tokens; reads every text that is cut.
+    """
+    *_, table = count_session(session, load_counter())
+    return replay(ReplayInputs.of(History.of(session), table, pricing=pricing, precise=precise), plan)
 
 
 def replay(inputs: ReplayInputs, plan: Plan) -> Replay:

@@ -153,7 +153,8 @@ class Renderer:
     def _other_tokens(self, blocks: NDArray[np.int32]) -> NDArray[np.int32]:
         """Tokens of a block that are not its text: images inside a result, the name beside a call's input."""
         text = self.table.head_tokens(blocks, self.history.characters[blocks])
-        return np.maximum(self.table.tokens[blocks] - text, 0).astype(np.int32)
+        other: NDArray[np.int32] = np.maximum(self.table.tokens[blocks] - text, 0).astype(np.int32)
+        return other
 
     def _one_by_one(self, stack: Stack, blocks: NDArray[np.int32], where: NDArray[np.int64], result: Outcome) -> None:
         indices = blocks.tolist()
@@ -238,5 +239,6 @@ def _signature(
     marker: NDArray[np.int64], head: NDArray[np.integer[Any]], tail: NDArray[np.integer[Any]]
 ) -> NDArray[np.int64]:
     """Mixes what tells cuts of one block apart into one number; sums wrap around."""
-    mixed: NDArray[np.int64] = marker + head.astype(np.int64) * 0x9E3779B97F4A7C1 + tail.astype(np.int64) * 0x2545F4914F6CDD1
+    heads, tails = head.astype(np.int64), tail.astype(np.int64)
+    mixed: NDArray[np.int64] = marker + heads * 0x9E3779B97F4A7C1 + tails * 0x2545F4914F6CDD1
     return mixed

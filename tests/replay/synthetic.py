@@ -162,8 +162,8 @@ def sessions(draw, usage: bool = False) -> Session:
         builder.respond(said, *calls, model="claude-opus-4-6", time=clock)
         if count:
             texts = [f"{turn}.{at}:" + "r" * draw(st.integers(0, 30)) for at in range(count)]
-            results = [builder.block(BlockKind.TOOL_RESULT, text, "Read", f"c{turn}.{at}") for at, text in enumerate(texts)]
-            builder.add(Role.USER, *results)
+            answers = [(text, f"c{turn}.{at}") for at, text in enumerate(texts)]
+            builder.add(Role.USER, *(builder.block(BlockKind.TOOL_RESULT, text, "Read", at) for text, at in answers))
         if draw(st.integers(0, 5)) == 0:
             builder.compact(draw(st.integers(0, 2)))
             builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, f"summary {turn}"))
