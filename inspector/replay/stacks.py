@@ -129,7 +129,7 @@ class Renderer:
         tokens = self.table.head_tokens(blocks, head).astype(np.int32)
         if cut.tail:
             tokens += self.table.tail_tokens(blocks, np.minimum(cut.tail, characters).astype(np.int32))
-        tokens += self._other_tokens(blocks)
+        tokens += self.table.beyond_text[blocks]
         markers = self._markers(cut, blocks, characters)
         if len(markers) == 1:
             tokens += self.table.text_tokens(markers[0])
@@ -150,12 +150,6 @@ class Renderer:
             for length, tool in zip(characters.tolist(), tools, strict=True)
         ]
 
-    def _other_tokens(self, blocks: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Tokens of a block that are not its text: images inside a result, the name beside a call's input."""
-        text = self.table.head_tokens(blocks, self.history.characters[blocks])
-        other: NDArray[np.int32] = np.maximum(self.table.tokens[blocks] - text, 0).astype(np.int32)
-        return other
-
     def _one_by_one(self, stack: Stack, blocks: NDArray[np.int32], where: NDArray[np.int64], result: Outcome) -> None:
         indices = blocks.tolist()
         renditions = [self.rendition(block, stack) for block in indices]
@@ -172,50 +166,33 @@ class Renderer:
         ]
 
     def _tokens_of(self, blocks: list[int], renditions: list[Rendition]) -> NDArray[np.int32]:
-        totals = np.zeros(len(blocks), dtype=np.int32)
+        # What is beside a text (images, a call's name) goes with it when the whole block is replaced.
+        totals = np.where(
+            [rendition.action in (Action.WHOLE, Action.CUT) for rendition in renditions],
+            self.table.beyond_text[blocks],
+            0,
+        ).astype(np.int32)
         if self.precise:
-            for at, (block, rendition) in enumerate(zip(blocks, renditions, strict=True)):
-                totals[at] = self._counted(block, rendition)
+            totals += [
+                self.table.pieces_tokens(block, rendition.pieces)
+                for block, rendition in zip(blocks, renditions, strict=True)
+            ]
             return totals
         owners: list[int] = []
-        starts: list[int] = []
-        stops: list[int] = []
+        slices: list[Slice] = []
         for at, rendition in enumerate(renditions):
             for piece in rendition.pieces:
                 if isinstance(piece, Slice):
                     owners.append(at)
-                    starts.append(piece.start)
-                    stops.append(piece.stop)
+                    slices.append(piece)
                 else:
                     totals[at] += self.table.text_tokens(piece)
         if owners:
-            of_block = np.array([blocks[at] for at in owners], dtype=np.int32)
-            spans = self.table.head_tokens(of_block, np.array(stops, dtype=np.int32)) - self.table.head_tokens(
-                of_block, np.array(starts, dtype=np.int32)
-            )
+            of_block = np.array(blocks, dtype=np.int32)[owners]
+            starts, stops = np.array(slices, dtype=np.int32).T
+            spans = self.table.head_tokens(of_block, stops) - self.table.head_tokens(of_block, starts)
             np.add.at(totals, owners, np.maximum(spans, 0))
-        kept = [at for at, rendition in enumerate(renditions) if rendition.action in (Action.WHOLE, Action.CUT)]
-        if kept:
-            totals[kept] += self._other_tokens(np.array([blocks[at] for at in kept], dtype=np.int32))
         return totals
-
-    def _counted(self, block: int, rendition: Rendition) -> int:
-        characters = int(self.history.characters[block])
-        if rendition.action is Action.WHOLE:
-            return int(self.table.tokens[block])
-        other = int(self._other_tokens(np.array([block], dtype=np.int32))[0]) if rendition.action is Action.CUT else 0
-        match rendition.pieces:
-            case ():
-                return 0
-            case (str() as text,):
-                return self.table.text_tokens(text) + other
-            case (Slice(start=0, stop=head), str() as marker):
-                return self.table.cut_tokens(block, head, marker, 0) + other
-            case (Slice(start=0, stop=head), str() as marker, Slice(start=tail, stop=end)) if end == characters:
-                return self.table.cut_tokens(block, head, marker, characters - tail) + other
-            case _:
-                source = RecordedBlock(self.history.session, block)
-                return self.table.text_tokens(rendition.text(source.text())) + other
 
 
 def _signature_of(rendition: Rendition, characters: int) -> int:

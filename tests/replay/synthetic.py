@@ -72,6 +72,7 @@ class CharacterTable:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.tokens = np.array([block.characters for block in session.blocks], dtype=np.int32)
+        self.beyond_text = np.zeros_like(self.tokens)
         self.counted = len(self.tokens)
 
     def head_tokens(self, blocks, characters):
@@ -79,8 +80,8 @@ class CharacterTable:
 
     tail_tokens = head_tokens
 
-    def cut_tokens(self, block: int, head: int, middle: str, tail: int) -> int:
-        return head + len(middle) + tail
+    def pieces_tokens(self, block: int, pieces) -> int:
+        return sum(len(piece) if isinstance(piece, str) else piece[1] - piece[0] for piece in pieces)
 
     def text_tokens(self, text: str) -> int:
         return len(text)
