@@ -18,7 +18,7 @@ from inspector.strategies.rendition import REMOVED, Action, Rendition, Slice
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from inspector.session.model import Session
+    from inspector.session.model import Block, Session
     from inspector.strategies.history import History
     from inspector.tokens.table import TokenTable
 
@@ -33,9 +33,14 @@ class RecordedBlock:
     index: int
 
     @property
+    def block(self) -> Block:
+        """The block as recorded."""
+        return self.session.blocks[self.index]
+
+    @property
     def tool_name(self) -> str:
         """The tool of a call or result."""
-        return self.session.blocks[self.index].tool_name
+        return self.block.tool_name
 
     def text(self) -> str:
         """The recorded text."""

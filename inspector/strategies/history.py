@@ -146,7 +146,7 @@ def _message_columns(messages: Sequence[Message], kept: int, previous: History |
     call_block: list[int] = []
     calls = _ToolCalls(messages[:kept], first_block)
     firsts, threads, batches, has_results = [], [], [], bytearray()
-    batch_of_thread = _batches_before(messages, kept)
+    batch_of_thread = _batches_before(messages, kept, previous)
     block_count = first_block
     for index in range(kept, len(messages)):
         message = messages[index]
@@ -228,11 +228,16 @@ class _ToolCalls:
         return self._found.get(identifier, -1)
 
 
-def _batches_before(messages: Sequence[Message], kept: int) -> dict[int, int]:
-    batches: dict[int, int] = {}
-    for message in messages[:kept]:
-        if message.role is Role.ASSISTANT and not message.is_synthetic:
-            batches[message.thread] = batches.get(message.thread, 0) + 1
+def _batches_before(messages: Sequence[Message], kept: int, previous: History | None) -> dict[int, int]:
+    """Per thread, the number of assistant messages among the first `kept` messages, from the columns before."""
+    if previous is None or not kept:
+        return {}
+    threads, from_end = np.unique(previous.message_thread[kept - 1 :: -1], return_index=True)
+    batches = {}
+    for thread, last in zip(threads.tolist(), (kept - 1 - from_end).tolist(), strict=True):
+        message = messages[last]
+        answers = message.role is Role.ASSISTANT and not message.is_synthetic
+        batches[thread] = int(previous.message_batch[last]) + answers
     return batches
 
 

@@ -8,13 +8,20 @@ is dragged back and forth.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from inspector.strategies.rendition import REMOVED, Action, Rendition
 
+if TYPE_CHECKING:
+    from inspector.session.model import Block
 
 class BlockSource(Protocol):
     """What an operation may ask about the block it is applied to."""
+
+    @property
+    def block(self) -> Block:
+        """The block as recorded."""
+        ...
 
     @property
     def tool_name(self) -> str:

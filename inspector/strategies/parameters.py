@@ -82,7 +82,9 @@ class Parameter:
             ParameterError: The value is of another type or out of range.
         """
         if not self._fits(value):
-            raise ParameterError(f"{self.name}: {value!r} is not allowed; it takes {self.range} (default {self.default!r})")
+            raise ParameterError(
+                f"{self.name}: {value!r} is not allowed; it takes {self.range} (default {self.default!r})"
+            )
         return float(value) if self.kind is ParameterKind.NUMBER and isinstance(value, int) else value
 
     def parsed(self, text: str) -> ParameterValue:
@@ -127,4 +129,6 @@ class Parameter:
                 numeric = (int,) if self.kind is ParameterKind.WHOLE_NUMBER else (int, float)
                 if isinstance(value, bool) or not isinstance(value, numeric) or value != value:
                     return False
-                return (self.minimum is None or value >= self.minimum) and (self.maximum is None or value <= self.maximum)
+                return (self.minimum is None or value >= self.minimum) and (
+                    self.maximum is None or value <= self.maximum
+                )

@@ -64,7 +64,9 @@ class Rendition:
 
     def text(self, recorded: str) -> str:
         """The characters that are sent, given the block's recorded text."""
-        return "".join(recorded[piece.start : piece.stop] if isinstance(piece, Slice) else piece for piece in self.pieces)
+        return "".join(
+            recorded[piece.start : piece.stop] if isinstance(piece, Slice) else piece for piece in self.pieces
+        )
 
     def between(self, start: int, stop: int) -> tuple[Piece, ...]:
         """The pieces of characters `start` to `stop` of what is sent, as slicing a string would give them."""
