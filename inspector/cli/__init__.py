@@ -1,0 +1,82 @@
+"""The commands. Data goes to standard output, narration to standard error, and every failure is one line.
+
+`main` is what the `inspector` program runs. Nothing heavy is imported before the command is known: `--version` and
+`--help` need argparse alone.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from typing import TYPE_CHECKING
+
+from inspector.cli.exits import CommandError, ExitCode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["main"]
+
+TRACEBACK_VARIABLE = "INSPECTOR_TRACEBACK"
+"""Set to anything to see the traceback of a bug."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command line.
+
+    Args:
+        arguments: The words after the program's name; None for those it was started with.
+
+    Returns:
+        The exit code, see `ExitCode`.
+    """
+    from inspector.cli.console import narrate, prepare_streams
+
+    prepare_streams()
+    try:
+        return _run(sys.argv[1:] if arguments is None else arguments)
+    except CommandError as error:
+        narrate(error.message)
+        return error.code
+    except KeyboardInterrupt:
+        return ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        _forget_output()
+        return ExitCode.BROKEN_PIPE
+    except Exception as error:  # the last line of defence: a bug is told in one safe line, never hidden
+        if os.environ.get(TRACEBACK_VARIABLE):
+            raise
+        narrate(_bug(error))
+        return ExitCode.BUG
+
+
+def _run(arguments: Sequence[str]) -> int:
+    from inspector.cli.parsing import command_parser, find_command, screen_parser
+
+    command, rest = find_command(arguments)
+    parser = command_parser(command) if command else screen_parser()
+    try:
+        options = parser.parse_args(rest)
+    except SystemExit as ending:  # argparse printed its help or version
+        return ending.code if isinstance(ending.code, int) else ExitCode.FINE
+    if options.no_color:
+        os.environ["NO_COLOR"] = "1"
+    if command is not None:
+        return command.load().run(options)
+    from inspector.cli import screen
+
+    return screen.run(options)
+
+
+def _forget_output() -> None:
+    """Point standard output nowhere, so that flushing it at exit does not fail once more."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+def _bug(error: Exception) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "an unknown place"
+    return f"this is a bug: {type(error).__name__} in {place}; set {TRACEBACK_VARIABLE}=1 to see all of it"

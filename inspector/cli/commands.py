@@ -1,0 +1,99 @@
+"""Which commands there are. A command's module is imported only when that command is run or asked for help."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Protocol, cast
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+
+class CommandModule(Protocol):
+    """What the module of a command holds."""
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Describe the command's arguments to its parser."""
+        ...
+
+    def run(self, options: Namespace) -> int:
+        """Do it; the exit code."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command word.
+
+    Attributes:
+        name: As typed.
+        summary: What it does, in half a line.
+        description: What it does, in a few sentences.
+        examples: Command lines that work.
+        module: Where it is implemented.
+    """
+
+    name: str
+    summary: str
+    description: str
+    examples: tuple[str, ...]
+    module: str
+
+    def load(self) -> CommandModule:
+        """The module that does it."""
+        return cast("CommandModule", import_module(self.module))
+
+
+COMMANDS = {
+    command.name: command
+    for command in (
+        Command(
+            "demo",
+            "the screen on the bundled samples, one of them growing as if live",
+            "Opens the samples that come with the program. The first one grows while you watch, as a running agent's "
+            "session does; its copy lives in a temporary folder that is removed at the end.",
+            ("inspector demo", "inspector demo --list"),
+            "inspector.cli.demo",
+        ),
+        Command(
+            "report",
+            "what a session costs, and what each plan would make of it",
+            "Replays every call of a session under each plan and prints prompt tokens, cache use, cost and savings. "
+            "Every figure says how it is known.",
+            (
+                "inspector report session.jsonl",
+                "inspector report session.jsonl --strategy tiered-stale:data=400 --strategy token-budget",
+                "inspector report session.jsonl --plan tuned.toml --format json -o report.json",
+            ),
+            "inspector.cli.report",
+        ),
+        Command(
+            "compact",
+            "the messages a plan would send, as JSON",
+            "Prints the messages of one call as the plan would send them: by default those of the next call, which is "
+            "the whole conversation so far.",
+            (
+                "inspector compact session.jsonl --strategy tiered-stale",
+                "inspector compact session.jsonl --strategy tiered-stale --call 40 --format openai",
+            ),
+            "inspector.cli.compact",
+        ),
+        Command(
+            "strategies",
+            "the strategies there are and what can be tuned",
+            "Lists every strategy with where it comes from; with a name, its parameters with unit, default and range.",
+            ("inspector strategies", "inspector strategies tiered-stale", "inspector strategies --json"),
+            "inspector.cli.strategies",
+        ),
+        Command(
+            "formats",
+            "what can be read, and where it was looked for",
+            "Lists the session formats and the places they are looked for; with a path, says what the file was taken "
+            "for and why, what is in it, and what could not be read.",
+            ("inspector formats", "inspector formats session.jsonl"),
+            "inspector.cli.formats",
+        ),
+    )
+}
+"""By name, in the order help lists them."""

@@ -1,0 +1,71 @@
+"""`inspector compact`: the messages a plan would send, as JSON for an API."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from inspector.cli.console import encodes_everything, write
+from inspector.cli.exits import CommandError, ExitCode
+from inspector.cli.plans import add_plan_arguments, plan_of
+from inspector.cli.reading import read_session
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Sequence
+
+    from inspector.cli.plans import PlanRequest
+    from inspector.session.model import Session
+    from inspector.strategies.plan import Plan
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Which session, which call, under which plan, in which form."""
+    parser.add_argument("path", metavar="PATH", type=Path, help="a session file or folder")
+    add_plan_arguments(parser, "several follow one another in one plan")
+    parser.add_argument(
+        "--call", metavar="N", type=int, help="the messages of call N, counted from 1; default: the next"
+    )
+    parser.add_argument(
+        "--format", choices=("anthropic", "openai"), default="anthropic", help="form of the messages (anthropic)"
+    )
+
+
+def run(options: Namespace) -> int:
+    """Print the messages."""
+    from inspector.cli.replaying import replay_inputs
+    from inspector.replay.messages import messages_at
+    from inspector.replay.replay import replay
+    from inspector.report.json_text import to_json
+    from inspector.session.model import TextUnavailableError
+
+    _joined(options.plans)  # a wrong plan is told before a big file is read
+    session = read_session(options.path)
+    call = _call_index(options.call, session)
+    planned = replay(replay_inputs(session), _joined(options.plans, session))
+    try:
+        messages = messages_at(planned, call, options.format)
+    except TextUnavailableError as error:
+        raise CommandError(f"{options.path}: changed while it was read ({error}); try again") from None
+    write(to_json(messages, ascii_only=not encodes_everything(sys.stdout)))
+    return ExitCode.FINE
+
+
+def _joined(requests: Sequence[PlanRequest], session: Session | None = None) -> Plan:
+    from inspector.strategies.plan import Plan
+
+    plans = [plan_of(request, session) for request in requests]
+    return Plan(tuple(entry for plan in plans for entry in plan.entries))
+
+
+def _call_index(number: int | None, session: Session) -> int:
+    count = len(session.calls)
+    if number is None:
+        return count
+    if not 1 <= number <= count + 1:
+        raise CommandError(
+            f"--call {number}: the session has calls 1 to {count:,}, and {count + 1:,} is the next",
+            ExitCode.WRONG_USAGE,
+        )
+    return number - 1

@@ -1,0 +1,64 @@
+"""A session that grows as if an agent were at work: a copy of a sample, appended to line by line."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+BEGINNING = 0.4
+"""Share of the lines that are there from the start: enough to look at, with the greater part still to come."""
+
+SECONDS = 90.0
+"""How long the rest takes to arrive, about."""
+
+LONGEST_PAUSE = 2.0
+
+
+class GrowingCopy:
+    """Copies a file of lines into a temporary folder, bit by bit, in a thread. Leaving the context removes the folder.
+
+    Args:
+        source: The file to copy.
+        beginning: Share of its lines copied before the context is entered.
+        seconds: Roughly how long the other lines take.
+        seed: Makes the pauses irregular in the same way every time.
+    """
+
+    def __init__(self, source: Path, beginning: float = BEGINNING, seconds: float = SECONDS, seed: int = 1) -> None:
+        self._lines = source.read_bytes().splitlines(keepends=True)
+        self._first = max(1, round(len(self._lines) * beginning))
+        self._pauses = random.Random(seed)  # noqa: S311  nothing here is secret
+        self._mean = seconds / max(1, len(self._lines) - self._first)
+        self._folder = tempfile.TemporaryDirectory(prefix="inspector-demo-", ignore_cleanup_errors=True)
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._grow, name="growing sample", daemon=True)
+        self.path = Path(self._folder.name) / source.name
+        """The copy."""
+
+    def __enter__(self) -> Self:
+        self.path.write_bytes(b"".join(self._lines[: self._first]))
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        self._thread.join()
+        self._folder.cleanup()
+
+    def _grow(self) -> None:
+        try:
+            with self.path.open("ab", buffering=0) as copy:
+                for line in self._lines[self._first :]:
+                    if self._stop.wait(min(self._pauses.expovariate(1 / self._mean), LONGEST_PAUSE)):
+                        return
+                    copy.write(line)
+        except OSError:
+            return  # the folder is gone: whoever removed it does not want it to grow

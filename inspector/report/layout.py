@@ -1,0 +1,112 @@
+"""Lines and tables of plain text, through Rich, with every piece of foreign text made safe and never read as markup."""
+
+from __future__ import annotations
+
+import re
+from io import StringIO
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from inspector.safe_text import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+WIDTH = 80
+"""Columns every report fits, whatever the terminal: it is mailed and pasted."""
+
+LONGEST = 4000
+"""Characters of one foreign text that are shown."""
+
+HEADING = "bold"
+LABEL = "dim"
+WARNING = "yellow"
+LOSS = "red"
+
+LEFT = "<"
+RIGHT = ">"
+WRAPPED = "~"
+"""How a column of a table is set: at the left, at the right, at the left and wrapped where it does not fit."""
+
+
+class Page:
+    """A page being written from top to bottom."""
+
+    def __init__(self, width: int = WIDTH, *, color: bool = False) -> None:
+        self._file = StringIO()
+        self._console = Console(
+            file=self._file,
+            width=width,
+            force_terminal=color,
+            color_system="standard" if color else None,
+            no_color=not color,
+            markup=False,
+            highlight=False,
+            emoji=False,
+            legacy_windows=False,
+        )
+
+    def text(self) -> str:
+        """What was written, each line without blanks at its end."""
+        return "".join(f"{line.rstrip()}\n" for line in self._file.getvalue().split("\n")[:-1])
+
+    def line(self, text: str = "", style: str = "", indent: int = 0) -> None:
+        """One paragraph, wrapped at the page's width; an empty line where there is no text."""
+        if not text:
+            self._console.print()
+            return
+        self._console.print(Padding(Text(plain(text), style, overflow="fold"), (0, 0, 0, indent), expand=False))
+
+    def pairs(self, rows: Iterable[tuple[str, str]], indent: int = 2) -> None:
+        """Labels and what they say, the latter wrapped in a column of its own."""
+        self.table(None, [(Text(label, LABEL), value) for label, value in rows], LEFT + WRAPPED, indent=indent)
+
+    def table(
+        self,
+        head: Sequence[str] | None,
+        rows: Iterable[Sequence[str | Text]],
+        columns: str,
+        indent: int = 2,
+        gap: int = 2,
+    ) -> None:
+        """A table without rules.
+
+        Args:
+            head: Titles of the columns, or None.
+            rows: Cells; a `Text` brings its own style and must be safe already.
+            columns: One letter a column: `LEFT`, `RIGHT` or `WRAPPED`.
+            indent: Blanks before the first column.
+            gap: Blanks between columns.
+        """
+        table = Table(
+            box=None, padding=(0, gap, 0, 0), pad_edge=False, show_header=head is not None, header_style=LABEL
+        )
+        for index, setting in enumerate(columns):
+            table.add_column(
+                Text(head[index] if head is not None else ""),
+                justify="right" if setting == RIGHT else "left",
+                no_wrap=setting != WRAPPED,
+                overflow="fold" if setting == WRAPPED else "ellipsis",
+            )
+        for row in rows:
+            table.add_row(*(cell if isinstance(cell, Text) else Text(plain(cell)) for cell in row))
+        self._console.print(Padding(table, (0, 0, 0, indent), expand=False))
+
+
+def plain(text: str) -> str:
+    """Foreign text as it may be shown in a report: safe, on one line, never more than a few lines long when wrapped."""
+    return one_line(text, LONGEST)
+
+
+def broken_after_commas(text: str, width: int) -> list[str]:
+    """A text without blanks in lines of at most `width` characters where its commas allow it."""
+    lines = [""]
+    for part in re.findall("[^,]*,|[^,]+$", text):
+        if lines[-1] and len(lines[-1]) + len(part) > width:
+            lines.append("")
+        lines[-1] += part
+    return lines

@@ -1,0 +1,33 @@
+"""Numbers as reports write them: in full and in ASCII, so that they line up anywhere and can be pasted into a sheet."""
+
+from __future__ import annotations
+
+UNKNOWN = "unknown"
+
+
+def whole(value: float | None) -> str:
+    """A count: `1,234,567`, `-31`, or `unknown`."""
+    return UNKNOWN if value is None else f"{value:,.0f}"
+
+
+def dollars(value: float | None) -> str:
+    """Money: `$14.82`, `-$0.61`, `$0.0031` below ten cents, or `unknown`."""
+    if value is None:
+        return UNKNOWN
+    size = abs(value)
+    digits = 2 if size >= 0.1 or size < 0.00005 else 4
+    text = f"${size:,.{digits}f}"
+    return f"-{text}" if value < 0 and float(f"{size:.{digits}f}") else text
+
+
+def percent(value: float | None) -> str:
+    """A percentage given as such: `37.2 %`, `-4.0 %`, or `unknown`."""
+    if value is None:
+        return UNKNOWN
+    text = f"{value:,.1f} %"
+    return text.removeprefix("-") if text.strip("-0.% ") == "" else text
+
+
+def plural(count: int, noun: str) -> str:
+    """A count and its noun: `1 call`, `218 calls`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

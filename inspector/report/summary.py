@@ -1,0 +1,130 @@
+"""The one place where a report's figures come from: a session replayed under every plan, as a `Report`."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import inspector
+from inspector.replay.replay import replay
+from inspector.report.caveats import caveats
+from inspector.report.document import (
+    SCHEMA_VERSION,
+    FigureSet,
+    PlanFacts,
+    Report,
+    SessionFacts,
+    TierFacts,
+    TokenFacts,
+)
+from inspector.report.recorded import recorded_figures
+from inspector.report.savings import break_even_call, saving
+from inspector.session.model import BlockKind
+from inspector.strategies.plan import Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from inspector.replay.inputs import ReplayInputs
+    from inspector.replay.ledger import Figure, Figures
+    from inspector.replay.replay import Replay
+    from inspector.report.document import How
+    from inspector.session.model import Session
+
+
+def report_of(inputs: ReplayInputs, plans: Sequence[Plan] = ()) -> Report:
+    """Replay a session under an empty plan and every given one, and say what came of it.
+
+    Args:
+        inputs: The session, its token counts and prices.
+        plans: What to replay it under.
+    """
+    session = inputs.history.session
+    baseline = replay(inputs, Plan())
+    recorded = recorded_figures(inputs)
+    return Report(
+        schema=SCHEMA_VERSION,
+        inspector=inspector.__version__,
+        session=_session(session),
+        tokens=_tokens(inputs),
+        recorded=None if recorded is None else figure_set(recorded),
+        baseline=figure_set(baseline.figures),
+        plans=[_plan(replay(inputs, plan), baseline) for plan in plans],
+        warnings=caveats(inputs),
+    )
+
+
+def figure_set(figures: Figures) -> FigureSet:
+    """Figures as the report writes them: values, and apart from them how each is known."""
+    known: dict[str, How] = {}
+
+    def tokens(name: str) -> int | None:
+        value = amount(name)
+        return None if value is None else int(value)
+
+    def amount(name: str) -> float | None:
+        figure: Figure = getattr(figures, name)
+        if figure.value is not None:
+            known[name] = figure.known.value
+        return figure.value
+
+    return FigureSet(
+        calls=tokens("calls"),
+        prompt_tokens=tokens("prompt_tokens"),
+        peak_prompt_tokens=tokens("peak_prompt_tokens"),
+        cache_read_tokens=tokens("cache_read_tokens"),
+        cache_write_tokens=tokens("cache_write_tokens"),
+        uncached_tokens=tokens("uncached_tokens"),
+        output_tokens=tokens("output_tokens"),
+        cache_breaks=tokens("cache_breaks"),
+        cost_usd=amount("cost_usd"),
+        known=known,
+    )
+
+
+def _session(session: Session) -> SessionFacts:
+    models = list(session.models)
+    return SessionFacts(
+        path=os.fsencode(session.path).decode("utf-8", "replace"),
+        format=session.format,
+        id=session.identifier,
+        title=session.title,
+        agent=session.agent,
+        model=next((call.model for call in reversed(session.calls) if call.model), None),
+        models=models,
+        messages=len(session.messages),
+        blocks=len(session.blocks),
+        tool_results=sum(block.kind is BlockKind.TOOL_RESULT for block in session.blocks),
+        calls=len(session.calls),
+        compactions=len(session.compactions),
+        skipped_records=session.skipped_records,
+    )
+
+
+def _tokens(inputs: ReplayInputs) -> TokenFacts:
+    return TokenFacts(method=inputs.table.counter.name, calibration=None)
+
+
+def _plan(planned: Replay, baseline: Replay) -> PlanFacts:
+    entries = planned.plan.entries
+    return PlanFacts(
+        name=planned.plan.name,
+        strategies=planned.plan.to_specs(),
+        figures=figure_set(planned.figures),
+        saved=saving(baseline.figures, planned.figures),
+        break_even_call=break_even_call(baseline.ledger, planned.ledger),
+        edits=int(planned.ledger.edits.sum()),
+        tiers=[
+            TierFacts(
+                strategy=entries[group.entry].strategy.name,
+                tier=group.group,
+                results=group.results,
+                touched=group.touched,
+                tokens_cut=group.tokens_cut,
+            )
+            for group in planned.groups
+        ],
+        hazards=None,
+        needed_later=None,
+        projection=None,
+    )

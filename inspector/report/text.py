@@ -1,0 +1,112 @@
+"""The report as text for people: aligned tables in plain characters that fit 80 columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from inspector.report.figures_table import figures_tables, legend, plan_letter
+from inspector.report.layout import HEADING, LEFT, LOSS, RIGHT, WARNING, WIDTH, WRAPPED, Page, broken_after_commas
+from inspector.report.numbers import dollars, plural, whole
+
+if TYPE_CHECKING:
+    from inspector.report.document import PlanFacts, Report, SessionFacts, TokenFacts
+
+SPEC_WIDTH = 72
+"""Characters of a strategy's one-line form on one line of the report."""
+
+
+def report_text(report: Report, width: int = WIDTH, *, color: bool = False) -> str:
+    """The whole report.
+
+    Args:
+        report: What was found.
+        width: Columns to fit.
+        color: Use colours and bold type; the words are the same without.
+    """
+    page = Page(width, color=color)
+    _session(page, report.session, report.tokens)
+    page.line()
+    figures_tables(page, report)
+    page.line()
+    page.pairs(legend(report))
+    for index, plan in enumerate(report.plans):
+        page.line()
+        _plan(page, plan_letter(index), plan)
+    if report.warnings:
+        page.line()
+        page.line("Worth knowing", HEADING)
+        page.table(None, [(Text("!", WARNING), warning) for warning in report.warnings], LEFT + WRAPPED, gap=1)
+    return page.text()
+
+
+def _session(page: Page, session: SessionFacts, tokens: TokenFacts) -> None:
+    page.line(session.title or session.id, HEADING)
+    recorded_by = f", recorded by {session.agent}" if session.agent else ""
+    rows = [
+        ("file", session.path),
+        ("format", session.format + recorded_by),
+        ("model", ", ".join(session.models) or "not named in the file"),
+        (
+            "holds",
+            ", ".join(
+                (
+                    plural(session.messages, "message"),
+                    plural(session.blocks, "block"),
+                    plural(session.tool_results, "tool result"),
+                    plural(session.calls, "call"),
+                    plural(session.compactions, "compaction"),
+                )
+            ),
+        ),
+        ("tokens", _tokens(tokens)),
+    ]
+    page.pairs(rows)
+
+
+def _tokens(tokens: TokenFacts) -> str:
+    fit = tokens.calibration
+    if fit is None:
+        return f"{tokens.method}, not calibrated"
+    return (
+        f"{tokens.method}, calibrated on {plural(fit.calls, 'call')}: x {fit.ratio:.3f} + {whole(fit.overhead)} "
+        f"a call, half of the calls within {100 * fit.residual:.2f} %"
+    )
+
+
+def _plan(page: Page, letter: str, plan: PlanFacts) -> None:
+    page.line(f"Plan {letter}: {plan.name}" if plan.name else f"Plan {letter}", HEADING)
+    for index, spec in enumerate(plan.strategies, 1):
+        lines = broken_after_commas(spec, SPEC_WIDTH)
+        page.table(None, [("" if row else f"{index}.", line) for row, line in enumerate(lines)], RIGHT + WRAPPED, gap=1)
+    if not plan.strategies:
+        page.line("no strategy: the same as the baseline", indent=2)
+    if plan.tiers:
+        page.table(
+            ("tier", "results", "touched", "tokens cut"),
+            [
+                (
+                    f"{tier.strategy} {tier.tier}".rstrip(),
+                    whole(tier.results),
+                    whole(tier.touched),
+                    Text(whole(tier.tokens_cut), LOSS if tier.tokens_cut < 0 else ""),
+                )
+                for tier in plan.tiers
+            ],
+            LEFT + RIGHT * 3,
+        )
+    page.pairs(_findings(plan))
+
+
+def _findings(plan: PlanFacts) -> list[tuple[str, str]]:
+    rows = []
+    for label, counts in (("hazards", plan.hazards), ("needed later", plan.needed_later)):
+        if counts is not None:
+            rows.append((label, ", ".join(f"{name} {count:,}" for name, count in counts.items() if count) or "none"))
+    projection = plan.projection
+    if projection is not None:
+        saved = f"{dollars(projection.usd_per_day)} a day, {dollars(projection.usd_per_month)} a month saved"
+        band = f"{dollars(projection.usd_per_month_low)} to {dollars(projection.usd_per_month_high)}"
+        rows.append((f"{projection.runs_per_day:g} runs a day", f"{saved}, projected ({band})"))
+    return rows
