@@ -267,6 +267,7 @@ def _call_columns(session: Session) -> dict[str, Any]:
         earlier = context_of_thread.get(context.thread)
         if earlier is not None and len(own_calls):
             gone = np.setdiff1d(np.array(contexts[earlier].members, dtype=np.int32), members)
+            gone = gone[enters[gone] != NEVER]
             leaves[gone] = np.minimum(leaves[gone], own_calls[0])
         context_of_thread[context.thread] = index
     return {

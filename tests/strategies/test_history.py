@@ -1,0 +1,68 @@
+import dataclasses
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inspector.session.model import Context, Session
+from inspector.strategies.history import NEVER, History
+from tests.replay.synthetic import sessions
+
+
+def first_messages(session: Session, count: int) -> Session:
+    """The session as it was when it had so many messages."""
+    calls = tuple(call for call in session.calls if call.response < count)
+    contexts = []
+    for context in session.contexts:
+        members = tuple(member for member in context.members if member < count)
+        if members:
+            contexts.append(Context(members, min(context.carried, len(members)), context.cause, context.thread))
+    return dataclasses.replace(session, messages=session.messages[:count], calls=calls, contexts=tuple(contexts))
+
+
+def columns(history: History) -> dict[str, list]:
+    found = {}
+    for field in dataclasses.fields(history):
+        value = getattr(history, field.name)
+        if isinstance(value, np.ndarray):
+            found[field.name] = np.nan_to_num(value, nan=-1.0).tolist()
+    return {**found, "tool_names": history.tool_names}
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.data())
+def test_a_history_that_grew_equals_one_made_afresh(data):
+    session = data.draw(sessions())
+    cuts = sorted(data.draw(st.sets(st.integers(0, len(session.messages)), max_size=5)))
+    history = None
+    for count in [*cuts, len(session.messages)]:
+        history = History.of(first_messages(session, count), history)
+
+    assert columns(history) == columns(History.of(session))
+
+
+@settings(max_examples=80, deadline=None)
+@given(sessions())
+def test_blocks_enter_with_the_first_prompt_that_holds_them_and_leave_with_the_first_that_does_not(session):
+    history = History.of(session)
+    prompts = [set(history.prompt(call).tolist()) for call in range(history.call_count + 1)]
+    for block in range(len(session.blocks)):
+        holding = [call for call, prompt in enumerate(prompts) if block in prompt]
+        assert history.enters[block] == (holding[0] if holding else NEVER)
+        later = [call for call in range(holding[0], len(prompts)) if block not in prompts[call]] if holding else []
+        assert history.leaves[block] == (later[0] if later else NEVER)
+
+
+@settings(max_examples=40, deadline=None)
+@given(sessions())
+def test_a_prompt_is_its_messages_blocks_in_order(session):
+    history = History.of(session)
+    for call, recorded in enumerate(session.calls):
+        members = session.contexts[recorded.context].members[: recorded.prompt_messages]
+        expected = [
+            block
+            for message in members
+            for block in range(session.first_blocks[message], session.first_blocks[message + 1])
+        ]
+        assert history.prompt(call).tolist() == expected
+        assert history.call_last_message[call] == (members[-1] if members else -1)
