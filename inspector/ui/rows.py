@@ -63,9 +63,9 @@ class Row:
     time: float | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rows:
-    """All rows of a session in order.
+    """All rows of a session in order. Equal only to itself: comparing columns would cost more than drawing them.
 
     Attributes:
         history: What the rows are of.

@@ -64,7 +64,7 @@ def row_pieces(
     pieces.append((_role(row), role))
     if columns.tool:
         tool_style = faint or ("timeline--error" if row.is_error else "timeline--tool")
-        pieces += [(" ", ""), (_tool(row, columns.tool), tool_style)]
+        pieces += [("!" if row.is_error else " ", tool_style), (fit_cells(row.tool, columns.tool), tool_style)]
     if columns.bar:
         pieces.append((" ", ""))
         pieces += _bar(view, amount, columns.bar, role, logarithmic=logarithmic)
@@ -119,10 +119,6 @@ def _role(row: Row) -> str:
     thread = "┆" if row.thread else " "
     text = f"{thread} {row.letter}" if indented else f"{thread}{row.letter} " if row.thread else f"{row.letter}  "
     return text.ljust(ROLE)
-
-
-def _tool(row: Row, width: int) -> str:
-    return fit_cells(f"!{row.tool}" if row.is_error else row.tool, width)
 
 
 def _bar(view: TimelineView, amount: Amount, width: int, role: str, *, logarithmic: bool) -> list[Piece]:

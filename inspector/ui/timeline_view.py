@@ -68,9 +68,9 @@ def no_reason(block: int) -> str:  # noqa: ARG001  nothing is known of any block
     return ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TimelineView:
-    """What is shown. A changed plan, call, filter or session is another view.
+    """What is shown. A changed plan, call, filter or session is another view; a view is equal only to itself.
 
     Attributes:
         rows: All rows of the session.

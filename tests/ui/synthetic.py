@@ -79,7 +79,10 @@ def session(count: int, texts: list[str] | None = None, compact_every: int = 0) 
     """
     source = Texts()
     wording = texts or ["src/app/router.py:88:    def resolve(self, path):\n        return self.table[path]\n"]
-    messages, calls, contexts, compactions = [], [], [], []
+    messages: list[Message] = []
+    calls: list[Call] = []
+    contexts: list[Context] = []
+    compactions: list[Compaction] = []
     first = 0
     tools = ("Bash", "Read", "Edit", "Grep", "mcp__browser__take_screenshot")
     for index in range(count):

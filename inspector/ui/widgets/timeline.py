@@ -48,15 +48,16 @@ class Timeline(LineView):
         & > .timeline--tokens { color: $foreground; }
         & > .timeline--cut { color: $text-warning; }
         & > .timeline--grown { color: $text-error; }
-        & > .timeline--reason { color: $text-warning; }
+        & > .timeline--reason { color: $foreground; }
         & > .timeline--preview { color: $text-muted; }
         & > .timeline--error { color: $text-error; }
         & > .timeline--outside { color: $text-disabled; }
         & > .timeline--boundary { color: $text-accent; text-style: bold; }
         & > .timeline--cursor { background: $primary-muted; }
         & > .timeline--cursor-blurred { background: $panel; }
-        &:ansi > .timeline--cursor { background: ansi_default; text-style: reverse; }
-        &:nocolor > .timeline--cursor { text-style: reverse; }
+        &:ansi > .timeline--cursor { color: ansi_default; background: ansi_default; text-style: reverse; }
+        &:nocolor > .timeline--cursor { color: $foreground; background: $surface; text-style: reverse; }
+        &:nocolor > .timeline--cursor-blurred { text-style: underline; }
         &:nocolor > .timeline--cut { text-style: bold; }
     }
     """

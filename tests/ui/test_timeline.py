@@ -1,0 +1,283 @@
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from textual.app import App, ComposeResult
+from textual.events import MouseScrollUp
+from textual.geometry import Size
+from textual.strip import Strip
+
+from inspector.session.model import BlockKind, Message, Role
+from inspector.ui.numbers import whole
+from inspector.ui.timeline_view import TimelineView
+from inspector.ui.widgets.timeline import Timeline
+from tests.ui import synthetic
+from tests.ui.synthetic import block, message
+
+CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
+RECORDED = synthetic.session(300, compact_every=100)
+VIEW = synthetic.view_of(RECORDED)
+
+
+class TimelineApp(App[None]):
+    def __init__(self, view: TimelineView | None) -> None:
+        super().__init__()
+        self.view = view
+        self.highlighted: list[tuple[int, int]] = []
+        self.follow_changes: list[bool] = []
+
+    def compose(self) -> ComposeResult:
+        timeline = Timeline()
+        timeline.view = self.view
+        yield timeline
+
+    def on_mount(self) -> None:
+        self.query_one(Timeline).focus()
+
+    def on_timeline_highlighted(self, message: Timeline.Highlighted) -> None:
+        self.highlighted.append((message.block, message.row))
+
+    def on_timeline_follow_changed(self, message: Timeline.FollowChanged) -> None:
+        self.follow_changes.append(message.follow)
+
+    @property
+    def timeline(self) -> Timeline:
+        return self.query_one(Timeline)
+
+
+def strips(timeline: Timeline) -> Iterator[Strip]:
+    for y in range(timeline.size.height):
+        yield timeline.render_line(y)
+
+
+def shown(timeline: Timeline) -> list[str]:
+    return [strip.text for strip in strips(timeline)]
+
+
+def added(count: int) -> list[Message]:
+    return [message(Role.USER, block(BlockKind.USER_TEXT, f"new {number}")) for number in range(count)]
+
+
+@pytest.mark.parametrize("width", [12, 40, 57, 80, 120, 240])
+async def test_every_strip_is_as_wide_as_the_row_whatever_the_session_says(width: int) -> None:
+    hostile = synthetic.session(160, synthetic.HOSTILE, compact_every=60)
+    last = message(Role.ASSISTANT, *(block(BlockKind.TOOL_CALL, text, tool_name=text) for text in synthetic.HOSTILE))
+    view = synthetic.view_of(synthetic.grown(hostile, last))
+    view = replace(view, reason=lambda number: synthetic.HOSTILE[number % len(synthetic.HOSTILE)])
+    app = TimelineApp(view)
+    async with app.run_test(size=(width, 50)) as pilot:
+        for key in ("g", "pagedown", "l", "pagedown", "pagedown", "G"):
+            await pilot.press(key)
+            for strip in strips(app.timeline):
+                assert sum(segment.cell_length for segment in strip) == app.timeline.line_width == width - 1
+                for segment in strip:
+                    assert not CONTROL.search(segment.text)
+                    assert segment.style is not None
+                    assert segment.style.bgcolor is not None
+
+
+async def test_rows_show_amounts_and_what_the_plan_did() -> None:
+    app = TimelineApp(VIEW)
+    async with app.run_test(size=(100, 20)) as pilot:
+        await pilot.press("G")
+        rows = shown(app.timeline)
+        position = int(VIEW.changed_positions[-1])
+        amount = VIEW.amount(int(VIEW.rows.block[position]))
+        row = rows[position - app.timeline.first_line + 1]
+
+        assert "tokens" in rows[0]
+        assert "change" in rows[0]
+        assert f" {amount.recorded:,} " in row
+        assert f" {whole(amount.change)} " in row
+        assert "░" in row
+        assert "tiered-stale: stale, tier search" in row
+
+
+async def test_a_boundary_has_a_row_of_its_own() -> None:
+    app = TimelineApp(VIEW)
+    async with app.run_test(size=(100, 20)):
+        app.timeline.move_to(int(VIEW.boundary_positions[0]))
+        assert any("── compaction, auto, 155,012 → 12,400 tokens ──" in row for row in shown(app.timeline))
+
+
+async def test_keys_move_the_cursor_and_tell_its_block() -> None:
+    app = TimelineApp(VIEW)
+    async with app.run_test(size=(80, 24)) as pilot:
+        timeline = app.timeline
+        expected = {
+            "down": 1,
+            "j": 2,
+            "k": 1,
+            "up": 0,
+            "pagedown": 22,
+            "pageup": 0,
+            "end": VIEW.count - 1,
+            "home": 0,
+            "G": VIEW.count - 1,
+            "g": 0,
+        }
+        for key, position in expected.items():
+            await pilot.press(key)
+            await pilot.pause()
+            assert timeline.cursor == position, key
+            assert app.highlighted[-1] == (int(VIEW.rows.block[position]), position), key
+            assert timeline.first_line <= position < timeline.first_line + timeline.page_height
+
+
+async def test_the_cursor_stays_on_its_block_when_rows_are_added_or_hidden() -> None:
+    app = TimelineApp(VIEW)
+    async with app.run_test(size=(80, 24)) as pilot:
+        timeline = app.timeline
+        timeline.move_to(150)
+        cursor_block = timeline.cursor_block
+        timeline.view = replace(VIEW, visible=np.arange(100, VIEW.count, 5, dtype=np.int32))
+        await pilot.pause()
+        assert (timeline.cursor, timeline.cursor_block) == (10, cursor_block)
+        timeline.view = synthetic.view_of(synthetic.grown(RECORDED, *added(3)), previous=VIEW)
+        await pilot.pause()
+        assert (timeline.cursor, timeline.cursor_block) == (150, cursor_block)
+
+
+async def test_the_cursor_stays_on_a_boundary_too() -> None:
+    app = TimelineApp(VIEW)
+    async with app.run_test(size=(80, 24)) as pilot:
+        boundary = int(VIEW.boundary_positions[0])
+        app.timeline.move_to(boundary)
+        app.timeline.view = synthetic.view_of(RECORDED)
+        await pilot.pause()
+        assert app.timeline.cursor == boundary
+
+
+async def test_following_keeps_to_the_end_until_the_user_moves_away() -> None:
+    app = TimelineApp(VIEW)
+    async with app.run_test(size=(80, 24)) as pilot:
+        timeline = app.timeline
+        assert not timeline.follow
+        await pilot.press("end")
+        assert timeline.follow
+        recorded = synthetic.grown(RECORDED, *added(5))
+        timeline.view = synthetic.view_of(recorded, previous=timeline.view)
+        await pilot.pause()
+        assert timeline.cursor == timeline.view.count - 1
+        assert "new 4" in shown(timeline)[-1]
+        assert timeline.new_rows == 0
+
+        await pilot.press("up")
+        assert not timeline.follow
+        recorded = synthetic.grown(recorded, *added(7))
+        first_line = timeline.first_line
+        timeline.view = synthetic.view_of(recorded, previous=timeline.view)
+        await pilot.pause()
+        assert timeline.new_rows == 7
+        assert timeline.first_line == first_line
+
+        await pilot.press("end")
+        await pilot.pause()
+        assert timeline.follow
+        assert timeline.new_rows == 0
+        assert app.follow_changes == [True, False, True]
+
+
+async def test_scrolling_up_with_the_wheel_stops_following_and_leaves_the_cursor() -> None:
+    app = TimelineApp(VIEW)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("end")
+        await pilot._post_mouse_events([MouseScrollUp], Timeline)
+        await pilot.pause()
+        assert not app.timeline.follow
+        assert app.timeline.cursor == VIEW.count - 1
+
+
+async def test_a_larger_screen_does_not_stop_following() -> None:
+    app = TimelineApp(VIEW)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("end")
+        for height in (50, 12, 24):
+            await pilot.resize_terminal(80, height)
+            await pilot.pause()
+            assert app.timeline.follow
+            assert app.timeline.first_line + app.timeline.page_height == VIEW.count
+
+
+async def test_a_filter_that_hides_the_end_does_not_stop_following() -> None:
+    app = TimelineApp(VIEW)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("end")
+        app.timeline.view = replace(VIEW, visible=np.arange(0, 100, dtype=np.int32))
+        await pilot.pause()
+        assert app.timeline.follow
+        assert app.timeline.cursor == 99
+
+
+async def test_a_click_puts_the_cursor_on_the_row() -> None:
+    app = TimelineApp(VIEW)
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.timeline.scroll_to_line(40)
+        await pilot.pause()
+        await pilot.click(Timeline, offset=(20, 6))
+        assert app.timeline.cursor == 45
+        await pilot.click(Timeline, offset=(20, 0))
+        assert app.timeline.cursor == 45
+
+
+async def test_the_next_of_some_rows_is_found_in_both_directions() -> None:
+    app = TimelineApp(VIEW)
+    async with app.run_test(size=(80, 24)):
+        timeline = app.timeline
+        first, second = VIEW.boundary_positions
+        assert timeline.move_among(VIEW.boundary_positions, 1)
+        assert timeline.cursor == first
+        assert timeline.move_among(VIEW.boundary_positions, 1)
+        assert timeline.cursor == second
+        assert not timeline.move_among(VIEW.boundary_positions, 1)
+        assert timeline.move_among(VIEW.boundary_positions, -1)
+        assert timeline.cursor == first
+
+
+async def test_an_empty_timeline_takes_every_key() -> None:
+    for view in (None, synthetic.view_of(replace(RECORDED, messages=(), calls=(), contexts=(), compactions=()))):
+        app = TimelineApp(view)
+        async with app.run_test(size=(80, 24)) as pilot:
+            await pilot.press("down", "up", "end", "home", "pagedown", "pageup", "l")
+            assert app.timeline.cursor_block == -1
+            assert not any(row.strip() for row in shown(app.timeline)[1:])
+
+
+async def test_another_session_starts_at_its_beginning() -> None:
+    app = TimelineApp(VIEW)
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.timeline.move_to(100)
+        other = replace(synthetic.session(500), path=RECORDED.path.with_name("other.jsonl"))
+        app.timeline.view = synthetic.view_of(other)
+        await pilot.pause()
+        assert app.timeline.cursor == 0
+        assert app.timeline.new_rows == 0
+
+
+async def test_a_hundred_thousand_rows_draw_only_those_on_the_screen() -> None:
+    view = synthetic.view_of(synthetic.session(90_000))
+    looked_at: list[int] = []
+
+    def reason(number: int) -> str:
+        looked_at.append(number)
+        return "stale"
+
+    view = replace(view, reason=reason)
+    app = TimelineApp(view)
+    async with app.run_test(size=(120, 40)) as pilot:
+        assert len(view.rows) > 100_000
+        await pilot.press("G", "pageup", "g")
+        assert len(set(looked_at)) < 4 * 40
+        assert app.timeline.virtual_size == Size(0, view.count + 1)
+
+
+async def test_a_theme_recolours_what_was_drawn() -> None:
+    app = TimelineApp(VIEW)
+    async with app.run_test(size=(80, 24)) as pilot:
+        before = [segment.style for strip in strips(app.timeline) for segment in strip]
+        app.theme = "textual-light"
+        await pilot.pause()
+        after = [segment.style for strip in strips(app.timeline) for segment in strip]
+        assert before != after
