@@ -63,7 +63,7 @@ COMMANDS = {
             "Every figure says how it is known.",
             (
                 "inspector report session.jsonl",
-                "inspector report session.jsonl --strategy tiered-stale:data=400 --strategy token-budget",
+                "inspector report session.jsonl --strategy tiered-stale --strategy tiered-stale:data=200",
                 "inspector report session.jsonl --plan tuned.toml --format json -o report.json",
             ),
             "inspector.cli.report",

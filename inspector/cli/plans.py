@@ -53,13 +53,15 @@ def add_plan_arguments(parser: argparse.ArgumentParser, each: str) -> None:
         parser: The command's parser.
         each: What giving several of them means, for the help.
     """
-    parser.add_argument("--plan", metavar="FILE", action=_Append, dest="plans", help=f"a plan saved as TOML; {each}")
+    parser.add_argument(
+        "--plan", metavar="FILE", action=_Append, dest="plans", default=(), help=f"a plan saved as TOML; {each}"
+    )
     parser.add_argument(
         "--strategy",
         metavar="SPEC",
         action=_Append,
         dest="plans",
-        default=[],
+        default=(),
         help=(
             "a strategy with its limits, as in tiered-stale:confirmation=150,data=400; "
             f"'A{THEN}B' is B after A in one plan; {each}; 'inspector strategies' lists them"

@@ -10,7 +10,23 @@ from inspector.cli.progress import Progress
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from inspector.session.formats import Detection
     from inspector.session.model import Session
+
+
+def detect_format(path: Path) -> Detection:
+    """What a file or folder is taken for, from a look at its beginning.
+
+    Raises:
+        CommandError: It cannot be read, or is no session.
+    """
+    from inspector.session.errors import SessionError
+    from inspector.session.formats import detect
+
+    try:
+        return detect(path)
+    except SessionError as error:
+        raise CommandError(error.message) from None
 
 
 def read_session(path: Path) -> Session:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import sys
+from argparse import ArgumentTypeError
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +29,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--format", choices=FORMATS, default="text", help="text for people (default), or json")
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write to FILE; never over a session")
     parser.add_argument("--model", metavar="NAME", help="price every call as this model")
+    parser.add_argument(
+        "--runs-per-day", metavar="N", type=_runs, help="project savings to N runs like this one a day, and a month"
+    )
 
 
 def run(options: Namespace) -> int:
@@ -40,13 +45,23 @@ def run(options: Namespace) -> int:
         check_target(options.output, options.path)
     session = read_session(options.path)
     plans = [plan_of(request, session) for request in options.plans]
-    report = report_of(replay_inputs(session, options.model), plans)
+    report = report_of(replay_inputs(session, options.model), plans, options.runs_per_day)
     if options.output is None:
         color = wants_color(sys.stdout)
         write(_formatted(report, options.format, color=color, ascii_only=not encodes_everything(sys.stdout)))
     else:
         save(options.output, _formatted(report, options.format, color=False, ascii_only=False))
     return ExitCode.FINE
+
+
+def _runs(text: str) -> float:
+    try:
+        runs = float(text)
+    except ValueError:
+        runs = math.nan
+    if not 0 <= runs < math.inf:
+        raise ArgumentTypeError(f"{text!r} is no number of runs; give 0 or more")
+    return runs
 
 
 def _formatted(report: Report, form: str, *, color: bool, ascii_only: bool) -> str:

@@ -36,7 +36,7 @@ def check_target(target: Path, source: Path) -> None:
     except SessionError:
         return
     raise CommandError(
-        f"{target}: holds a session ({detection.format}), which is never overwritten; name another file",
+        f"{target}: holds a session ({detection.format.title}), which is never overwritten; name another file",
         ExitCode.WRONG_USAGE,
     )
 

@@ -47,7 +47,8 @@ def _usage(inputs: ReplayInputs) -> str:
             "the file reports no usage: prompts are our count of what it shows, without tools and hidden system "
             "prompts, and the prompt cache is simulated"
         )
-    return f"{plural(missing, 'call')} of {len(inputs.reported):,} report no usage; their prompts and cache are our own"
+    total = plural(len(inputs.reported), "call")
+    return f"nothing was reported for {missing:,} of {total}: their prompts are our count, their cache is simulated"
 
 
 def _output(inputs: ReplayInputs) -> str:
@@ -56,4 +57,6 @@ def _output(inputs: ReplayInputs) -> str:
     )
     if not placeholders:
         return ""
-    return f"{plural(placeholders, 'call')} report a placeholder for output tokens: output and its cost are too low"
+    return (
+        f"a placeholder stands for the output tokens of {plural(placeholders, 'call')}: output and its cost are too low"
+    )

@@ -102,8 +102,8 @@ class ProjectionFacts(Struct, frozen=True, kw_only=True):
     runs_per_day: Annotated[float, about("As asked for.")]
     usd_per_day: Annotated[float, about("Dollars saved a day; negative where the plan costs more.")]
     usd_per_month: Annotated[float, about("Dollars saved in a month of 30 days.")]
-    usd_per_month_low: Annotated[float, about("Lower end of what the counts' error allows.")]
-    usd_per_month_high: Annotated[float, about("Upper end of what the counts' error allows.")]
+    usd_per_month_low: Annotated[float, about("The 5th percentile, from drawing this session's own calls again.")]
+    usd_per_month_high: Annotated[float, about("The 95th percentile.")]
 
 
 class PlanFacts(Struct, frozen=True, kw_only=True):

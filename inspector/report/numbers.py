@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 UNKNOWN = "unknown"
+"""A figure that would need something nobody said: a price."""
+
+NOT_REPORTED = "-"
+"""A figure nobody reports."""
 
 
 def whole(value: float | None) -> str:
-    """A count: `1,234,567`, `-31`, or `unknown`."""
-    return UNKNOWN if value is None else f"{value:,.0f}"
+    """A count: `1,234,567`, `-31`, or `-` where there is none."""
+    return NOT_REPORTED if value is None else f"{value:,.0f}"
 
 
 def dollars(value: float | None) -> str:
-    """Money: `$14.82`, `-$0.61`, `$0.0031` below ten cents, or `unknown`."""
+    """Money: `$14.82`, `-$0.61`, `$0.072`, `$0.0031`, or `unknown`."""
     if value is None:
         return UNKNOWN
     size = abs(value)
-    digits = 2 if size >= 0.1 or size < 0.00005 else 4
+    digits = 2 if size >= 0.1 or size < 0.00005 else 3 if size >= 0.01 else 4
     text = f"${size:,.{digits}f}"
     return f"-{text}" if value < 0 and float(f"{size:.{digits}f}") else text
 

@@ -6,12 +6,14 @@ import os
 from typing import TYPE_CHECKING
 
 import inspector
+from inspector.replay.projection import project_runs
 from inspector.replay.replay import replay
 from inspector.report.caveats import caveats
 from inspector.report.document import (
     SCHEMA_VERSION,
     FigureSet,
     PlanFacts,
+    ProjectionFacts,
     Report,
     SessionFacts,
     TierFacts,
@@ -32,12 +34,13 @@ if TYPE_CHECKING:
     from inspector.session.model import Session
 
 
-def report_of(inputs: ReplayInputs, plans: Sequence[Plan] = ()) -> Report:
+def report_of(inputs: ReplayInputs, plans: Sequence[Plan] = (), runs_per_day: float | None = None) -> Report:
     """Replay a session under an empty plan and every given one, and say what came of it.
 
     Args:
         inputs: The session, its token counts and prices.
         plans: What to replay it under.
+        runs_per_day: Where given, savings are projected to so many runs like this session a day.
     """
     session = inputs.history.session
     baseline = replay(inputs, Plan())
@@ -49,7 +52,7 @@ def report_of(inputs: ReplayInputs, plans: Sequence[Plan] = ()) -> Report:
         tokens=_tokens(inputs),
         recorded=None if recorded is None else figure_set(recorded),
         baseline=figure_set(baseline.figures),
-        plans=[_plan(replay(inputs, plan), baseline) for plan in plans],
+        plans=[_plan(replay(inputs, plan), baseline, runs_per_day) for plan in plans],
         warnings=caveats(inputs),
     )
 
@@ -105,7 +108,7 @@ def _tokens(inputs: ReplayInputs) -> TokenFacts:
     return TokenFacts(method=inputs.table.counter.name, calibration=None)
 
 
-def _plan(planned: Replay, baseline: Replay) -> PlanFacts:
+def _plan(planned: Replay, baseline: Replay, runs_per_day: float | None) -> PlanFacts:
     entries = planned.plan.entries
     return PlanFacts(
         name=planned.plan.name,
@@ -126,5 +129,21 @@ def _plan(planned: Replay, baseline: Replay) -> PlanFacts:
         ],
         hazards=None,
         needed_later=None,
-        projection=None,
+        projection=_projection(planned, baseline, runs_per_day),
+    )
+
+
+def _projection(planned: Replay, baseline: Replay, runs_per_day: float | None) -> ProjectionFacts | None:
+    if runs_per_day is None:
+        return None
+    projected = project_runs(baseline.ledger.cost, planned.ledger.cost, runs_per_day)
+    if projected is None:
+        return None
+    month = projected.per_month.saving
+    return ProjectionFacts(
+        runs_per_day=runs_per_day,
+        usd_per_day=projected.per_day.saving.middle,
+        usd_per_month=month.middle,
+        usd_per_month_low=month.low,
+        usd_per_month_high=month.high,
     )

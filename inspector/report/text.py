@@ -11,7 +11,7 @@ from inspector.report.layout import HEADING, LEFT, LOSS, RIGHT, WARNING, WIDTH, 
 from inspector.report.numbers import dollars, plural, whole
 
 if TYPE_CHECKING:
-    from inspector.report.document import PlanFacts, Report, SessionFacts, TokenFacts
+    from inspector.report.document import PlanFacts, Report, SessionFacts, TierFacts, TokenFacts
 
 SPEC_WIDTH = 72
 """Characters of a strategy's one-line form on one line of the report."""
@@ -82,21 +82,20 @@ def _plan(page: Page, letter: str, plan: PlanFacts) -> None:
         page.table(None, [("" if row else f"{index}.", line) for row, line in enumerate(lines)], RIGHT + WRAPPED, gap=1)
     if not plan.strategies:
         page.line("no strategy: the same as the baseline", indent=2)
-    if plan.tiers:
+    tiers = [tier for tier in plan.tiers if tier.results]
+    if tiers:
+        named = len({tier.strategy for tier in tiers}) > 1
         page.table(
-            ("tier", "results", "touched", "tokens cut"),
-            [
-                (
-                    f"{tier.strategy} {tier.tier}".rstrip(),
-                    whole(tier.results),
-                    whole(tier.touched),
-                    Text(whole(tier.tokens_cut), LOSS if tier.tokens_cut < 0 else ""),
-                )
-                for tier in plan.tiers
-            ],
-            LEFT + RIGHT * 3,
+            ("tier", "results", "touched", "tokens cut"), [_tier(tier, named=named) for tier in tiers], LEFT + RIGHT * 3
         )
     page.pairs(_findings(plan))
+
+
+def _tier(tier: TierFacts, *, named: bool) -> tuple[str | Text, ...]:
+    """A row of the table of tiers; with the strategy's name where there are several."""
+    name = f"{tier.strategy} {tier.tier}".rstrip() if named else tier.tier or tier.strategy
+    cut = Text(whole(tier.tokens_cut), LOSS if tier.tokens_cut < 0 else "")
+    return name, whole(tier.results), whole(tier.touched), cut
 
 
 def _findings(plan: PlanFacts) -> list[tuple[str, str]]:

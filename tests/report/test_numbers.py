@@ -10,6 +10,7 @@ from inspector.report.numbers import dollars, percent, plural, whole
         (1234.5, "$1,234.50"),
         (0.0031, "$0.0031"),
         (0.61, "$0.61"),
+        (0.0717, "$0.072"),
         (-5.45, "-$5.45"),
         (0.0, "$0.00"),
         (-0.000001, "$0.00"),
@@ -27,7 +28,7 @@ def test_a_percentage_has_one_digit_and_no_sign_on_nothing(value: float | None, 
     assert percent(value) == written
 
 
-@pytest.mark.parametrize(("value", "written"), [(1234567, "1,234,567"), (-31, "-31"), (0, "0"), (None, "unknown")])
+@pytest.mark.parametrize(("value", "written"), [(1234567, "1,234,567"), (-31, "-31"), (0, "0"), (None, "-")])
 def test_whole_numbers_are_grouped(value: float | None, written: str):
     assert whole(value) == written
 

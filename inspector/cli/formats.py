@@ -1,0 +1,32 @@
+"""`inspector formats`: what can be read, and what a file is taken for."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from inspector.cli.console import wants_color, write
+from inspector.cli.exits import ExitCode
+from inspector.cli.reading import detect_format, read_session
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Which file to explain, if any."""
+    parser.add_argument("path", nargs="?", metavar="PATH", type=Path, help="say what this file or folder is taken for")
+
+
+def run(options: Namespace) -> int:
+    """List the formats, or explain one file."""
+    from inspector.report.format_pages import formats_text, reading_text
+    from inspector.session.formats import FORMATS
+
+    color = wants_color(sys.stdout)
+    if options.path is None:
+        write(formats_text(FORMATS, color=color))
+    else:
+        write(reading_text(detect_format(options.path), read_session(options.path), color=color))
+    return ExitCode.FINE

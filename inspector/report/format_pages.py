@@ -1,0 +1,77 @@
+"""What can be read, and what one file was taken for, as text for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from inspector.report.layout import HEADING, LEFT, RIGHT, WARNING, WIDTH, WRAPPED, Page
+from inspector.report.numbers import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from inspector.session.formats import Detection, Format
+    from inspector.session.model import Diagnostic, Session
+
+
+def formats_text(formats: Iterable[Format], width: int = WIDTH, *, color: bool = False) -> str:
+    """Every format: its name, where it is looked for, whether it is followed, what of it is exact."""
+    page = Page(width, color=color)
+    for index, each in enumerate(formats):
+        if index:
+            page.line()
+        page.line(f"{each.name}: {each.title}", HEADING)
+        page.pairs(
+            (
+                ("where", each.where or "anywhere"),
+                ("live", "followed while it grows" if each.is_live else "read as it is"),
+                ("exact", each.exact),
+            )
+        )
+    return page.text()
+
+
+def reading_text(detection: Detection, session: Session, width: int = WIDTH, *, color: bool = False) -> str:
+    """What a file was taken for and why, what is in it, and what could not be read as it should."""
+    page = Page(width, color=color)
+    page.line(str(session.path), HEADING)
+    page.pairs(
+        (
+            ("format", f"{detection.format.name}: {detection.format.title}"),
+            ("because", detection.reason),
+            ("agent", session.agent or "not named in the file"),
+            ("models", ", ".join(session.models) or "not named in the file"),
+            ("holds", f"{plural(len(session.messages), 'message')}, {plural(len(session.calls), 'call')}"),
+        )
+    )
+    page.line()
+    page.line("Records by kind", HEADING)
+    counts = sorted(session.record_counts.items(), key=lambda item: (-item[1], item[0]))
+    page.table(None, [(f"{count:,}", kind or "without a kind") for kind, count in counts], RIGHT + WRAPPED)
+    page.line()
+    _diagnostics(page, session)
+    return page.text()
+
+
+def _diagnostics(page: Page, session: Session) -> None:
+    if not session.diagnostics and not session.skipped_records:
+        page.line("Everything could be read.")
+        return
+    page.line(f"Not read as it should be: {plural(session.skipped_records, 'record')} left out", WARNING)
+    page.table(
+        ("line", "byte", "", "what is wrong"),
+        [_diagnostic(each) for each in session.diagnostics],
+        RIGHT + RIGHT + LEFT + WRAPPED,
+    )
+    further = session.skipped_records - sum(each.skipped for each in session.diagnostics)
+    if further > 0:
+        page.line(f"and {plural(further, 'more record')} left out", indent=2)
+
+
+def _diagnostic(diagnostic: Diagnostic) -> tuple[str, str, str, str]:
+    return (
+        f"{diagnostic.line:,}" if diagnostic.line else "",
+        f"{diagnostic.offset:,}",
+        "left out" if diagnostic.skipped else "read in part",
+        diagnostic.reason,
+    )

@@ -1,0 +1,56 @@
+"""The program as its users run it: a process of its own, with real pipes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tests.conftest import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+COMMAND = (sys.executable, "-m", "inspector")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How the program ended and what it said."""
+
+    code: int
+    out: str
+    err: str
+    raw: bytes
+
+    @property
+    def complaint(self) -> str:
+        """The one line on standard error."""
+        assert "Traceback" not in self.err
+        assert self.err.endswith("\n"), self.err
+        assert self.err.count("\n") == 1, self.err
+        return self.err.rstrip("\n")
+
+
+def environment(**more: str) -> dict[str, str]:
+    """The environment of a program under test."""
+    return {**os.environ, "PYTHONPATH": str(ROOT), **more}
+
+
+def run_program(
+    *arguments: str | os.PathLike[str], cwd: Path | None = None, env: Mapping[str, str] | None = None
+) -> Outcome:
+    """Run `inspector` with these arguments and no terminal."""
+    done = subprocess.run(
+        [*COMMAND, *map(os.fspath, arguments)],
+        cwd=cwd,
+        env=environment(**(env or {})),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+    return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode(), done.stdout)
