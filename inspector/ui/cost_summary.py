@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from inspector.replay.ledger import Figure
+    from inspector.replay.projection import RunProjection
+    from inspector.replay.replay import Replay
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +34,16 @@ class CostSummary:
         saved: Dollars the plan saves; negative where it costs more.
         saved_share: The same as a share of `recorded`, None where that is nothing or unknown.
         saved_tokens: Prompt tokens not sent, over all calls; negative where more are.
-        rebuilds: Dollars of writing caches again that the plan's own changes cost; None where unknown.
-        pays_off: The first call from which the plan stays ahead, -1 when it never does, None when nothing changes.
-        per_day: Dollars saved a day at `runs` runs a day.
-        per_month: Dollars saved a month.
-        band: Uncertainty of the projection as a share, 0.12 for ±12 %; None when unknown.
+        rebuilds: Dollars of writing to the cache again what the plan's own changes put out of it; None where unknown.
+        pays_off: The first call from which the plan stays ahead, -1 when it never does, None when it changes nothing.
         runs: Runs a day.
+        per_day: Dollars saved a day.
+        per_month: Dollars saved a month.
+        plus_minus: How far the projection may be off as a share, 0.12 for ±12 %; None while unknown.
         breaks: Calls at which the plan broke the cache.
         first_change: The first call the plan changed, -1 when none.
         is_idle: The plan changes nothing.
-        unpriced: Models without a price; session text.
+        advice: What to do about a model without a price; empty where there is one. May hold session text.
     """
 
     recorded: Amount
@@ -47,11 +53,93 @@ class CostSummary:
     saved_tokens: Amount
     rebuilds: float | None
     pays_off: int | None
+    runs: float
     per_day: Amount
     per_month: Amount
-    band: float | None
-    runs: float
+    plus_minus: float | None
     breaks: int = 0
     first_change: int = -1
     is_idle: bool = False
-    unpriced: tuple[str, ...] = ()
+    advice: str = ""
+
+
+def summarise(baseline: Replay, replay: Replay, runs: float, projection: RunProjection | None = None) -> CostSummary:
+    """The figures of a plan beside those of the session as it was.
+
+    Args:
+        baseline: The session with nothing cut.
+        replay: The session under the plan.
+        runs: Such sessions a day.
+        projection: How far the saving over many runs may be off, where that is known already.
+    """
+    import numpy as np
+
+    from inspector.replay.projection import DAYS_PER_MONTH
+
+    before, after = baseline.figures, replay.figures
+    saved = _difference(before.cost_usd, after.cost_usd)
+    tokens = _difference(before.prompt_tokens, after.prompt_tokens)
+    edited = np.flatnonzero(replay.ledger.edits)
+    is_idle = not len(edited)
+    per_day = None if saved.value is None else saved.value * runs
+    share = saved.value / before.cost_usd.value if saved.value is not None and before.cost_usd.value else None
+    plus_minus = projection.per_run.saving.plus_minus if projection is not None else None
+    calls = replay.history.session.calls
+    return CostSummary(
+        recorded=_amount(before.cost_usd),
+        planned=_amount(after.cost_usd),
+        saved=saved,
+        saved_share=share,
+        saved_tokens=tokens,
+        rebuilds=rebuild_cost(baseline, replay),
+        pays_off=None if is_idle or saved.value is None else pays_off_from(baseline, replay),
+        runs=runs,
+        per_day=Amount(per_day, "projected"),
+        per_month=Amount(None if per_day is None else per_day * DAYS_PER_MONTH, "projected"),
+        plus_minus=None if plus_minus is None or np.isnan(plus_minus) else plus_minus,
+        breaks=int((replay.ledger.is_break & ~baseline.ledger.is_break).sum()),
+        first_change=-1 if is_idle else int(edited[0]),
+        is_idle=is_idle,
+        advice="" if before.cost_usd.value is not None else replay.inputs.pricing.advice(call.model for call in calls),
+    )
+
+
+def pays_off_from(baseline: Replay, replay: Replay) -> int:
+    """The first call after which the plan has cost less in all, and stays so to the end; -1 when it never does."""
+    import numpy as np
+
+    ahead = np.cumsum(baseline.ledger.cost - replay.ledger.cost) > 0
+    behind = np.flatnonzero(~ahead)
+    first = int(behind[-1]) + 1 if len(behind) else 0
+    return first if first < len(ahead) else -1
+
+
+def rebuild_cost(baseline: Replay, replay: Replay) -> float | None:
+    """Dollars of what the plan pays for tokens the recorded session read from its cache, and the plan's prompts do not.
+
+    At a call the plan breaks, tokens behind the change are written again (or sent uncached) though they were sent
+    before: the difference between that and reading them is the price of the change.
+    """
+    import numpy as np
+
+    before, after = baseline.ledger, replay.ledger
+    broken = after.is_break & ~before.is_break
+    kinds = ("uncached", "cache_write_5m", "cache_write_1h")
+    more = [np.where(broken, np.maximum(getattr(after, kind) - getattr(before, kind), 0), 0) for kind in kinds]
+    nothing = np.zeros_like(more[0])
+    rates = replay.inputs.rates
+    written = rates.cost(more[0], nothing, more[1], more[2], nothing)
+    read = rates.cost(nothing, more[0] + more[1] + more[2], nothing, nothing, nothing)
+    cost = float((written - read).sum())
+    return None if np.isnan(cost) else cost
+
+
+def _amount(figure: Figure) -> Amount:
+    return Amount(figure.value, figure.known.value)
+
+
+def _difference(before: Figure, after: Figure) -> Amount:
+    if before.value is None or after.value is None:
+        return Amount(None, after.known.value)
+    # What is saved is known no better than either: the replay under the plan is never known better than the baseline.
+    return Amount(before.value - after.value, after.known.value)

@@ -10,7 +10,7 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from inspector.safe_text import clip_cells, one_line
+from inspector.safe_text import one_line
 from inspector.ui import numbers
 from inspector.ui.one_line import Part
 from inspector.ui.one_line import one_line as line_of
@@ -133,17 +133,15 @@ class CostBar(Widget, can_focus=True):
 
     def _over_time(self, summary: CostSummary) -> list[Part]:
         text = self.get_visual_style("cost--text")
-        if summary.unpriced:
-            names = clip_cells(", ".join(one_line(name) for name in summary.unpriced), 40)
-            advice = f"no price for {names}: name it in prices.toml (press ? on this line)"
-            return [Part(Content.styled(advice, self.get_visual_style("cost--attention")))]
+        if summary.advice:
+            return [Part(Content.styled(one_line(summary.advice), self.get_visual_style("cost--attention")))]
         runs = f"at {summary.runs:,.6g} {'run' if summary.runs == 1 else 'runs'} a day"
         parts = [Part(Content.styled(runs, text), 1)]
         day, month = summary.per_day.value, summary.per_month.value
         if summary.is_idle or day is None or month is None:
             return parts
         word, style = ("less", "cost--saved") if day >= 0 else ("more", "cost--lost")
-        band = "" if summary.band is None else f" ±{numbers.percent(summary.band)}"
+        band = "" if summary.plus_minus is None else f" ±{numbers.percent(summary.plus_minus)}"
         parts += [
             Part(Content.assemble((f"{numbers.dollars(abs(day))} a day {word}", self.get_visual_style(style)))),
             Part(Content.assemble((f"{numbers.dollars(abs(month))} a month {word}", self.get_visual_style(style)))),

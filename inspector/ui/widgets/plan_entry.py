@@ -107,7 +107,7 @@ class PlanEntryView(Vertical):
             if control.parameter.kind in _NUMBERS and group:
                 control.effect = effect_of(outcomes.get(group)) if self.entry.enabled else NO_EFFECT
         toggle = self.query_one(StrategyToggle)
-        rest = [outcome for group, outcome in outcomes.items() if group not in tiers]
+        rest = [outcome for group, outcome in outcomes.items() if group not in tiers and outcome.results]
         toggle.effect = effect_of(rest[0]) if len(rest) == 1 and self.entry.enabled else NO_EFFECT
 
 

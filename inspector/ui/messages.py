@@ -1,0 +1,153 @@
+"""What workers tell the screen. Everything in a message is frozen; whoever handles one owns the state it changes.
+
+`generation` tells what a result belongs to: results of a generation that has passed are dropped.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from textual.message import Message
+
+if TYPE_CHECKING:
+    from inspector.session.model import Session
+    from inspector.strategies.history import History
+    from inspector.strategies.plan import Plan
+    from inspector.tokens.table import TokenTable
+    from inspector.ui.outcome import Outcome
+    from inspector.ui.rows import Rows
+
+
+@dataclass
+class LoadProgress(Message):
+    """A file is being read.
+
+    Attributes:
+        generation: Which opening of a file.
+        done: Bytes read.
+        total: Bytes there are.
+    """
+
+    generation: int
+    done: int
+    total: int
+
+    def can_replace(self, message: Message) -> bool:
+        """Only the newest counts."""
+        return isinstance(message, LoadProgress)
+
+
+@dataclass
+class SessionLoaded(Message):
+    """A session, or the part of it read so far, with estimated sizes.
+
+    Attributes:
+        generation: Which opening of a file.
+        session: What was read.
+        history: Its columns.
+        rows: Its rows.
+        table: Its tokens, estimated.
+        plan: The plan to begin with; None with a part of a session.
+        is_complete: The whole file was read.
+    """
+
+    generation: int
+    session: Session
+    history: History
+    rows: Rows
+    table: TokenTable
+    plan: Plan | None
+    is_complete: bool
+
+
+@dataclass
+class LoadFailed(Message):
+    """A file cannot be read.
+
+    Attributes:
+        generation: Which opening of a file.
+        reason: What, where, and what to do, in one line; may hold session text.
+    """
+
+    generation: int
+    reason: str
+
+
+@dataclass
+class TokensCounted(Message):
+    """Tokens as far as they have been counted.
+
+    Attributes:
+        generation: Which opening of a file.
+        session: Whose tokens.
+        table: The counts.
+        fraction: How much of the text was counted.
+        is_final: Nothing is left to count, or counting was stopped.
+    """
+
+    generation: int
+    session: Session
+    table: TokenTable
+    fraction: float
+    is_final: bool
+
+
+@dataclass
+class ReplayReady(Message):
+    """A plan was replayed.
+
+    Attributes:
+        generation: Which request it answers.
+        outcome: What it came to.
+    """
+
+    generation: int
+    outcome: Outcome
+
+
+@dataclass
+class SessionAppended(Message):
+    """The session's file changed.
+
+    Attributes:
+        generation: Which opening of a file.
+        session: The session now.
+        history: Its columns.
+        rows: Its rows.
+        change: `appended`, `reloaded` or `returned`.
+    """
+
+    generation: int
+    session: Session
+    history: History
+    rows: Rows
+    change: str
+
+
+@dataclass
+class FollowNotice(Message):
+    """Something about the followed file that its content does not say.
+
+    Attributes:
+        generation: Which opening of a file.
+        state: `live`, `vanished`, or why the file is not followed.
+        notice: One line for people, empty for none; may hold a path.
+    """
+
+    generation: int
+    state: str
+    notice: str = ""
+
+
+@dataclass
+class WorkFailed(Message):
+    """A worker came to grief.
+
+    Attributes:
+        what: What it was doing.
+        reason: What went wrong, in one line.
+    """
+
+    what: str
+    reason: str

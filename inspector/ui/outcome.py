@@ -1,0 +1,30 @@
+"""What a replay worker brings back: the plan replayed, the same session without it, and how it stands at one call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from inspector.replay.inputs import ReplayInputs
+    from inspector.replay.replay import ContextState, Replay
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One plan on one state of a session.
+
+    Attributes:
+        baseline: The session with nothing cut.
+        replay: The session under the plan.
+        state: How every block stands at the call looked at.
+    """
+
+    baseline: Replay
+    replay: Replay
+    state: ContextState
+
+    @property
+    def inputs(self) -> ReplayInputs:
+        """What both were worked out from; the next plan starts here again."""
+        return self.replay.inputs

@@ -1,0 +1,175 @@
+"""What the plan panel asks for, done to the plan: one handler for each kind of change."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from textual import on, work
+from textual.getters import query_one
+
+from inspector.ui.plan_store import save_plan
+from inspector.ui.screens.session_screen import SessionScreen
+from inspector.ui.screens.strategy_picker import StrategyPicker
+from inspector.ui.screens.value_dialog import ValueDialog
+from inspector.ui.widgets.choice_control import TextControl
+from inspector.ui.widgets.plan_panel import AddStrategy, PlanPanel
+from inspector.ui.widgets.strategy_toggle import StrategyToggle
+
+if TYPE_CHECKING:
+    from textual.timer import Timer
+
+    from inspector.strategies.parameters import ParameterValue
+    from inspector.strategies.plan import Plan
+
+SECONDS_TO_SETTLE = 1.0
+"""Key presses on one control with no longer pause between them are one change to take back."""
+
+SECONDS_TO_SAVE = 2.0
+
+
+class PlanEditing(SessionScreen):
+    """A session screen with a plan panel."""
+
+    panel = query_one(PlanPanel)
+
+    _settling: Timer | None = None
+    _saving: Timer | None = None
+
+    @property
+    def plan(self) -> Plan | None:
+        """The plan; None before there is one."""
+        return None if self.plans is None else self.plans.plan
+
+    def edit_plan(self, plan: Plan, *, merge: str = "") -> None:
+        """Take a changed plan, and keep it for the next time this session is opened."""
+        self.change_plan(plan, merge=merge)
+        self.keep_plan()
+
+    def keep_plan(self) -> None:
+        """Save the plan soon: changes come in bursts."""
+        if self._saving is not None:
+            self._saving.stop()
+        self._saving = self.set_timer(SECONDS_TO_SAVE, self._save_plan)
+
+    def _save_plan(self) -> None:
+        if self.plan is None:
+            return
+        try:
+            save_plan(self.path, self.plan)
+        except OSError as error:
+            self.show_notice(f"the plan could not be kept for the next time: {error.strerror}", is_problem=True)
+
+    def on_unmount(self) -> None:
+        """Keep what was changed last."""
+        if self._saving is not None:
+            self._saving.stop()
+            self._save_plan()
+
+    @on(PlanPanel.ValueChanged)
+    def _value_changed(self, event: PlanPanel.ValueChanged) -> None:
+        self.set_value(event.entry, event.parameter, event.value, is_final=event.is_final)
+
+    def set_value(self, entry: int, parameter: str, value: ParameterValue, *, is_final: bool = True) -> None:
+        """Give a parameter another value. A strategy whose limit is moved is switched on: nobody drags for nothing."""
+        from inspector.strategies.registry import with_value
+
+        if self.plan is None or self.plans is None:
+            return
+        strategy = with_value(self.plan.entries[entry].strategy, parameter, value)
+        plan = self.plan.with_strategy(entry, strategy)
+        if plan != self.plan and not plan.entries[entry].enabled:
+            plan = plan.toggled(entry)
+        self.edit_plan(plan, merge=f"{entry} {parameter}")
+        if self._settling is not None:
+            self._settling.stop()
+            self._settling = None
+        if is_final:
+            self._settling = self.set_timer(SECONDS_TO_SETTLE, self._settle)
+
+    def _settle(self) -> None:
+        self._settling = None
+        if self.plans is not None:
+            self.plans = self.plans.settled()
+
+    @on(StrategyToggle.Switched)
+    def _switched(self, event: StrategyToggle.Switched) -> None:
+        self.action_switch(event.entry)
+
+    def action_switch(self, entry: int) -> None:
+        """Switch a strategy on or off."""
+        if self.plan is not None and entry < len(self.plan.entries):
+            self.edit_plan(self.plan.toggled(entry))
+
+    @on(StrategyToggle.Removed)
+    def _removed(self, event: StrategyToggle.Removed) -> None:
+        if self.plan is not None:
+            name = self.plan.entries[event.entry].strategy.name
+            self.edit_plan(self.plan.removed(event.entry))
+            self.panel.focus_control()
+            self.show_notice(f"{name} is out of the plan: ctrl+z brings it back")
+
+    @on(StrategyToggle.Moved)
+    async def _moved(self, event: StrategyToggle.Moved) -> None:
+        target = event.entry + event.places
+        if self.plan is not None and 0 <= target < len(self.plan.entries):
+            self.edit_plan(self.plan.moved(event.entry, target))
+            await self.panel.show(self.plan)
+            self.panel.focus_control(target)
+
+    @on(AddStrategy.Pressed)
+    def _add_pressed(self) -> None:
+        self.action_add_strategy()
+
+    @work(group="dialog", exclusive=True, description="choose a strategy", exit_on_error=False)
+    async def action_add_strategy(self) -> None:
+        """Choose a strategy and put it at the end of the plan, switched on."""
+        from inspector.strategies.registry import STRATEGIES, strategy_for
+
+        if self.plan is None or self.session is None:
+            return
+        name = await self.app.push_screen_wait(StrategyPicker(tuple(STRATEGIES.values())))
+        if name is not None and self.plan is not None:
+            self.edit_plan(self.plan.added(strategy_for(name, self.session)))
+            await self.panel.show(self.plan)
+            self.panel.focus_control(len(self.plan.entries) - 1)
+
+    @on(TextControl.EditRequested)
+    @work(group="dialog", exclusive=True, description="edit a value", exit_on_error=False)
+    async def _edit_text(self, event: TextControl.EditRequested) -> None:
+        from inspector.strategies.parameters import ParameterError
+
+        control = event.text_control
+        parameter = control.parameter
+
+        def problem(text: str) -> str:
+            try:
+                parameter.parsed(text)
+            except ParameterError as error:
+                return str(error)
+            return ""
+
+        title, value = parameter.name.replace("-", " "), control.editable
+        text = await self.app.push_screen_wait(ValueDialog(title, control.explanation, value, problem))
+        if text is not None:
+            self.set_value(control.entry, parameter.name, parameter.parsed(text))
+
+    @work(group="dialog", exclusive=True, description="save the plan", exit_on_error=False)
+    async def action_save_plan(self) -> None:
+        """Write the plan to a file of the user's choice."""
+        from pathlib import Path
+
+        if self.plan is None:
+            return
+        suggestion = f"{self.plan.name or 'plan'}.toml"
+        text = "A file for `inspector report --plan FILE`, for another session, or for a colleague."
+        name = await self.app.push_screen_wait(ValueDialog("Save the plan as", text, suggestion))
+        if not name or self.plan is None:
+            return
+        path = Path(name).expanduser()
+        try:
+            path.write_text(replace(self.plan, name=self.plan.name or path.stem).to_toml(), encoding="utf-8")
+        except OSError as error:
+            self.show_notice(f"the plan was not saved to {path}: {error.strerror}", is_problem=True)
+        else:
+            self.show_notice(f"plan saved to {path}")

@@ -1,0 +1,279 @@
+"""The data side of the main screen: which workers run, and what their messages change.
+
+Bytes become a session, a session token counts, counts a replay; a changed plan enters at the replay alone. Every fact has
+one handler. What is shown, and how, is the subclass's: it implements the `show_…` methods.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from textual import on
+from textual.screen import Screen
+from textual.worker import Worker, WorkerState, get_current_worker
+
+from inspector.ui import workers
+from inspector.ui.messages import (
+    FollowNotice,
+    LoadFailed,
+    LoadProgress,
+    ReplayReady,
+    SessionAppended,
+    SessionLoaded,
+    TokensCounted,
+    WorkFailed,
+)
+from inspector.ui.plan_history import PlanHistory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from inspector.session.model import Session
+    from inspector.strategies.history import History
+    from inspector.strategies.plan import Plan
+    from inspector.tokens.table import TokenTable
+    from inspector.ui.outcome import Outcome
+    from inspector.ui.rows import Rows
+    from inspector.ui.settings import Settings
+
+FRAME = 1 / 60
+SECONDS_BETWEEN_COUNTED_REPLAYS = 0.5
+
+
+class SessionScreen(Screen[None]):
+    """Holds one session and everything known about it.
+
+    Attributes:
+        path: The session's file.
+        session: What was read; None before anything was.
+        history: Its columns.
+        rows: Its rows.
+        table: Its token counts, estimated at first.
+        plans: The plan, with what it was before.
+        outcome: The newest replay; None before the first.
+        call: The call looked at; None for the next one, not yet made.
+        state: How the file stands: `loading`, `live`, `vanished`, `failed`, or why it is not followed.
+    """
+
+    def __init__(self, path: Path, settings: Settings, plan: Plan | None = None) -> None:
+        super().__init__()
+        self.path = path
+        self.settings = settings
+        self.session: Session | None = None
+        self.history: History | None = None
+        self.rows: Rows | None = None
+        self.table: TokenTable | None = None
+        self.plans: PlanHistory | None = None
+        self.outcome: Outcome | None = None
+        self.call: int | None = None
+        self.state = "loading"
+        self._given_plan = plan
+        self._opening = 0
+        self._wanted = 0
+        self._shown = 0
+        self._is_replaying = False
+        self._replay_started = 0.0
+
+    def show_progress(self, what: str, fraction: float | None, stop: str = "") -> None:
+        """Work goes on, or (None) it is done."""
+        raise NotImplementedError
+
+    def show_session(self) -> None:
+        """There are other rows, counts or facts about the session."""
+        raise NotImplementedError
+
+    def show_plan(self) -> None:
+        """The plan is another one."""
+        raise NotImplementedError
+
+    def show_outcome(self) -> None:
+        """A replay came back, or another call is looked at."""
+        raise NotImplementedError
+
+    def show_failure(self, reason: str) -> None:
+        """The file cannot be read."""
+        raise NotImplementedError
+
+    def show_notice(self, notice: str, *, is_problem: bool = False) -> None:
+        """Something the user should know; may hold session text."""
+        raise NotImplementedError
+
+    def _work(self, work: Callable[[], None], group: str, description: str) -> None:
+        """Run something in a thread. A newer run of a group calls off the one before it."""
+        self.run_worker(work, group=group, description=description, exclusive=True, thread=True, exit_on_error=False)
+
+    def open_file(self) -> None:
+        """Read the file from the beginning."""
+        self._opening += 1
+        self.state = "loading"
+        generation, plan, path = self._opening, self._given_plan, self.path
+
+        def work() -> None:
+            worker = get_current_worker()
+            workers.open_session(path, plan, generation, self.post_message, lambda: worker.is_cancelled)
+
+        self._work(work, "open", f"read {path.name}")
+
+    @on(LoadProgress)
+    def _load_progress(self, message: LoadProgress) -> None:
+        if message.generation == self._opening:
+            self.show_progress("reading", message.done / message.total if message.total else 0.0)
+
+    @on(LoadFailed)
+    def _load_failed(self, message: LoadFailed) -> None:
+        if message.generation == self._opening:
+            self.state = "failed"
+            self.show_progress("reading", None)
+            self.show_failure(message.reason)
+
+    @on(SessionLoaded)
+    def _session_loaded(self, message: SessionLoaded) -> None:
+        if message.generation != self._opening:
+            return
+        self._take(message.session, message.history, message.rows)
+        self.table = message.table
+        if message.plan is not None and self.plans is None:
+            self.plans = PlanHistory(message.plan)
+            self.show_plan()
+        self.show_session()
+        if message.is_complete:
+            self.show_progress("reading", None)
+            self.state = "still"
+            self.count_tokens()
+            self.request_replay()
+            self._follow()
+
+    def _take(self, session: Session, history: History, rows: Rows) -> None:
+        self.session, self.history, self.rows = session, history, rows
+
+    def count_tokens(self) -> None:
+        """Count what was not counted yet."""
+        session, previous, generation = self.session, self.table, self._opening
+        if session is None:
+            return
+
+        def work() -> None:
+            worker = get_current_worker()
+            workers.count_tokens(session, previous, generation, self.post_message, lambda: worker.is_cancelled)
+
+        self._work(work, "count", "count tokens")
+
+    def stop_counting(self) -> None:
+        """Leave the rest of the session estimated."""
+        self.workers.cancel_group(self, "count")
+        self.show_progress("counting", None)
+
+    @on(TokensCounted)
+    def _tokens_counted(self, message: TokensCounted) -> None:
+        if message.generation != self._opening or message.session is not self.session:
+            return
+        self.table = message.table
+        self.show_progress("counting", None if message.is_final else message.fraction, "esc stops")
+        if message.is_final or monotonic() - self._replay_started > SECONDS_BETWEEN_COUNTED_REPLAYS:
+            self.show_session()
+            self.request_replay()
+
+    def request_replay(self) -> None:
+        """Have the plan replayed: at once, or when the replay under way is back; at most once a frame."""
+        self._wanted += 1
+        if not self._is_replaying:
+            self._is_replaying = True
+            wait = FRAME - (monotonic() - self._replay_started)
+            if wait > 0:
+                self.set_timer(wait, self._start_replay)
+            else:
+                self._start_replay()
+
+    def _start_replay(self) -> None:
+        history, table, plans = self.history, self.table, self.plans
+        if history is None or table is None or plans is None or table.session is not history.session:
+            self._is_replaying = False
+            return
+        self._replay_started = monotonic()
+        work = partial(
+            workers.replay_plan, history, table, plans.plan, self.call, self.outcome, self._wanted, self.post_message
+        )
+        self._work(work, "replay", "replay the plan")
+
+    @on(ReplayReady)
+    def _replay_ready(self, message: ReplayReady) -> None:
+        self._is_replaying = False
+        if message.generation > self._shown:
+            self._shown = message.generation
+            self.outcome = message.outcome
+            self.show_outcome()
+        if message.generation < self._wanted:
+            self._wanted -= 1
+            self.request_replay()
+
+    def change_plan(self, plan: Plan, *, merge: str = "") -> None:
+        """Take another plan; see `PlanHistory.changed` for `merge`."""
+        if self.plans is not None:
+            self._plans_become(self.plans.changed(plan, merge=merge))
+
+    def action_undo(self) -> None:
+        """Take the last change of the plan back."""
+        if self.plans is not None:
+            self._plans_become(self.plans.undone())
+
+    def action_redo(self) -> None:
+        """Make the change taken back again."""
+        if self.plans is not None:
+            self._plans_become(self.plans.redone())
+
+    def _plans_become(self, plans: PlanHistory) -> None:
+        before, self.plans = self.plans, plans
+        if before is None or before.plan != plans.plan:
+            self.show_plan()
+            self.request_replay()
+        self.refresh_bindings()
+
+    def _follow(self) -> None:
+        session, history, rows, generation = self.session, self.history, self.rows, self._opening
+        path = self.path
+        if session is None or history is None or rows is None:
+            return
+
+        def work() -> None:
+            worker = get_current_worker()
+            workers.follow_session(
+                path, session, history, rows, generation, self.post_message, lambda: worker.is_cancelled
+            )
+
+        self._work(work, "follow", f"follow {path.name}")
+
+    @on(SessionAppended)
+    def _session_appended(self, message: SessionAppended) -> None:
+        if message.generation != self._opening:
+            return
+        self._take(message.session, message.history, message.rows)
+        if message.change == "reloaded":
+            self.table = self.outcome = None
+            self.call = None
+            self.show_notice("the file was written anew: showing what it holds now")
+        self.show_session()
+        self.count_tokens()
+
+    @on(FollowNotice)
+    def _follow_notice(self, message: FollowNotice) -> None:
+        if message.generation == self._opening:
+            self.state = message.state
+            if message.notice:
+                self.show_notice(message.notice, is_problem=message.state == "vanished")
+            self.show_session()
+
+    @on(Worker.StateChanged)
+    def _worker_changed(self, event: Worker.StateChanged) -> None:
+        if event.state is WorkerState.ERROR:
+            error = event.worker.error
+            reason = str(error).splitlines()[0] if error is not None and str(error) else type(error).__name__
+            if event.worker.group == "replay":
+                self._is_replaying = False
+            self.post_message(WorkFailed(event.worker.description, reason))
+
+    @on(WorkFailed)
+    def _work_failed(self, message: WorkFailed) -> None:
+        self.show_notice(f"could not {message.what}: {message.reason}", is_problem=True)
