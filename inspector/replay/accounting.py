@@ -25,7 +25,7 @@ def ledger_of(inputs: ReplayInputs, sums: PromptSums) -> Ledger:
     """One row of figures a call, from what a plan changes in the prompts."""
     ratio = inputs.sizes.ratio[:-1]
     whole = inputs.sizes.whole[:-1]
-    removed = np.rint(ratio * sums.removed[:-1])
+    removed = np.rint(ratio * (sums.removed - inputs.recorded_removed)[:-1])
     prompt = np.maximum(np.rint(whole) - removed, 0).astype(np.int64)
     usage = _usage(inputs, sums, prompt)
     cost = inputs.rates.cost(
@@ -52,16 +52,17 @@ def _usage(inputs: ReplayInputs, sums: PromptSums, prompt: NDArray[np.int64]) ->
         return inputs.recorded
     ratio = inputs.sizes.ratio[:-1]
     # Everything before the first block the session shows, as this call's own report has it: system prompt and tools.
-    before_blocks = inputs.sizes.whole[:-1] - ratio * sums.whole[:-1]
+    before_blocks = inputs.sizes.whole[:-1] - ratio * (sums.whole - inputs.recorded_removed)[:-1]
     reusable_removed = ratio * sums.reusable_removed[:-1]
     reusable = np.rint(before_blocks + ratio * sums.reusable_whole[:-1] - reusable_removed)
     read = inputs.recorded.cache_read
     shortened = sums.shortened[:-1]
+    removed_before_read = np.rint(reusable_removed - ratio * inputs.recorded_reusable_removed[:-1])
     anchored = anchored_usage(
         inputs.caches,
         inputs.recorded,
         prompt,
-        read_boundary=np.where(shortened, read, read - np.rint(reusable_removed)).astype(np.int64),
+        read_boundary=np.where(shortened, read, read - removed_before_read).astype(np.int64),
         first_change=np.where(shortened, np.clip(reusable.astype(np.int64), 0, np.maximum(read - 1, 0)), UNCHANGED),
     )
     if bool(inputs.reported.all()):

@@ -20,12 +20,16 @@ if TYPE_CHECKING:
     from inspector.strategies.history import History
 
 
+RECORDED = -1
+"""Stands in place of an entry of the plan for what the agent itself did while the session was recorded."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reason:
     """Which strategy of the plan decided, and what it said.
 
     Attributes:
-        entry: Index of the strategy among the plan's entries.
+        entry: Index of the strategy among the plan's entries, or `RECORDED`.
         decision: What it decided.
     """
 

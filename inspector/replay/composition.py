@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.changes import Changes, Reason, effective_changes
+from inspector.replay.changes import RECORDED, Changes, Reason, effective_changes
+from inspector.replay.recorded_clearing import recorded_clearing
 from inspector.strategies.base import Choice, ScheduledStrategy, SequentialStrategy
 from inspector.strategies.rendition import Action
 
@@ -41,13 +42,16 @@ class PromptSizes:
 
 
 def changes_of(history: History, renderer: Renderer, plan: Plan, sizes: PromptSizes) -> Changes:
-    """Everything the plan's enabled strategies change."""
+    """Everything the plan's enabled strategies change, on top of what the agent itself blanked."""
     entries = [(index, entry.strategy) for index, entry in enumerate(plan.entries) if entry.enabled]
-    if len(entries) == 1:
+    cleared = recorded_clearing(history)
+    if len(entries) == 1 and not cleared:
         index, only = entries[0]
         if isinstance(only, ScheduledStrategy):
             return _scheduled(history, renderer, index, only.schedule(history))
     walk = _Walk(history, renderer, sizes)
+    if cleared:
+        walk.layers.append(_Layer(RECORDED, by_call=iter(cleared)))
     for index, strategy in entries:
         if isinstance(strategy, ScheduledStrategy):
             walk.layers.append(_Layer(index, by_call=_by_call(history, strategy.schedule(history))))
@@ -133,7 +137,7 @@ class _Walk:
         arrival_order = np.argsort(history.enters, kind="stable").astype(np.int32)
         bounds = np.searchsorted(history.enters[arrival_order], np.arange(history.call_count + 2))
         contexts = history.session.contexts
-        for call in range(history.call_count + 1 if contexts else 0):
+        for call in range(history.call_count + 1 if contexts and self.layers else 0):
             context = int(history.call_context[call])
             thread = contexts[context].thread
             starts = self.thread_context.get(thread) != context

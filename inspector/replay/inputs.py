@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.composition import PromptSizes
+from inspector.replay.composition import PromptSizes, changes_of
 from inspector.replay.layout import Layout
 from inspector.replay.prices import Pricing
 from inspector.replay.prompt_cache import CacheColumns, cache_model_for
 from inspector.replay.prompt_usage import PromptUsage
 from inspector.replay.scale import Scale
 from inspector.replay.stacks import Renderer
+from inspector.strategies.plan import Plan
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,6 +39,8 @@ class ReplayInputs:
         scale: The provider's tokens for our counted ones.
         sizes: What every prompt measures with nothing cut.
         cached_blocks: Per call, how many blocks at its beginning the recorded (or simulated) cache held, int64.
+        recorded_removed: Per call, the next one included, counted tokens the agent itself had blanked by then, int64.
+        recorded_reusable_removed: Those of them that stood where a cache could hold them, int64.
         previous_call: Per call, the call before it in its thread, -1 for the first, int64.
         restarts: Per call, whether its prompt does not grow from that one's: after a compaction or a rewind, bool.
         gap_seconds: Per call, time since that one, NaN where unknown, float64.
@@ -58,6 +61,8 @@ class ReplayInputs:
     scale: Scale
     sizes: PromptSizes
     cached_blocks: NDArray[np.int64]
+    recorded_removed: NDArray[np.int64]
+    recorded_reusable_removed: NDArray[np.int64]
     previous_call: NDArray[np.int64]
     restarts: NDArray[np.bool_]
     gap_seconds: NDArray[np.float64]
@@ -89,11 +94,16 @@ class ReplayInputs:
         calls = history.session.calls
         pricing = pricing or Pricing.load()
         layout = Layout.of(history, table.tokens)
+        renderer = Renderer(history, table, precise)
         recorded = PromptUsage.of([call.usage for call in calls])
         reported = recorded.prompt > 0
-        sums = layout.whole_tokens()
+        nothing = np.zeros(history.call_count + 1)
+        cleared = changes_of(history, renderer, Plan(), PromptSizes(nothing, nothing))
+        recorded_removed = layout.sums(cleared, layout.previous_blocks()).removed
+        sums = layout.whole_tokens() - recorded_removed
         scale = Scale.of(history, table, recorded, reported, sums)
         whole = _whole_prompts(layout, scale, recorded, reported, sums)
+        cached_blocks = _cached_blocks(layout, scale, recorded, reported, sums, whole)
         previous = layout.previous_in_thread()
         time = history.call_time[:-1]
         return cls(
@@ -106,7 +116,9 @@ class ReplayInputs:
             output_known=all(call.usage is not None and not call.usage.output_is_placeholder for call in calls),
             scale=scale,
             sizes=PromptSizes(whole, scale.ratio),
-            cached_blocks=_cached_blocks(layout, scale, recorded, reported, sums, whole),
+            cached_blocks=cached_blocks,
+            recorded_removed=recorded_removed,
+            recorded_reusable_removed=layout.sums(cleared, cached_blocks).reusable_removed,
             previous_call=previous,
             restarts=(previous >= 0) & (layout.previous_call[:-1] < 0),
             gap_seconds=np.where(previous >= 0, time - time[previous], np.nan) if len(calls) else time,
@@ -116,7 +128,7 @@ class ReplayInputs:
             caches=CacheColumns.of(
                 [cache_model_for(call.model, rates=pricing.rates(call.model, call.time), named=cache) for call in calls]
             ),
-            renderer=Renderer(history, table, precise),
+            renderer=renderer,
         )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.replay.accounting import ledger_of
+from inspector.replay.changes import RECORDED
 from inspector.replay.composition import changes_of
 from inspector.replay.inputs import ReplayInputs
 from inspector.replay.ledger import Figures, HowKnown, Ledger, figures_of
@@ -105,7 +106,7 @@ class Replay:
         rows = rows[changes.action[rows] != Action.WHOLE]
         before = self.table.tokens[changes.block[rows]].astype(np.int64)
         columns = (changes.reason[rows].tolist(), before.tolist(), changes.tokens[rows].tolist())
-        sums: dict[tuple[int, str], list[int]] = {key: [0, 0, 0] for key in sorted(changes.considered)}
+        sums: dict[tuple[int, str], list[int]] = {key: [0, 0, 0] for key in changes.considered}
         for reason_index, whole, sent in zip(*columns, strict=True):
             reason = changes.reasons[reason_index]
             total = sums.setdefault((reason.entry, reason.decision.group), [0, 0, 0])
@@ -115,6 +116,7 @@ class Replay:
         return tuple(
             GroupOutcome(entry, group, changes.considered.get((entry, group), touched), touched, whole, cut)
             for (entry, group), (touched, whole, cut) in sums.items()
+            if entry != RECORDED and (changes.considered.get((entry, group)) or touched)
         )
 
     def state(self, call: int) -> ContextState:
@@ -155,6 +157,8 @@ class Replay:
         if row < 0 or self.changes.action[row] == Action.WHOLE:
             return ""
         reason = self.changes.reasons[self.changes.reason[row]]
+        if reason.entry == RECORDED:
+            return reason.decision.reason
         return f"{self.plan.entries[reason.entry].strategy.name}: {reason.decision.reason}"
 
     def changed_at(self, block: int, call: int) -> int:
@@ -184,8 +188,13 @@ def replay(inputs: ReplayInputs, plan: Plan) -> Replay:
     changes = changes_of(inputs.history, inputs.renderer, plan, inputs.sizes)
     sums = inputs.layout.sums(changes, inputs.cached_blocks)
     ledger = ledger_of(inputs, sums)
-    untouched = not len(changes.block)
+    untouched = not any(entry.enabled for entry in plan.entries) or not _changed_by_plan(changes)
     return Replay(inputs, plan, changes, ledger, figures_of(ledger, *how_known(inputs, untouched=untouched)))
+
+
+def _changed_by_plan(changes: Changes) -> bool:
+    by_plan = np.array([reason.entry != RECORDED for reason in changes.reasons], dtype=bool)
+    return len(changes.reason) > 0 and bool(by_plan[changes.reason].any())
 
 
 def how_known(inputs: ReplayInputs, *, untouched: bool) -> tuple[HowKnown, HowKnown]:
