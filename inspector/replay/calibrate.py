@@ -1,0 +1,54 @@
+"""A session's calibration: the columns its fit needs, taken from the history and the token counts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from inspector.session.model import BlockKind
+from inspector.tokens.calibration import Calibration, calibrate
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from inspector.strategies.history import History
+    from inspector.tokens.table import TokenTable
+
+
+def calibrate_session(history: History, table: TokenTable) -> Calibration:
+    """Fit the table's counts to the usage the session reports; one row a call, the next one, not yet made, included.
+
+    What was sent is taken as recorded, so the calibration serves every plan. `Calibration.prompt` less
+    `Calibration.call_ratio` times the prompt's counted tokens is what every prompt holds beside them.
+    """
+    calls = history.session.calls
+    models = [call.model for call in calls]
+    reported = np.array([0 if call.usage is None else call.usage.prompt for call in calls] + [0], dtype=np.int64)
+    counted, blocks, signatures = _prompt_columns(history, table)
+    return calibrate(
+        [*models, models[-1] if models else ""], history.call_context, counted, blocks, signatures, reported
+    )
+
+
+def _prompt_columns(
+    history: History, table: TokenTable
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Per call, what its prompt holds: counted tokens, blocks, and characters of signatures."""
+    signature = np.array([block.signature_characters for block in history.session.blocks], dtype=np.int64)
+    # A signature stands for the whole of the reasoning; the text beside it, if any, is what people are shown of it.
+    hidden = (history.kind == BlockKind.THINKING) & (signature > 0)
+    per_block = np.stack(
+        (np.where(hidden, 0, table.tokens), (history.kind != BlockKind.OTHER).astype(np.int64), signature)
+    )
+    columns = np.zeros((3, history.call_count + 1), dtype=np.int64)
+    for context, members in enumerate(history.context_members):
+        calls = np.flatnonzero(history.call_context == context)
+        if not len(calls):
+            continue
+        sums = np.cumsum(per_block[:, history.blocks_of(members)], axis=1, dtype=np.int64)
+        sums = np.concatenate((np.zeros((3, 1), dtype=np.int64), sums), axis=1)
+        blocks = history.message_first_block[members + 1] - history.message_first_block[members]
+        ends = np.concatenate(([0], np.cumsum(blocks, dtype=np.int64)))
+        columns[:, calls] = sums[:, ends[history.call_prompt_messages[calls]]]
+    return columns[0], columns[1], columns[2]
