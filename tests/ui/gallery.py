@@ -6,6 +6,9 @@ from typing import ClassVar
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
 
+from inspector.strategies.rendition import Action, Rendition, Slice
+from inspector.ui.detail_content import CutNote, DetailContent
+from inspector.ui.widgets.detail import Detail
 from inspector.ui.widgets.timeline import Timeline
 from tests.ui import synthetic
 
@@ -18,9 +21,23 @@ class Gallery(App[None]):
     def __init__(self, name: str, count: int, texts: list[str] | None) -> None:
         super().__init__()
         self.name_of_widget = name
-        self.session = synthetic.session(count, texts, compact_every=max(count // 3, 50))
+        self.session = synthetic.session(max(count, 3), texts, compact_every=max(count // 3, 50))
 
     def compose(self) -> ComposeResult:
+        if self.name_of_widget == "detail":
+            text = "".join(
+                f"src/app/{number}.py:{number}:    def resolve_{number}(self, path):\n" for number in range(400)
+            )
+            if self.session.messages[2].blocks[0].preview.startswith("[/foo]"):
+                text = "\n".join(synthetic.HOSTILE) * 50
+            rendition = Rendition(
+                (Slice(0, 400), "\n[... truncated by policy ...]\n", Slice(15_000, len(text))), Action.CUT
+            )
+            note = CutNote(1370, "tiered-stale: stale, tier search", 152, "calibrated")
+            detail = Detail()
+            detail.content = DetailContent(7, "#149 R Grep", lambda: text, rendition, note)
+            yield detail
+            return
         timeline = Timeline()
         timeline.view = synthetic.view_of(self.session)
         yield timeline

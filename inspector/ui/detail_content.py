@@ -1,0 +1,183 @@
+"""What the detail shows of one block: its text as recorded, or what is sent of it, with everything cut said aloud."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from inspector.safe_text import one_line
+from inspector.strategies.rendition import Action, Rendition, Slice
+from inspector.ui.numbers import plural
+from inspector.ui.wrapping import Wrapped, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable
+
+ELLIPSIS: Final = "⋯"
+
+
+class SectionKind(StrEnum):
+    """What a part of the detail is."""
+
+    RECORDED = "recorded"
+    INSERTED = "inserted"
+    """Sent in place of what was cut: a marker, a pointer, a summary."""
+    NOTE = "note"
+    """Neither recorded nor sent: said by the inspector."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of what the detail shows; text not yet safe."""
+
+    text: str
+    kind: SectionKind
+
+
+@dataclass(frozen=True, slots=True)
+class CutNote:
+    """Why a block is not sent whole.
+
+    Attributes:
+        tokens: Tokens left out; negative where the plan added.
+        reason: Who cut it and why: `tiered-stale: stale, tier search`.
+        call: The number of the call from which on it is so, counted from 1; None where that means nothing.
+        known: How `tokens` is known; empty to say nothing of it.
+    """
+
+    tokens: int
+    reason: str
+    call: int | None = None
+    known: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class DetailContent:
+    """One block to be shown.
+
+    Attributes:
+        key: Identifies the block: contents with equal keys have equal recorded texts, read once.
+        title: What it is, in a few words. Need not be safe.
+        raw: Reads the recorded text. Called in a thread; may raise `TextUnavailableError` or `OSError`.
+        sent: How it is sent, None for as recorded.
+        note: Why it is not sent whole, where it is not.
+        absent: Why nothing of it is sent, for a block that is not in the prompt; empty for one that is.
+        is_json: The text is JSON, and can be laid out as such.
+    """
+
+    key: Hashable
+    title: str
+    raw: Callable[[], str]
+    sent: Rendition | None = None
+    note: CutNote | None = None
+    absent: str = ""
+    is_json: bool = False
+
+
+def sent_sections(recorded: str, content: DetailContent) -> tuple[Section, ...]:
+    """What is sent of a block, in order, with a note wherever something was left out."""
+    if content.absent:
+        return (_note(one_line(content.absent)),)
+    rendition = content.sent
+    if rendition is None or rendition.action is Action.WHOLE:
+        return (Section(recorded, SectionKind.RECORDED),)
+    if rendition.action is Action.REMOVED:
+        return (_note(_sentence("removed", len(recorded), content.note)),)
+    gaps = _gaps(rendition, len(recorded))
+    verb = "replaced" if rendition.action is Action.REPLACED else "cut here"
+    sections: list[Section] = []
+    is_first = True
+    for index, piece in enumerate((*rendition.pieces, "")):
+        if gaps[index]:
+            sections.append(_note(_sentence(verb, gaps[index], content.note if is_first else None)))
+            is_first = False
+        if isinstance(piece, Slice):
+            sections.append(Section(recorded[piece.start : piece.stop], SectionKind.RECORDED))
+        elif piece:
+            sections.append(Section(piece, SectionKind.INSERTED))
+    return tuple(section for section in sections if section.text)
+
+
+def laid_out(text: str) -> str | None:
+    """JSON with one member a line, or None where the text is not JSON."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Document:
+    """Sections folded to a width.
+
+    Attributes:
+        sections: What is shown.
+        folded: The sections folded.
+        first_rows: Per section, its first row, and at the end the number of rows.
+    """
+
+    sections: tuple[Section, ...]
+    folded: tuple[Wrapped, ...]
+    first_rows: tuple[int, ...]
+
+    @classmethod
+    def of(cls, sections: Iterable[Section], width: int) -> Document:
+        """Fold sections to `width` cells."""
+        kept = tuple(sections)
+        folded = tuple(wrap(section.text, width) for section in kept)
+        first_rows = [0]
+        for part in folded:
+            first_rows.append(first_rows[-1] + len(part))
+        return cls(kept, folded, tuple(first_rows))
+
+    def __len__(self) -> int:
+        return self.first_rows[-1]
+
+    def row(self, index: int) -> tuple[str, SectionKind]:
+        """One row, safe to show, and what it is part of."""
+        part = int(np.searchsorted(self.first_rows, index, side="right")) - 1
+        return self.folded[part].row(index - self.first_rows[part]), self.sections[part].kind
+
+    def note_rows(self) -> tuple[int, ...]:
+        """The first row of every note."""
+        return tuple(
+            first
+            for first, section in zip(self.first_rows, self.sections, strict=False)
+            if section.kind is SectionKind.NOTE
+        )
+
+
+def _gaps(rendition: Rendition, length: int) -> list[int]:
+    """Characters left out before every piece and after the last; what stands for a gap follows it."""
+    gaps = [0] * (len(rendition.pieces) + 1)
+    position, earliest = 0, 0
+    for index, piece in enumerate(rendition.pieces):
+        if isinstance(piece, Slice):
+            gaps[earliest] += max(piece.start - position, 0)
+            position, earliest = piece.stop, index + 1
+    gaps[earliest] += max(length - position, 0)
+    return gaps
+
+
+def _sentence(verb: str, characters: int, note: CutNote | None) -> str:
+    amount = plural(characters, "character")
+    if note is None:
+        return f"{amount} {verb}"
+    tokens = plural(note.tokens, "token") if note.tokens >= 0 else f"{plural(-note.tokens, 'token')} more than recorded"
+    sentence = f"{tokens} ({amount}) {verb}" if note.tokens >= 0 else f"{amount} {verb}, {tokens},"
+    if note.reason:
+        sentence += f" by {one_line(note.reason)}"
+    if note.call is not None:
+        sentence += f", at call {note.call:,}"
+    return f"{sentence} {ELLIPSIS} {note.known}" if note.known else sentence
+
+
+def _note(sentence: str) -> Section:
+    return Section(
+        f"{ELLIPSIS} {sentence} {ELLIPSIS}" if ELLIPSIS not in sentence else f"{ELLIPSIS} {sentence}", SectionKind.NOTE
+    )
