@@ -6,6 +6,9 @@ import os
 import sys
 from typing import TextIO
 
+LONGEST_LINE = 10_000
+"""Characters of one message: more than two of the longest paths there can be."""
+
 
 def prepare_streams() -> None:
     """Let standard output take any character: what its encoding lacks is replaced, not raised."""
@@ -25,7 +28,7 @@ def narrate(message: str) -> None:
     """Print one line for people to standard error, whatever characters the message holds."""
     from inspector.safe_text import one_line
 
-    sys.stderr.write(one_line(f"inspector: {message}") + "\n")
+    sys.stderr.write(one_line(f"inspector: {message}", LONGEST_LINE) + "\n")
     sys.stderr.flush()
 
 

@@ -30,8 +30,8 @@ def run(options: Namespace) -> int:
 def _check(path: Path) -> None:
     if not os.path.lexists(path):
         near = difflib.get_close_matches(str(path), COMMANDS, n=1)
-        meant = f"did you mean the command {near[0]}?" if near else "check the path, or see: inspector --help"
-        raise CommandError(f"{path}: no such file or folder; {meant}")
+        meant = f"Did you mean the command {near[0]}?" if near else "Check the path, or see: inspector --help"
+        raise CommandError(f"{path}: no such file or directory. {meant}")
     if not path.is_dir():
         detect_format(path)
 

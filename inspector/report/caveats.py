@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from inspector.replay.inputs import ReplayInputs
     from inspector.session.model import Session
 
+LISTED_DIAGNOSTICS = 100
+"""How many diagnostics a session lists; there may be more."""
+
 
 def caveats(inputs: ReplayInputs) -> list[str]:
     """One sentence for everything that makes figures less than they seem, the gravest first."""
@@ -34,7 +37,8 @@ def _no_calls(session: Session) -> str:
 def _skipped(session: Session) -> str:
     read_in_part = sum(not diagnostic.skipped for diagnostic in session.diagnostics)
     parts = [f"{plural(session.skipped_records, 'record')} could not be read"] if session.skipped_records else []
-    parts += [f"{plural(read_in_part, 'record')} could be read only in part"] if read_in_part else []
+    some = " or more" if len(session.diagnostics) >= LISTED_DIAGNOSTICS else ""
+    parts += [f"{plural(read_in_part, 'record')}{some} could be read only in part"] if read_in_part else []
     return f"{' and '.join(parts)}; where: inspector formats {session.path}" if parts else ""
 
 

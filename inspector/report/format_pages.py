@@ -57,7 +57,7 @@ def _diagnostics(page: Page, session: Session) -> None:
     if not session.diagnostics and not session.skipped_records:
         page.line("Everything could be read.")
         return
-    page.line(f"Not read as it should be: {plural(session.skipped_records, 'record')} left out", WARNING)
+    page.line(f"Not read as it should be ({plural(session.skipped_records, 'record')} left out)", WARNING)
     page.table(
         ("line", "byte", "", "what is wrong"),
         [_diagnostic(each) for each in session.diagnostics],

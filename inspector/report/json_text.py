@@ -7,8 +7,8 @@ import re
 from typing import Any
 
 # JSON escapes C0 itself. These reach a terminal as they are: DEL and C1 (which some take for escape sequences), the
-# controls that reorder text, the line separators, and halves of surrogate pairs, which no encoding can print.
-_UNSAFE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
+# controls that reorder text or are not seen, line separators, and halves of surrogate pairs, which nothing can encode.
+_UNSAFE = re.compile("[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
 
 
 def to_json(value: Any, *, ascii_only: bool = False) -> str:

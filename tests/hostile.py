@@ -1,0 +1,54 @@
+"""Session files out to do harm: every text in them tries what is known to disturb terminals and programs."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HOSTILE = (
+    "[/foo] [b [@click=app.quit]x[/] \x1b[31mred\x1b]52;c;aGk=\x07 \x1bP1;2|x\x1b\\ \x9b31m \x9d0;t\x9c "
+    "\u202egnp.exe\u202c \u2066x\u2069 \u200b\ufeff \x00\x7f \r\n\ttab 👩‍👩‍👧 e\u0301\u0301 {0} %s \ud800"
+)
+
+DISTURBING = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+"""What must never reach a terminal, but for line ends."""
+
+# Without these, records are no longer joined to one another, and most of the session would not be read at all.
+STRUCTURE = {
+    "type",
+    "subtype",
+    "role",
+    "uuid",
+    "parentUuid",
+    "sessionId",
+    "id",
+    "tool_use_id",
+    "timestamp",
+    "requestId",
+}
+
+
+def hostile_copy(source: Path, target: Path, said: str = HOSTILE) -> Path:
+    """A copy of a session of one record a line with every text that is no structure turned hostile."""
+    lines = [json.dumps(_hostile(json.loads(line), said)) for line in source.read_text(encoding="utf-8").splitlines()]
+    target.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return target
+
+
+def _hostile(value: Any, said: str) -> Any:
+    match value:
+        case dict():
+            return {
+                name: inner if name in STRUCTURE and isinstance(inner, str) else _hostile(inner, said)
+                for name, inner in value.items()
+            }
+        case list():
+            return [_hostile(inner, said) for inner in value]
+        case str():
+            return said + value
+        case _:
+            return value

@@ -1,0 +1,182 @@
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.hostile import DISTURBING, hostile_copy
+from tests.program import run_program
+
+SMALL = "claude-code/acc53d32-5580-4747-9273-e2acff2ba566.jsonl"
+
+NO_SESSIONS = {
+    "empty.jsonl": b"",
+    "blank.jsonl": b"\n \n\n",
+    "notes.txt": b"just some words\n",
+    "cut-off.json": b'{"messages": [{"role": "us',
+    "binary": bytes(range(256)) * 100,
+    "one-long-line": b"x" * 1_000_000,
+    "one-long-record.jsonl": b'{"a": "' + b"x" * 1_000_000 + b'"}\n',
+    "not-utf-8.jsonl": b'\xff\xfe\xfa{"type": "user"}\n',
+    "numbers.json": b"[1, 2, 3]",
+    "nothing.json": b"{}",
+    "deep.json": b'{"a":' * 100_000,
+}
+"""Files that hold no session, by name."""
+
+
+@pytest.fixture
+def small(corpus: Path) -> Path:
+    """A short session of Claude Code."""
+    return corpus / SMALL
+
+
+@pytest.mark.parametrize("command", ["formats", None])
+@pytest.mark.parametrize("name", NO_SESSIONS)
+def test_a_file_that_is_no_session_is_one_line_that_names_it(command: str | None, name: str, tmp_path: Path):
+    path = tmp_path / name
+    path.write_bytes(NO_SESSIONS[name])
+    outcome = run_program(*([command] if command else []), path)
+
+    assert outcome.code == 1
+    assert str(path) in outcome.complaint
+    assert outcome.out == ""
+
+
+def _missing(folder: Path) -> Path:
+    return folder / "missing.jsonl"
+
+
+def _dangling(folder: Path) -> Path:
+    (folder / "link").symlink_to(folder / "nowhere")
+    return folder / "link"
+
+
+def _circle(folder: Path) -> Path:
+    (folder / "circle").symlink_to(folder / "circle")
+    return folder / "circle"
+
+
+def _pipe(folder: Path) -> Path:
+    os.mkfifo(folder / "pipe")
+    return folder / "pipe"
+
+
+def _no_folder(folder: Path) -> Path:
+    (folder / "file").touch()
+    return folder / "file" / "session.jsonl"
+
+
+def _locked(folder: Path) -> Path:
+    path = folder / "locked.jsonl"
+    path.write_text("{}\n")
+    path.chmod(0)
+    if os.access(path, os.R_OK):
+        pytest.skip("this user may read everything")
+    return path
+
+
+@pytest.mark.parametrize("make", [_missing, _dangling, _circle, _pipe, _no_folder, _locked])
+@pytest.mark.parametrize("command", ["formats", None])
+def test_a_path_that_cannot_be_opened_is_one_line_that_names_it(command: str | None, make, tmp_path: Path):
+    path = make(tmp_path)
+    outcome = run_program(*([command] if command else []), path)
+
+    assert outcome.code == 1
+    assert str(path) in outcome.complaint
+    assert outcome.out == ""
+
+
+@pytest.mark.parametrize("command", ["report", "compact"])
+def test_what_report_and_compact_cannot_read_is_told_the_same_way(command: str, tmp_path: Path):
+    path = tmp_path / "notes.txt"
+    path.write_text("just some words")
+
+    assert run_program(command, path).complaint == run_program("formats", path).complaint
+
+
+@pytest.mark.parametrize("command", ["report", "compact", "formats"])
+def test_a_directory_without_sessions_is_one_line_that_names_it(command: str, tmp_path: Path):
+    outcome = run_program(command, tmp_path)
+
+    assert outcome.code == 1
+    assert str(tmp_path) in outcome.complaint
+
+
+def test_the_longest_path_there_can_be_does_not_hide_what_is_wrong():
+    assert run_program("report", "/" + "a/" * 2000 + "x").complaint.endswith("Check the path.")
+
+
+def test_a_damaged_session_is_read_as_far_as_it_goes_and_the_report_says_so(small: Path, tmp_path: Path):
+    lines = small.read_bytes().splitlines(keepends=True)
+    damaged = tmp_path / "damaged.jsonl"
+    damaged.write_bytes(b"".join([*lines[:50], b"\x00\xff{{{ no record\n", *lines[50:]]))
+
+    report = json.loads(run_program("report", damaged, "--format", "json").out)
+    whole = json.loads(run_program("report", small, "--format", "json").out)
+    explained = run_program("formats", damaged).out
+
+    assert report["session"]["skipped_records"] == 1
+    assert report["session"]["messages"] == whole["session"]["messages"]
+    assert any("inspector formats" in warning for warning in report["warnings"])
+    offset = sum(map(len, lines[:50]))
+    assert f"51  {offset:,}  left out" in explained
+
+
+def test_a_session_cut_off_in_its_last_record_is_read_up_to_there(small: Path, tmp_path: Path):
+    cut = tmp_path / "cut.jsonl"
+    cut.write_bytes(small.read_bytes()[:-100])
+
+    assert run_program("report", cut).code == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["report"],
+        ["report", "--strategy", "tiered-stale"],
+        ["report", "--format", "json"],
+        ["compact", "--strategy", "tiered-stale"],
+        ["compact", "--format", "openai"],
+        ["formats"],
+    ],
+    ids=" ".join,
+)
+def test_nothing_in_a_session_disturbs_a_terminal(arguments: list[str], small: Path, tmp_path: Path):
+    session = hostile_copy(small, tmp_path / "session.jsonl")
+    outcome = run_program(arguments[0], session, *arguments[1:])
+
+    assert (outcome.code, outcome.err) == (0, "")
+    assert not DISTURBING.search(outcome.out)
+    assert outcome.out.count("\n") > 5
+
+
+def test_a_hostile_session_still_fits_eighty_columns(small: Path, tmp_path: Path):
+    from rich.cells import cell_len
+
+    session = hostile_copy(small, tmp_path / "session.jsonl")
+
+    for line in run_program("report", session, "--strategy", "tiered-stale").out.splitlines():
+        assert cell_len(line) <= 80
+
+
+def test_a_plan_file_that_is_none_is_one_line_that_names_it(small: Path, tmp_path: Path):
+    plan = tmp_path / "plan.toml"
+    for content, part in (
+        (b"= nonsense", "TOML"),
+        (b"\xff\xfe", "UTF-8"),
+        (b'[[strategies]]\nname = "tired"', "tired"),
+    ):
+        plan.write_bytes(content)
+        outcome = run_program("report", small, "--plan", plan)
+
+        assert outcome.code == 1
+        assert str(plan) in outcome.complaint
+        assert part in outcome.complaint
+
+
+def test_a_plan_file_that_is_missing_is_one_line_that_names_it(small: Path, tmp_path: Path):
+    outcome = run_program("report", small, "--plan", tmp_path / "none.toml")
+
+    assert outcome.code == 1
+    assert str(tmp_path / "none.toml") in outcome.complaint
