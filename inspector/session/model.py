@@ -58,7 +58,8 @@ class Origin(Struct, frozen=True, gc=False):
     """Where a block came from, so that its raw record can be shown and its text read again.
 
     Attributes:
-        offset: Byte offset of the record in its file; the entry's index where a file is one JSON document.
+        offset: Byte offset of the record in its file, of an entry of a JSON document too; the entry's index where a
+            conversation was given in memory (-1 for what stands beside its entries: system text and tools).
         length: Length of the record in bytes, without its line end; 0 where records have no bytes of their own.
         part: Position of the block inside its record.
         file: Index into `Session.files`.
@@ -219,7 +220,8 @@ class Context(Struct, frozen=True, gc=False):
 
     Attributes:
         members: Message indices in the order they are sent: what was carried in, then everything added later.
-        carried: How many of `members` were in the context from its beginning because they were kept from an earlier one.
+        carried: How many of `members`, from the first, the context began with because messages were kept from an
+            earlier one; a summary that is sent before them counts. 0 where nothing was kept.
         cause: Why it began.
         thread: The thread it belongs to.
     """

@@ -1,1 +1,48 @@
-"""One module a format, and the detection that chooses between them by content."""
+"""The formats that can be read, and telling which one a path holds.
+
+A format joins by one module that defines a `Format` and one line here. Formats are told apart by content alone: names
+and extensions lie, and the first line of a session is seldom one that tells anything.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from inspector.session.errors import SessionError
+from inspector.session.formats import claude_code, plain
+from inspector.session.formats.base import Detection, Format, Sample
+from inspector.session.formats.plain.reader import read_conversation
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["FORMATS", "Detection", "Format", "detect", "read_conversation"]
+
+FORMATS: tuple[Format, ...] = (claude_code.FORMAT, plain.ANTHROPIC, plain.OPENAI)
+"""In the order they are tried: the particular before the general."""
+
+
+def detect(path: Path) -> Detection:
+    """The format of a file or folder.
+
+    Raises:
+        SessionError: It cannot be read, or nothing in it looks like a session.
+    """
+    sample = Sample(path)
+    for candidate in FORMATS:
+        if reason := candidate.recognise(sample):
+            return Detection(candidate, reason)
+    raise SessionError(_not_a_session(sample))
+
+
+def _not_a_session(sample: Sample) -> str:
+    advice = "`inspector formats` lists what can be read."
+    if sample.is_directory:
+        return f"{sample.path}: no sessions in this directory. {advice}"
+    if b"\x00" in sample.head:
+        return f"{sample.path}: a binary file of no known kind, not a session. {advice}"
+    if not sample.starts_like_json:
+        return f"{sample.path}: not JSON, so not a session. {advice}"
+    if sample.records or sample.document is not None:
+        return f"{sample.path}: JSON, but of no known agent. {advice}"
+    return f"{sample.path}: broken JSON (cut off or damaged), not a session. {advice}"

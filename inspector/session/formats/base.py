@@ -1,0 +1,165 @@
+"""What a format is, and the look at a file by which formats are told apart."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from inspector.session.decoding import lenient_json, line_bounds
+from inspector.session.errors import SessionError
+from inspector.session.lines import open_for_reading, why_not_opened
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from inspector.session.reading import Reader
+
+HEAD_BYTES = 1 << 16
+
+MOST_BYTES = 1 << 23
+"""How far into a file formats are looked for: single lines of two megabytes are common."""
+
+SAMPLE_RECORDS = 50
+
+
+@dataclass(frozen=True)
+class Format:
+    """One format that can be read. A module that defines one is added to `inspector.session.formats.FORMATS`.
+
+    Attributes:
+        name: What `Session.format` says.
+        title: For people.
+        where: Where such sessions are found; empty where they can be anywhere.
+        is_live: Whether a session is followed while it grows.
+        exact: What of it is exact: where token counts come from.
+        recognise: Says why a sample is of this format, or returns an empty string.
+        reader: Opens a file of this format. Raises `SessionError`.
+    """
+
+    name: str
+    title: str
+    where: str
+    is_live: bool
+    exact: str
+    recognise: Callable[[Sample], str]
+    reader: Callable[[Path], Reader]
+
+
+@dataclass(frozen=True)
+class Detection:
+    """The format of a path and what in its content tells so."""
+
+    format: Format
+    reason: str
+
+
+class Sample:
+    """The beginning of a file, looked at as bytes, as lines and as a document. Folders have no bytes.
+
+    Attributes:
+        path: What was looked at.
+        is_directory: Whether it is a folder.
+        size: In bytes; 0 for a folder.
+        head: The first 64 KB.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Look at a path.
+
+        Raises:
+            SessionError: There is nothing that can be read.
+        """
+        self.path = path
+        try:
+            self.is_directory = path.is_dir()
+        except (OSError, ValueError) as error:
+            raise SessionError(why_not_opened(path, error)) from error
+        self.size = 0
+        self.head = b""
+        if not self.is_directory:
+            with open_for_reading(path) as file:
+                self.size = os.fstat(file.fileno()).st_size
+                self.head = self._read(file.fileno(), HEAD_BYTES)
+                if len(self.head.lstrip()) == 0 and self.size <= HEAD_BYTES:
+                    raise SessionError(f"{path}: the file is empty. Give the path of a session with content.")
+
+    def _read(self, descriptor: int, count: int) -> bytes:
+        try:
+            return os.pread(descriptor, count, 0)
+        except OSError as error:
+            raise SessionError(why_not_opened(self.path, error)) from error
+
+    @cached_property
+    def records(self) -> tuple[dict[str, Any], ...]:
+        """The first fifty JSON objects that stand on lines of their own. Not from line 1 alone: it says little."""
+        return tuple(self._lines[0])
+
+    @property
+    def is_lines(self) -> bool:
+        """Whether it holds JSON objects on lines of their own, rather than one document over many lines."""
+        records, others = self._lines
+        return len(records) > others
+
+    @cached_property
+    def _lines(self) -> tuple[list[dict[str, Any]], int]:
+        """The first objects, and how many lines among them are something else."""
+        records: list[dict[str, Any]] = []
+        others = 0
+        for data in self._beginnings():
+            records, others = [], 0
+            for start, end, _ in self._whole_lines(data):
+                value = _object(data[start:end])
+                if value is None:
+                    others += 1
+                else:
+                    records.append(value)
+                if len(records) == SAMPLE_RECORDS:
+                    return records, others
+        return records, others
+
+    @cached_property
+    def starts_like_json(self) -> bool:
+        """Whether the first character is that of a JSON object or array."""
+        return self.head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[")
+
+    @cached_property
+    def document(self) -> Any:
+        """The whole file as one JSON value; None when it is not one. Only for files that are not read by lines."""
+        if self.is_directory or not self.starts_like_json:
+            return None
+        with open_for_reading(self.path) as file:
+            data = file.read()
+        try:
+            return msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"))
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return lenient_json(data.removeprefix(b"\xef\xbb\xbf"))[0]
+
+    def _beginnings(self) -> list[bytes]:
+        if self.is_directory or not self.starts_like_json:
+            return []
+        if self.size <= len(self.head):
+            return [self.head]
+        with open_for_reading(self.path) as file:
+            more = self._read(file.fileno(), MOST_BYTES)
+        return [self.head, more]
+
+    def _whole_lines(self, data: bytes) -> list[tuple[int, int, int]]:
+        bounds = line_bounds(data)
+        if bounds and len(data) < self.size and not data.endswith(b"\n"):
+            bounds.pop()  # cut by the sample, not by the file
+        return bounds
+
+
+def _object(line: bytes) -> dict[str, Any] | None:
+    if not line.lstrip().startswith(b"{"):
+        return None
+    try:
+        value = msgspec.json.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        value, _ = lenient_json(line)
+    return value if isinstance(value, dict) else None

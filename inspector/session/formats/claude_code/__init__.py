@@ -1,0 +1,66 @@
+"""Claude Code: one JSON file of lines a session, one content block a line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from inspector.session.formats.base import Format
+from inspector.session.formats.claude_code.reader import ClaudeCodeInterpreter
+from inspector.session.lines import LinesReader
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from inspector.session.formats.base import Sample
+    from inspector.session.reading import Reader
+
+NAME = "claude-code"
+
+CONVERSATION_TYPES = frozenset({"user", "assistant"})
+
+TELLING_FIELDS: dict[str, tuple[str, ...]] = {
+    "agent-name": ("sessionId",),
+    "ai-title": ("aiTitle",),
+    "attachment": ("attachment", "sessionId"),
+    "custom-title": ("customTitle",),
+    "file-history-snapshot": ("snapshot", "messageId"),
+    "last-prompt": ("sessionId",),
+    "mode": ("sessionId",),
+    "permission-mode": ("sessionId",),
+    "progress": ("parentUuid", "sessionId"),
+    "queue-operation": ("operation", "sessionId"),
+    "summary": ("summary", "leafUuid"),
+    "system": ("parentUuid", "sessionId"),
+}
+"""Types other than messages, each with the fields that tell it from another program's record of that type."""
+
+
+def _recognise(sample: Sample) -> str:
+    found = [record for record in sample.records if _is_claude_code(record)]
+    if not found or len(found) * 2 < len(sample.records):
+        return ""
+    kinds = sorted({str(record["type"]) for record in found})
+    return f"{len(found)} of its first {len(sample.records)} records are Claude Code's ({', '.join(kinds[:4])})"
+
+
+def _is_claude_code(record: dict[str, Any]) -> bool:
+    kind = record.get("type")
+    if kind in CONVERSATION_TYPES:
+        message = record.get("message")
+        return isinstance(message, dict) and ("content" in message or "role" in message)
+    return isinstance(kind, str) and kind in TELLING_FIELDS and all(name in record for name in TELLING_FIELDS[kind])
+
+
+def _reader(path: Path) -> Reader:
+    return LinesReader(path, NAME, ClaudeCodeInterpreter(path))
+
+
+FORMAT = Format(
+    name=NAME,
+    title="Claude Code",
+    where="~/.claude/projects, or projects in $CLAUDE_CONFIG_DIR",
+    is_live=True,
+    exact="prompt tokens of every call; output tokens except in versions 2.1.12 to 2.1.50, which record placeholders",
+    recognise=_recognise,
+    reader=_reader,
+)

@@ -1,0 +1,179 @@
+"""Attachment records: what the program adds to the conversation by itself, as the text the model is sent.
+
+Claude Code wraps each in `<system-reminder>`; the wording here follows what recorded sessions and public transcripts
+show of it. Where a type is not known, its fields are listed: the length is then right to within a few words.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from inspector.session.blocks import compact_json
+from inspector.session.decoding import lenient_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NEVER_SENT = frozenset(
+    {
+        "already_read_file",
+        "async_hook_response_pending",
+        "auto_mode",
+        "command_permissions",
+        "dynamic_skill",
+        "hook_cancelled",
+        "hook_error_during_execution",
+        "hook_non_blocking_error",
+        "hook_permission_decision",
+        "hook_system_message",
+        "structured_output",
+    }
+)
+"""Types that are for the program or its screen alone."""
+
+NOTICES = frozenset({"hook_error_during_execution", "hook_non_blocking_error", "hook_system_message"})
+"""Those of them that a person would want to see beside the conversation."""
+
+BOOKKEEPING = frozenset(
+    {"type", "toolUseID", "hookEvent", "timestamp", "durationMs", "exitCode", "displayPath", "origin"}
+)
+
+Fields = dict[str, Any]
+
+
+def attachment_fields(raw: bytes) -> Fields:
+    """The attachment object; empty when there is none."""
+    value, _ = lenient_json(raw)
+    return value if isinstance(value, dict) else {}
+
+
+def is_sent(fields: Fields) -> bool:
+    """Whether the model is sent anything for this attachment."""
+    kind = fields.get("type")
+    if kind == "hook_success":
+        return bool(fields.get("content")) and fields.get("hookEvent") in ("SessionStart", "UserPromptSubmit")
+    return isinstance(kind, str) and kind not in NEVER_SENT
+
+
+def notice_text(fields: Fields) -> str:
+    """What a person is shown of an attachment that is not sent."""
+    content = fields.get("content") or fields.get("stderr") or fields.get("blockingError") or ""
+    return f"{fields.get('hookName', fields.get('type', 'notice'))}: {plain(content)}"
+
+
+def attachment_text(fields: Fields) -> str:
+    """What the model is sent."""
+    kind = fields.get("type")
+    template = TEMPLATES.get(kind) if isinstance(kind, str) else None
+    body = template(fields) if template is not None else _listed(fields)
+    return f"<system-reminder>\n{body}\n</system-reminder>"
+
+
+def plain(value: object) -> str:
+    """A field as text: strings as they are, lists one item a line, text parts by their text, all else as JSON."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return "\n".join(plain(item) for item in value)
+    if isinstance(value, dict):
+        if isinstance(text := value.get("text"), str):
+            return text
+        if value.get("type") in ("image", "document"):
+            return ""
+    return compact_json(value)
+
+
+def _listed(fields: Fields) -> str:
+    lines = [f"{name}: {plain(value)}" for name, value in fields.items() if name not in BOOKKEEPING]
+    return "\n".join([str(fields.get("type", "attachment")), *lines])
+
+
+def _file(fields: Fields) -> str:
+    content = fields.get("content")
+    file = content.get("file") if isinstance(content, dict) else None
+    path = fields.get("filename") or (file.get("filePath") if isinstance(file, dict) else "")
+    text = plain(file.get("content")) if isinstance(file, dict) else plain(content)
+    called = f"Called the Read tool with the following input: {compact_json({'file_path': path})}"
+    return f"{called}\nResult of calling the Read tool:\n{text}"
+
+
+def _nested_memory(fields: Fields) -> str:
+    content = fields.get("content")
+    text = content.get("content") if isinstance(content, dict) else content
+    return f"Contents of {plain(fields.get('path'))}:\n\n{plain(text)}"
+
+
+def _task_reminder(fields: Fields) -> str:
+    tasks = fields.get("content")
+    reminder = (
+        "The task tools haven't been used recently. If you're working on tasks that would benefit from tracking "
+        "progress, consider using TaskCreate to add new tasks and TaskUpdate to update task status (set to in_progress "
+        "when starting, completed when done). Also consider cleaning up the task list if it has become stale. Only use "
+        "these if relevant to the current work. This is just a gentle reminder - ignore if not applicable. Make sure "
+        "that you NEVER mention this reminder to the user"
+    )
+    if not isinstance(tasks, list) or not tasks:
+        return reminder
+    lines = [
+        f"#{task.get('id', '')}. [{task.get('status', '')}] {plain(task.get('subject') or task.get('content'))}"
+        if isinstance(task, dict)
+        else plain(task)
+        for task in tasks
+    ]
+    return f"{reminder}\n\nHere are the existing tasks:\n\n" + "\n".join(lines)
+
+
+def _with(template: str, *names: str) -> Callable[[Fields], str]:
+    return lambda fields: template.format(*(plain(fields.get(name)) for name in names))
+
+
+TEMPLATES: dict[str, Callable[[Fields], str]] = {
+    "agent_listing_delta": _with("Available agent types for the Agent tool:\n{}", "addedLines"),
+    "compact_file_reference": _with(
+        "Note: {} was read before the last conversation was summarized, but the contents are too large to include. "
+        "Use Read tool if you need to access it.",
+        "filename",
+    ),
+    "date_change": _with("The date has changed. Today's date is now {}.", "newDate"),
+    "deferred_tools_delta": _with("The following deferred tools are now available via ToolSearch:\n{}", "addedNames"),
+    "diagnostics": _with(
+        "<new-diagnostics>The following new diagnostic issues were detected:\n\n{}</new-diagnostics>", "files"
+    ),
+    "edited_text_file": _with(
+        "Note: {} was modified, either by the user or by a linter. This change was intentional, so make sure to take "
+        "it into account as you proceed (ie. don't revert it unless the user asks you to). Don't tell the user this, "
+        "since they are already aware. Here are the relevant changes (shown with line numbers):\n{}",
+        "filename",
+        "snippet",
+    ),
+    "file": _file,
+    "hook_additional_context": _with("{} hook additional context: {}", "hookName", "content"),
+    "hook_blocking_error": _with("{} hook blocking error: {}", "hookName", "blockingError"),
+    "hook_stopped_continuation": _with("{} hook stopped continuation: {}", "hookName", "message"),
+    "hook_success": _with("{} hook success: {}", "hookName", "content"),
+    "mcp_instructions_delta": _with(
+        "# MCP Server Instructions\n\nThe following MCP servers have provided instructions for how to use their tools "
+        "and resources:\n\n{}",
+        "addedBlocks",
+    ),
+    "nested_memory": _nested_memory,
+    "opened_file_in_ide": _with(
+        "The user opened the file {} in the IDE. This may or may not be related to the current task.", "filename"
+    ),
+    "queued_command": _with(
+        "The user sent the following message:\n{}\n\nPlease address this message and continue with your tasks.",
+        "prompt",
+    ),
+    "selected_lines_in_ide": _with(
+        "The user selected the lines {} to {} from {}:\n{}\n\nThis may or may not be related to the current task.",
+        "lineStart",
+        "lineEnd",
+        "filename",
+        "content",
+    ),
+    "skill_listing": _with("The following skills are available for use with the Skill tool:\n\n{}", "content"),
+    "task_reminder": _task_reminder,
+    "todo_reminder": _task_reminder,
+}

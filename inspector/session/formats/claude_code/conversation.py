@@ -1,0 +1,312 @@
+"""Joining lines into messages, calls and contexts.
+
+Claude Code writes one block a line. The lines of one response carry its `message.id` and are not always adjacent: tools
+start while the response still streams, so that their results stand between its lines. Here they become one message,
+and everything the user side adds until the next response becomes another one behind it.
+"""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from msgspec import structs
+
+from inspector.session.formats.claude_code.branches import Branches
+from inspector.session.formats.claude_code.compactions import compaction_of, kept_messages, sends_kept_first
+from inspector.session.formats.claude_code.kinds import RecordKind, count_name, kind_of
+from inspector.session.formats.claude_code.lineage import Lineage, is_injected, is_prompt
+from inspector.session.formats.claude_code.parts import blocks_of_record
+from inspector.session.formats.claude_code.usage import later, usage_of, with_placeholder_noted
+from inspector.session.model import BlockKind, Call, Compaction, ContextCause, Message, Role
+from inspector.session.times import seconds
+
+if TYPE_CHECKING:
+    from inspector.session.assembly import Assembly, OpenContext
+    from inspector.session.formats.claude_code.records import Record
+    from inspector.session.model import Block
+
+NONE = -1
+
+
+@dataclass
+class Thread:
+    """Where the main conversation or one subagent's stands.
+
+    Attributes:
+        number: As in `Message.thread`.
+        context: The context that grows, None before the first.
+        response: Message of the last response, -1 when the next one cannot continue it.
+        user: The user message that grows, -1 when a new one is due.
+        compaction: The compaction that waits for its first message, -1 for none.
+        awaits_summary: The context began with a boundary and has no summary yet.
+        kept_first: The summary belongs behind the messages that were kept.
+    """
+
+    number: int
+    context: OpenContext | None = None
+    response: int = NONE
+    user: int = NONE
+    compaction: int = NONE
+    awaits_summary: bool = False
+    kept_first: bool = False
+
+
+@dataclass
+class Response:
+    """Where a response's message and call are, and the length of everything visible in it."""
+
+    message: int
+    call: int
+    request: str
+    characters: int = 0
+
+
+class Conversation:
+    """Takes lines in file order and fills an assembly."""
+
+    def __init__(self, assembly: Assembly, own_id: str) -> None:
+        """Begin.
+
+        Args:
+            assembly: What to fill.
+            own_id: The session's own id, where the file's name tells it; empty otherwise.
+        """
+        self._assembly = assembly
+        self._lineage = Lineage(own_id)
+        self._branches = Branches()
+        self._threads: dict[int, Thread] = {}
+        self._responses: dict[str, Response] = {}
+        self._tool_names: dict[str, str] = {}
+        self._message_of_node = array("i")
+        self._turn_of_message = array("i")  # of messages that can be in the main conversation's context, else -1
+        self._compacted: list[tuple[OpenContext, int]] = []
+
+    def add(self, record: Record, line: bytes, offset: int, line_number: int) -> None:
+        """Add a line.
+
+        Args:
+            record: The line, decoded.
+            line: Its bytes.
+            offset: Where they stand in the file.
+            line_number: 1-based.
+        """
+        self._assembly.record_counts[count_name(record)] += 1
+        self._lineage.note(record, self._assembly)
+        if record.uuid is not None and record.uuid in self._branches.nodes:
+            return  # written again by a later compaction or resume
+        kind = kind_of(record)
+        thread = self._thread(record, kind)
+        # The summary of a session continued in this file is linked to nothing; a boundary names what it continues.
+        turn = self._branches.add(
+            record.uuid, record.parent or record.logical_parent, is_prompt=thread.number == 0 and is_prompt(record)
+        )
+        is_spoken = thread.number == 0 and record.message is not None and kind is not RecordKind.SYNTHETIC
+        if is_spoken and self._branches.go_to(turn):
+            self._rewind(thread)
+        message = self._add_kind(record, kind, thread, turn, line, offset, line_number)
+        if record.uuid is not None:
+            self._message_of_node.append(message)
+            self._lineage.place(thread.number)
+
+    def _thread(self, record: Record, kind: RecordKind) -> Thread:
+        number = self._lineage.thread(record, self._branches.node(record.parent), is_quiet=kind is RecordKind.QUIET)
+        thread = self._threads.get(number)
+        if thread is None:
+            thread = self._threads[number] = Thread(number)
+        return thread
+
+    def _add_kind(
+        self, record: Record, kind: RecordKind, thread: Thread, turn: int, line: bytes, offset: int, line_number: int
+    ) -> int:
+        """Add a line to messages, calls and contexts; the message it went to, -1 for none."""
+        if kind is RecordKind.QUIET:
+            return NONE
+        if kind is RecordKind.COMPACTION:
+            self._compact(record, thread, turn, offset, line_number)
+            return NONE
+        if kind is RecordKind.MICROCOMPACTION:
+            self._note_compaction(
+                thread, compaction_of(record, len(self._assembly.messages), seconds(record.timestamp))
+            )
+            return NONE
+        blocks = [made.block for made in blocks_of_record(record, kind, line, offset, self._tool_names)]
+        if kind is RecordKind.RESPONSE:
+            return self._respond(record, blocks, thread, turn)
+        if not blocks:
+            return NONE
+        if kind is RecordKind.USER:
+            return self._add_user(record, blocks, thread, turn)
+        if kind is RecordKind.SUMMARY:
+            return self._summarise(record, blocks, thread, turn)
+        if kind is RecordKind.SYNTHETIC:
+            thread.user = NONE
+            return self._new_message(record, Role.ASSISTANT, blocks, thread, NONE, is_synthetic=True)
+        return self._new_message(record, Role.OTHER, blocks, thread, NONE)
+
+    def _new_message(
+        self, record: Record, role: Role, blocks: list[Block], thread: Thread, turn: int, **flags: bool
+    ) -> int:
+        message = Message(
+            role=role,
+            blocks=tuple(blocks),
+            time=seconds(record.timestamp),
+            identifier=(record.message is not None and record.message.id) or record.uuid or "",
+            thread=thread.number,
+            is_inherited=self._lineage.is_inherited(record),
+            **flags,
+        )
+        index = self._assembly.add_message(message)
+        self._turn_of_message.append(turn if thread.number == 0 else NONE)
+        return index
+
+    def _send(self, thread: Thread, message: int) -> None:
+        """Put a new message into the thread's context."""
+        self._context(thread).members.append(message)
+        self._resolve_compaction(thread, message)
+
+    def _context(self, thread: Thread) -> OpenContext:
+        if thread.context is None:
+            thread.context = self._assembly.add_context(thread.number, ContextCause.START)
+        return thread.context
+
+    def _add_user(self, record: Record, blocks: list[Block], thread: Thread, turn: int) -> int:
+        injected = is_injected(record)
+        if thread.user == NONE:
+            thread.user = self._new_message(record, Role.USER, blocks, thread, turn, is_meta=injected)
+            self._send(thread, thread.user)
+            return thread.user
+        self._assembly.add_blocks(thread.user, blocks)
+        if not injected and self._assembly.messages[thread.user].is_meta:
+            self._assembly.replace_message(thread.user, is_meta=False)
+        return thread.user
+
+    def _respond(self, record: Record, blocks: list[Block], thread: Thread, turn: int) -> int:
+        message = record.message
+        identifier = (message is not None and message.id) or record.request or record.uuid or ""
+        response = self._responses.get(identifier)
+        if response is None or not self._continues(record, thread, response):
+            response = self._begin_response(record, identifier, thread, turn)
+        self._assembly.add_blocks(response.message, blocks)
+        for block in blocks:
+            response.characters += block.characters
+            if block.kind is BlockKind.TOOL_CALL:
+                self._tool_names[block.tool_call_id] = block.tool_name
+        self._report_usage(record, response)
+        return response.message
+
+    def _continues(self, record: Record, thread: Thread, response: Response) -> bool:
+        """Whether a line belongs to a known response with its id.
+
+        Servers other than Anthropic's may repeat an id; only the thread's last response, or one whose request id is the
+        same, is continued.
+        """
+        request = record.request or ""
+        if response.request and request and response.request != request:
+            return False
+        is_last = response.message == thread.response
+        is_same_request = bool(request) and self._assembly.messages[response.message].thread == thread.number
+        return is_last or is_same_request
+
+    def _begin_response(self, record: Record, identifier: str, thread: Thread, turn: int) -> Response:
+        context = self._context(thread)
+        prompt_messages = len(context.members)
+        message = self._new_message(record, Role.ASSISTANT, [], thread, turn)
+        self._send(thread, message)
+        call = Call(
+            response=message,
+            context=context.index,
+            prompt_messages=prompt_messages,
+            model=(record.message.model if record.message is not None else "") or "",
+            time=self._assembly.messages[message].time,
+            identifier=record.request or identifier,
+        )
+        self._assembly.calls.append(call)
+        response = Response(message, len(self._assembly.calls) - 1, record.request or "")
+        self._responses[identifier] = response
+        thread.response, thread.user, thread.awaits_summary = message, NONE, False
+        return response
+
+    def _report_usage(self, record: Record, response: Response) -> None:
+        call = self._assembly.calls[response.call]
+        usage = later(call.usage, usage_of(record.message.usage if record.message is not None else None))
+        if usage is not None:
+            usage = with_placeholder_noted(usage, response.characters, record.version or "")
+        if usage is not call.usage:
+            self._assembly.calls[response.call] = structs.replace(call, usage=usage)
+
+    def _summarise(self, record: Record, blocks: list[Block], thread: Thread, turn: int) -> int:
+        if not thread.awaits_summary and thread.context is not None and thread.context.members:
+            self._begin_compacted(thread, turn)
+            self._note_compaction(thread, Compaction(len(self._assembly.messages), time=seconds(record.timestamp)))
+        index = self._new_message(record, Role.USER, blocks, thread, turn, is_summary=True)
+        context = self._context(thread)
+        if thread.awaits_summary and context.carried and not thread.kept_first:
+            context.members.insert(0, index)
+            context.carried += 1
+            context.touch()
+            self._resolve_compaction(thread, index)
+        else:
+            self._send(thread, index)
+        thread.user = thread.response = NONE
+        thread.awaits_summary = False
+        return index
+
+    def _compact(self, record: Record, thread: Thread, turn: int, offset: int, line_number: int) -> None:
+        kept, complete = kept_messages(record.compact_metadata, self._message_of)
+        kept = [
+            index for index in kept if self._assembly.messages[index].thread == thread.number and self._is_sent(index)
+        ]
+        if not complete:
+            reason = "messages that a compaction kept are not in this file"
+            self._assembly.diagnose(reason, line_number, offset, skipped=False)
+        context = self._begin_compacted(thread, turn)
+        context.members.extend(kept)
+        context.carried = len(kept)
+        thread.awaits_summary, thread.kept_first = True, sends_kept_first(record)
+        self._note_compaction(thread, compaction_of(record, len(self._assembly.messages), seconds(record.timestamp)))
+
+    def _begin_compacted(self, thread: Thread, turn: int) -> OpenContext:
+        thread.context = self._assembly.add_context(thread.number, ContextCause.COMPACTION)
+        thread.user = thread.response = NONE
+        if thread.number == 0:
+            self._compacted.append((thread.context, turn))
+        return thread.context
+
+    def _note_compaction(self, thread: Thread, compaction: Compaction) -> None:
+        self._assembly.compactions.append(compaction)
+        thread.compaction = len(self._assembly.compactions) - 1
+
+    def _resolve_compaction(self, thread: Thread, message: int) -> None:
+        if thread.compaction != NONE:
+            compactions = self._assembly.compactions
+            compactions[thread.compaction] = structs.replace(compactions[thread.compaction], message=message)
+            thread.compaction = NONE
+
+    def _message_of(self, uuid: str) -> int | None:
+        node = self._branches.node(uuid)
+        return None if node < 0 else self._message_of_node[node]
+
+    def _is_sent(self, message: int) -> bool:
+        entry = self._assembly.messages[message]
+        return entry.role in (Role.USER, Role.ASSISTANT) and not entry.is_synthetic
+
+    def _rewind(self, thread: Thread) -> None:
+        """Mark what the conversation left behind, and begin the context that the rest makes up."""
+        abandoned = self._branches.abandoned
+        turns = self._turn_of_message
+        for index, message in enumerate(self._assembly.messages):
+            if turns[index] != NONE and message.is_abandoned != (turns[index] in abandoned):
+                self._assembly.replace_message(index, is_abandoned=not message.is_abandoned)
+        before: list[int] = []
+        for context, turn in reversed(self._compacted):
+            if turn not in abandoned:
+                before = context.members
+                break
+        following = range(max(before, default=NONE) + 1, len(turns))
+        members = [index for index in (*before, *following) if turns[index] != NONE and turns[index] not in abandoned]
+        thread.context = self._assembly.add_context(thread.number, ContextCause.REWIND)
+        thread.context.members.extend(members)
+        thread.context.carried = len(members)
+        thread.user = thread.response = NONE

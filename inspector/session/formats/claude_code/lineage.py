@@ -1,0 +1,105 @@
+"""Where a line comes from: which thread, which session, and who wrote it."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from typing import TYPE_CHECKING
+
+from inspector.session.formats.claude_code.attachments import attachment_fields
+from inspector.session.formats.claude_code.records import EMPTY
+
+if TYPE_CHECKING:
+    from inspector.session.assembly import Assembly
+    from inspector.session.formats.claude_code.records import Record
+
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+
+NOT_TYPED = (
+    "<task-notification",
+    "<local-command-",
+    "<teammate-message",
+    "<bash-stdout",
+    "<bash-stderr",
+    "<system-reminder",
+    "Caveat: The messages below",
+)
+"""Beginnings of plain user texts that the program wrote."""
+
+
+class Lineage:
+    """Assigns lines to threads and sessions.
+
+    Inline subagent conversations are marked `isSidechain`: newer versions name the agent on every line, older ones
+    only link a line to its parent, so that a line without a parent in the same subagent begins a new thread. A file
+    whose own subject is a subagent (all its lines are marked) has its conversation in thread 0.
+    """
+
+    def __init__(self, own_id: str) -> None:
+        """Begin. `own_id` is the session's id where the file's name tells it, else empty."""
+        self._own_id = own_id
+        self._home: str | None = None
+        self._threads_of_agents: dict[str, int] = {}
+        self._thread_of_node = array("i")
+        self._thread_count = 1
+        self._last_session = ""
+        self._is_title_custom = False
+
+    def thread(self, record: Record, parent_node: int, *, is_quiet: bool) -> int:
+        """The thread of a line."""
+        agent = record.agent or record.parent_tool
+        if self._home is None and not is_quiet and record.type in ("user", "assistant", "attachment"):
+            self._home = (record.agent or "") if record.is_sidechain else ""
+        if not (record.is_sidechain or record.parent_tool) or (agent and agent == self._home):
+            return 0
+        if agent:
+            return self._threads_of_agents.get(agent) or self._new_thread(agent)
+        if parent_node >= 0 and (of_parent := self._thread_of_node[parent_node]):
+            return of_parent
+        return 0 if is_quiet else self._new_thread()
+
+    def place(self, thread: int) -> None:
+        """Remember the thread of the line added to the graph last."""
+        self._thread_of_node.append(thread)
+
+    def is_inherited(self, record: Record) -> bool:
+        """Whether a resume or fork copied the line from another session."""
+        if record.forked_from != EMPTY:
+            return True
+        return bool(self._own_id and record.session) and record.session != self._own_id
+
+    def note(self, record: Record, assembly: Assembly) -> None:
+        """Take over what a line says of the whole session."""
+        if record.version:
+            assembly.agent = f"Claude Code {record.version}"
+        if not assembly.working_directory and record.cwd and record.type == "user":
+            assembly.working_directory = record.cwd
+        if record.session and record.session != self._last_session:
+            self._last_session = record.session
+            assembly.identifier = self._own_id or record.session
+        if record.type == "custom-title" and record.custom_title:
+            self._is_title_custom, assembly.title = True, record.custom_title
+        elif record.type == "ai-title" and record.ai_title and not self._is_title_custom:
+            assembly.title = record.ai_title
+
+    def _new_thread(self, agent: str = "") -> int:
+        number = self._thread_count
+        self._thread_count += 1
+        if agent:
+            self._threads_of_agents[agent] = number
+        return number
+
+
+def is_prompt(record: Record) -> bool:
+    """Whether a line is a prompt that somebody typed, and so a place to which the conversation may be rewound."""
+    if record.type != "user" or record.message is None or record.is_meta or record.is_compact_summary:
+        return False
+    content = record.message.content
+    return isinstance(content, str) and not content.startswith(NOT_TYPED)
+
+
+def is_injected(record: Record) -> bool:
+    """Whether the program added a user line by itself."""
+    if record.type == "attachment":
+        return attachment_fields(bytes(record.attachment)).get("type") != "queued_command"
+    return bool(record.is_meta) or record.type == "system"

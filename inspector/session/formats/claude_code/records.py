@@ -1,0 +1,132 @@
+"""The lines of a Claude Code session file, as far as they are read.
+
+What the fields mean was measured on some five hundred real sessions of versions 1.0 to 2.1; the project documents none
+of it. Fields that no reader needs are not named here, so that they are skipped without being decoded: above all
+`toolUseResult`, which repeats a result for the program's own screen, often many times larger than what the model was
+sent, and the subagent messages inside `progress` records, whose usage is not this conversation's.
+"""
+
+from __future__ import annotations
+
+from msgspec import Raw, Struct, field
+
+from inspector.session.decoding import RecordDecoder
+
+EMPTY = Raw(b"")
+
+
+class Source(Struct, gc=False):
+    """Where an image or document has its data."""
+
+    type: str | None = None
+    media_type: str | None = None
+    data: Raw = EMPTY
+    url: str | None = None
+
+
+class Part(Struct, gc=False):
+    """One content block of a message, or one part of a tool result: every type's fields together."""
+
+    type: str | None = None
+    text: str | None = None
+    thinking: str | None = None
+    signature: str | None = None
+    data: str | None = None
+    id: str | None = None
+    name: str | None = None
+    input: Raw = EMPTY
+    tool_use_id: str | None = None
+    tool_name: str | None = None
+    content: str | list[Part] | Part | None = None
+    is_error: bool | None = None
+    source: Source | None = None
+
+
+class CacheCreation(Struct, gc=False):
+    """Cache writes by lifetime."""
+
+    ephemeral_5m_input_tokens: int | None = None
+    ephemeral_1h_input_tokens: int | None = None
+
+
+class ReportedUsage(Struct, gc=False):
+    """`message.usage`, as the API reports it."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation: CacheCreation | None = None
+
+
+class ApiMessage(Struct, gc=False):
+    """`message`: what was sent to the API or came from it."""
+
+    id: str | None = None
+    role: str | None = None
+    model: str | None = None
+    content: str | list[Part] | None = None
+    usage: ReportedUsage | None = None
+
+
+class PreservedSegment(Struct, gc=False):
+    """The messages a compaction kept, as the ends of their chain."""
+
+    head: str | None = field(name="headUuid", default=None)
+    anchor: str | None = field(name="anchorUuid", default=None)
+    tail: str | None = field(name="tailUuid", default=None)
+
+
+class PreservedMessages(Struct, gc=False):
+    """The messages a compaction kept, one by one."""
+
+    anchor: str | None = field(name="anchorUuid", default=None)
+    uuids: list[str] | None = None
+    all_uuids: list[str] | None = field(name="allUuids", default=None)
+
+
+class CompactMetadata(Struct, gc=False):
+    """What a compaction, full or partial, says about itself."""
+
+    trigger: str | None = None
+    tokens_before: int | None = field(name="preTokens", default=None)
+    tokens_after: int | None = field(name="postTokens", default=None)
+    tokens_saved: int | None = field(name="tokensSaved", default=None)
+    cleared: list[str] | None = field(name="compactedToolIds", default=None)
+    preserved_segment: PreservedSegment | None = field(name="preservedSegment", default=None)
+    preserved_messages: PreservedMessages | None = field(name="preservedMessages", default=None)
+
+
+class Record(Struct, gc=False):
+    """One line."""
+
+    type: str | None = None
+    subtype: str | None = None
+    uuid: str | None = None
+    parent: str | None = field(name="parentUuid", default=None)
+    logical_parent: str | None = field(name="logicalParentUuid", default=None)
+    leaf: str | None = field(name="leafUuid", default=None)
+    session: str | None = field(name="sessionId", default=None)
+    agent: str | None = field(name="agentId", default=None)
+    is_sidechain: bool | None = field(name="isSidechain", default=None)
+    is_meta: bool | None = field(name="isMeta", default=None)
+    is_compact_summary: bool | None = field(name="isCompactSummary", default=None)
+    is_api_error: bool | None = field(name="isApiErrorMessage", default=None)
+    forked_from: Raw = field(name="forkedFrom", default=EMPTY)
+    parent_tool: str | None = field(name="parent_tool_use_id", default=None)
+    request: str | None = field(name="requestId", default=None)
+    timestamp: str | None = None
+    version: str | None = None
+    cwd: str | None = None
+    message: ApiMessage | None = None
+    attachment: Raw = EMPTY
+    content: Raw = EMPTY
+    hook_errors: Raw = field(name="hookErrors", default=EMPTY)
+    compact_metadata: CompactMetadata | None = field(name="compactMetadata", default=None)
+    microcompact_metadata: CompactMetadata | None = field(name="microcompactMetadata", default=None)
+    summary: str | None = None
+    custom_title: str | None = field(name="customTitle", default=None)
+    ai_title: str | None = field(name="aiTitle", default=None)
+
+
+DECODER = RecordDecoder(Record)

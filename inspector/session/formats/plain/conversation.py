@@ -1,0 +1,213 @@
+"""Building sessions from chat messages and requests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
+
+from inspector.session.formats.plain.entries import SYSTEM, TOOLS, Names, blocks_beside, blocks_of_entry, role_of
+from inspector.session.formats.plain.usage import usage_of
+from inspector.session.model import BlockKind, Call, ContextCause, Message, Role
+from inspector.session.times import seconds_of_any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from inspector.session.assembly import Assembly, OpenContext
+    from inspector.session.blocks import TextBlock
+    from inspector.session.formats.plain.shapes import Request
+    from inspector.session.nodes import Node
+
+    Keep = Callable[[Sequence[TextBlock], Node], None]
+
+Digests = tuple[bytes, ...]
+
+
+@dataclass
+class Thread:
+    """One conversation of a file. A log or a list of runs holds several.
+
+    Attributes:
+        number: As in `Message.thread`.
+        context: The context that grows.
+        digests: What identifies each of its members.
+        names: Names of tools by call id.
+    """
+
+    number: int
+    context: OpenContext
+    digests: list[Digests] = field(default_factory=list)
+    names: Names = field(default_factory=dict)
+
+
+@dataclass
+class Entry:
+    """A message about to be added: its blocks, and what is beside them in the record."""
+
+    node: Node
+    role: Role
+    blocks: list[TextBlock]
+    about: dict[str, Any]
+
+    @property
+    def digests(self) -> Digests:
+        """What identifies the entry: the same in every request that repeats it."""
+        return tuple(made.block.digest + bytes([made.block.kind]) for made in self.blocks)
+
+
+class PlainConversation:
+    """Takes messages or requests in order and fills an assembly."""
+
+    def __init__(self, assembly: Assembly, keep: Keep | None = None) -> None:
+        """Begin.
+
+        Args:
+            assembly: What to fill.
+            keep: Called with the blocks of every entry, where texts cannot be read again.
+        """
+        self._assembly = assembly
+        self._keep = keep
+        self._threads: list[Thread] = []
+        self._threads_of_opening: dict[Digests, list[Thread]] = {}
+
+    def add_message(self, node: Node) -> None:
+        """Add a message of the one conversation a file of messages is."""
+        thread = self._threads[0] if self._threads else self._new_thread()
+        entry = self._entry(node, {}, thread.names)
+        if entry is not None:
+            self._append(thread, entry, is_call=entry.role is Role.ASSISTANT)
+
+    def add_request(self, request: Request) -> None:
+        """Add a request of a log: to the conversation it continues, else as a new one.
+
+        Logs repeat the whole conversation in every request. What a request has in common with the last one of its
+        conversation is not added again; where it differs before its end, a new context begins.
+        """
+        names: Names = {}
+        entries = self._beside(request)
+        entries += [entry for node in request.messages if (entry := self._entry(node, {}, names)) is not None]
+        opening = next((entry.digests for entry in entries if entry.role not in (Role.SYSTEM, Role.OTHER)), ())
+        thread, common = self._continued(opening, entries)
+        is_continued = thread is not None
+        if thread is None:
+            thread, common = self._new_thread(), 0
+            self._threads_of_opening.setdefault(opening, []).append(thread)
+        elif common < len(thread.digests):
+            self._begin_again(thread, common)
+        thread.names |= names
+        for entry in entries[common:]:
+            # A request that changed its own history repeats answers that were given before.
+            is_call = entry.role is Role.ASSISTANT and not is_continued
+            self._append(thread, entry, is_call=is_call, is_repeated=entry.role is Role.ASSISTANT and not is_call)
+        if request.response is not None:
+            about = {**request.about, **request.reply}
+            answer = self._entry(request.response, about, thread.names)
+            if answer is not None:
+                self._append(thread, answer, is_call=True)
+        elif "usage" in request.about or "model" in request.about:
+            self._tell_last_call(thread, request.about)
+
+    def _continued(self, opening: Digests, entries: list[Entry]) -> tuple[Thread | None, int]:
+        best, most = None, -1
+        for thread in self._threads_of_opening.get(opening, ()):
+            common = 0
+            for before, entry in zip(thread.digests, entries, strict=False):
+                if before != entry.digests:
+                    break
+                common += 1
+            if common >= most:
+                best, most = thread, common
+        return best, most
+
+    def _begin_again(self, thread: Thread, common: int) -> None:
+        kept = thread.context.members[:common]
+        thread.context = self._assembly.add_context(thread.number, ContextCause.REWIND)
+        thread.context.members.extend(kept)
+        thread.context.carried = len(kept)
+        del thread.digests[common:]
+
+    def _new_thread(self) -> Thread:
+        number = len(self._threads)
+        thread = Thread(number, self._assembly.add_context(number, ContextCause.START))
+        self._threads.append(thread)
+        return thread
+
+    def _beside(self, request: Request) -> list[Entry]:
+        """Tools and system text as a message before the others: the order in which the API reads them."""
+        blocks: list[TextBlock] = []
+        first = None
+        for node, locator in ((request.tools, TOOLS), (request.system, SYSTEM)):
+            value = node.value() if node is not None else None
+            if node is not None and value:
+                made = blocks_beside(value, node.raw(), node.offset, node.length, locator)
+                if self._keep is not None:
+                    self._keep(made, node)
+                blocks += made
+                first = first or node
+        return [Entry(first, Role.SYSTEM, blocks, {})] if first is not None else []
+
+    def _entry(self, node: Node, about: dict[str, Any], names: Names) -> Entry | None:
+        value = node.value()
+        if not isinstance(value, dict):
+            self._assembly.diagnose("not a chat message", 0, max(node.offset, 0), skipped=True)
+            return None
+        role = role_of(value)
+        self._assembly.record_counts[role.value] += 1
+        blocks = blocks_of_entry(value, node.offset, node.length, names)
+        for made in blocks:
+            if made.block.kind is BlockKind.TOOL_CALL:
+                names[made.block.tool_call_id] = made.block.tool_name
+        if self._keep is not None:
+            self._keep(blocks, node)
+        own = {name: value[name] for name in ABOUT if value.get(name) is not None}
+        return Entry(node, role, blocks, {**about, **own})
+
+    def _append(self, thread: Thread, entry: Entry, *, is_call: bool, is_repeated: bool = False) -> None:
+        time = next((seconds_of_any(entry.about[name]) for name in TIMES if name in entry.about), None)
+        identifier = entry.about.get("id")
+        index = self._assembly.add_message(
+            Message(
+                role=entry.role,
+                blocks=tuple(made.block for made in entry.blocks),
+                time=time,
+                identifier=identifier if isinstance(identifier, str) else "",
+                thread=thread.number,
+                is_inherited=is_repeated,
+            )
+        )
+        if entry.role is Role.OTHER:
+            return
+        if is_call:
+            model = entry.about.get("model")
+            self._assembly.calls.append(
+                Call(
+                    response=index,
+                    context=thread.context.index,
+                    prompt_messages=len(thread.context.members),
+                    model=model if isinstance(model, str) else "",
+                    time=time,
+                    usage=usage_of(entry.about.get("usage")),
+                    identifier=identifier if isinstance(identifier, str) else "",
+                )
+            )
+        thread.context.members.append(index)
+        thread.digests.append(entry.digests)
+
+    def _tell_last_call(self, thread: Thread, about: dict[str, Any]) -> None:
+        """A conversation recorded with its last answer inside: what stands beside it speaks of that call."""
+        calls = self._assembly.calls
+        if not calls or calls[-1].context != thread.context.index:
+            return
+        model = about.get("model")
+        if isinstance(model, str):
+            for index, call in enumerate(calls):
+                if not call.model and self._assembly.contexts[call.context].thread == thread.number:
+                    calls[index] = structs.replace(call, model=model)
+        if calls[-1].usage is None:
+            calls[-1] = structs.replace(calls[-1], usage=usage_of(about.get("usage")))
+
+
+TIMES = ("timestamp", "created", "created_at", "time")
+ABOUT = (*TIMES, "model", "usage", "id")

@@ -1,0 +1,205 @@
+"""From one chat message to its role and blocks, in Anthropic's or OpenAI's form: their parts have different names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from inspector.session.blocks import TextBlock, compact_json, text_block
+from inspector.session.decoding import clean_text, lenient_json
+from inspector.session.formats.plain.shapes import SPEAKERS
+from inspector.session.media import media_of_base64, media_of_data_url
+from inspector.session.model import BlockKind, Media, Origin, Role
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+ROLE_OF = {
+    "system": Role.SYSTEM,
+    "developer": Role.SYSTEM,
+    "user": Role.USER,
+    "assistant": Role.ASSISTANT,
+    "tool": Role.TOOL,
+    "function": Role.TOOL,
+}
+
+TEXT_KIND = {
+    Role.SYSTEM: BlockKind.SYSTEM_TEXT,
+    Role.USER: BlockKind.USER_TEXT,
+    Role.ASSISTANT: BlockKind.ASSISTANT_TEXT,
+    Role.TOOL: BlockKind.TOOL_RESULT,
+    Role.OTHER: BlockKind.OTHER,
+}
+
+TEXT_PARTS = frozenset({"text", "input_text", "output_text"})
+IMAGE_PARTS = frozenset({"image", "image_url", "input_image"})
+DOCUMENT_PARTS = frozenset({"document", "file", "input_file"})
+
+SYSTEM, TOOLS = "system", "tools"
+"""Locators of what stands beside a message list."""
+
+Names = dict[str, str]
+
+
+def role_of(entry: Mapping[str, Any]) -> Role:
+    """Who an entry speaks for."""
+    name = entry.get("role") or entry.get("from") or ""
+    return ROLE_OF.get(SPEAKERS.get(name, name) if isinstance(name, str) else "", Role.OTHER)
+
+
+def blocks_of_entry(entry: Mapping[str, Any], offset: int, length: int, names: Names) -> list[TextBlock]:
+    """The blocks of one chat message.
+
+    Args:
+        entry: The message.
+        offset: Where it stands.
+        length: How many bytes it has there.
+        names: Names of the tools of known call ids, for results.
+    """
+    role = role_of(entry)
+    blocks = []
+    reasoning = entry.get("reasoning_content") or entry.get("reasoning")
+    if role is Role.ASSISTANT and isinstance(reasoning, str):
+        blocks.append(text_block(BlockKind.THINKING, clean_text(reasoning), Origin(offset, length, 0, 0, "reasoning")))
+    if role is Role.TOOL:
+        blocks.append(_tool_entry(entry, Origin(offset, length), names))
+        return blocks
+    content = entry["value"] if "from" in entry and "role" not in entry else entry.get("content")
+    if isinstance(content, str):
+        if content or not entry.get("tool_calls"):
+            blocks.append(text_block(TEXT_KIND[role], clean_text(content), Origin(offset, length)))
+    elif content is not None:
+        for index, part in enumerate(content if isinstance(content, list) else [content]):
+            blocks.append(_block_of_part(part, role, Origin(offset, length, index), names))
+    if isinstance(entry.get("refusal"), str):
+        blocks.append(
+            text_block(TEXT_KIND[role], clean_text(entry["refusal"]), Origin(offset, length, 0, 0, "refusal"))
+        )
+    blocks.extend(_tool_calls(entry, offset, length))
+    return blocks
+
+
+def blocks_beside(value: Any, raw: bytes, offset: int, length: int, locator: str) -> list[TextBlock]:
+    """The blocks of a system text or of tool definitions that stand beside the messages."""
+    if locator == SYSTEM and isinstance(value, list):
+        return [
+            text_block(BlockKind.SYSTEM_TEXT, _text_of(part), Origin(offset, length, index, 0, locator))
+            for index, part in enumerate(value)
+        ]
+    text = value if isinstance(value, str) else raw.decode(errors="replace")
+    return [text_block(BlockKind.SYSTEM_TEXT, clean_text(text), Origin(offset, length, 0, 0, locator))]
+
+
+def _tool_calls(entry: Mapping[str, Any], offset: int, length: int) -> Iterator[TextBlock]:
+    calls = entry.get("tool_calls")
+    for index, call in enumerate(calls if isinstance(calls, list) else ()):
+        if isinstance(call, dict):
+            function = call.get("function") or call.get("custom") or call
+            origin = Origin(offset, length, index, 0, "tool_calls")
+            yield _call(function if isinstance(function, dict) else {}, _string(call.get("id")), origin)
+    call = entry.get("function_call")
+    if isinstance(call, dict):
+        yield _call(call, "", Origin(offset, length, 0, 0, "function_call"))
+
+
+def _call(function: Mapping[str, Any], identifier: str, origin: Origin) -> TextBlock:
+    arguments = function.get("arguments", function.get("input", "{}"))
+    text = arguments if isinstance(arguments, str) else compact_json(arguments)
+    name = _string(function.get("name"))
+    return text_block(BlockKind.TOOL_CALL, clean_text(text), origin, tool_call_id=identifier, tool_name=name)
+
+
+def _tool_entry(entry: Mapping[str, Any], origin: Origin, names: Names) -> TextBlock:
+    call = _string(entry.get("tool_call_id"))
+    name = names.get(call) or _string(entry.get("name"))
+    content = entry["value"] if "from" in entry and "role" not in entry else entry.get("content")
+    return _result(content, call, name, bool(entry.get("is_error")), origin)
+
+
+def _block_of_part(part: Any, role: Role, origin: Origin, names: Names) -> TextBlock:
+    kind = part.get("type") if isinstance(part, dict) else None
+    if isinstance(part, str) or kind in TEXT_PARTS:
+        return text_block(TEXT_KIND[role], _text_of(part), origin)
+    if not isinstance(part, dict) or not isinstance(kind, str):
+        return text_block(BlockKind.OTHER, clean_text(compact_json(part)), origin)
+    if kind in ("thinking", "reasoning"):
+        text = clean_text(_string(part.get("thinking") or part.get("text") or part.get("reasoning")))
+        return text_block(BlockKind.THINKING, text, origin, signature_characters=len(_string(part.get("signature"))))
+    if kind == "redacted_thinking":
+        return text_block(BlockKind.THINKING, "", origin, signature_characters=len(_string(part.get("data"))))
+    if kind == "refusal":
+        return text_block(TEXT_KIND[role], clean_text(_string(part.get("refusal"))), origin)
+    if kind.endswith("tool_use"):
+        return _call(part, _string(part.get("id")), origin)
+    if kind.endswith("tool_result"):
+        call = _string(part.get("tool_use_id"))
+        return _result(part.get("content"), call, names.get(call, ""), bool(part.get("is_error")), origin)
+    if kind in IMAGE_PARTS or kind in DOCUMENT_PARTS:
+        media, data, text = _media(part)
+        block_kind = BlockKind.IMAGE if kind in IMAGE_PARTS else BlockKind.DOCUMENT
+        return text_block(block_kind, text, origin, media=(media,), media_data=(data,))
+    return text_block(BlockKind.OTHER, clean_text(compact_json(part)), origin)
+
+
+def _result(content: Any, call: str, name: str, is_error: bool, origin: Origin) -> TextBlock:
+    if content is None or isinstance(content, str):
+        text = clean_text(content or "")
+        return text_block(BlockKind.TOOL_RESULT, text, origin, tool_call_id=call, tool_name=name, is_error=is_error)
+    texts, media, data = [], [], []
+    for item in content if isinstance(content, list) else [content]:
+        kind = item.get("type") if isinstance(item, dict) else None
+        if kind in IMAGE_PARTS or kind in DOCUMENT_PARTS:
+            one, encoded, text = _media(item)
+            media.append(one)
+            data.append(encoded)
+            if text:
+                texts.append(text)
+        else:
+            texts.append(_text_of(item))
+    return text_block(
+        BlockKind.TOOL_RESULT,
+        "\n".join(texts),
+        origin,
+        tool_call_id=call,
+        tool_name=name,
+        is_error=is_error,
+        media=tuple(media),
+        media_data=data,
+        plain_text=False,
+    )
+
+
+def _media(part: Mapping[str, Any]) -> tuple[Media, bytes, str]:
+    """What it is, its encoded bytes, and its text where it is a document of plain text."""
+    source = part.get("source")
+    if isinstance(source, dict):
+        data, media_type = source.get("data"), _string(source.get("media_type"))
+        if isinstance(data, str) and source.get("type") == "text":
+            text = clean_text(data)
+            return Media(media_type or "text/plain", len(text.encode())), b"", text
+        if isinstance(data, str):
+            encoded = data.encode(errors="replace")
+            return media_of_base64(media_type, encoded), encoded, ""
+        return Media(media_type, 0), _string(source.get("url")).encode(errors="replace"), ""
+    url = part.get("image_url") or part.get("file_data") or part.get("file")
+    if isinstance(url, dict):
+        url = url.get("url") or url.get("file_data")
+    return media_of_data_url(_string(url)), _string(url).encode(errors="replace"), ""
+
+
+def _text_of(part: Any) -> str:
+    if isinstance(part, str):
+        return clean_text(part)
+    if isinstance(part, dict):
+        for name in ("text", "content", "tool_name"):
+            if isinstance(part.get(name), str):
+                return clean_text(part[name])
+    return clean_text(compact_json(part))
+
+
+def _string(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def value_of(raw: bytes) -> Any:
+    """An entry read again."""
+    return lenient_json(raw)[0]

@@ -1,0 +1,88 @@
+"""Images and documents: how large they are, read from the first bytes of their base64 form."""
+
+from __future__ import annotations
+
+import binascii
+import struct
+
+from inspector.session.model import Media
+
+HEADER_CHARACTERS = 1 << 10
+"""Enough base64 for the header of every format but JPEG, whose size may stand behind an embedded preview."""
+
+JPEG_CHARACTERS = 1 << 19
+
+JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+"""Markers of a JPEG frame header (ITU T.81, table B.1); 0xC4, 0xC8 and 0xCC are other segments."""
+
+
+def media_of_base64(media_type: str, data: bytes) -> Media:
+    """The media that `data`, in base64, holds. Width and height stay 0 where its header does not tell."""
+    padding = len(data) - len(data.rstrip(b"="))
+    size = max(len(data) * 3 // 4 - padding, 0)
+    width, height = dimensions(_decoded(data[:HEADER_CHARACTERS]))
+    if not width and data.startswith(b"/9j/"):
+        width, height = dimensions(_decoded(data[:JPEG_CHARACTERS]))
+    return Media(media_type, size, width, height)
+
+
+def media_of_data_url(url: str) -> Media:
+    """The media of a `data:` URL; of any other URL only that there is one."""
+    if not url.startswith("data:"):
+        return Media("", 0)
+    head, _, data = url[5:].partition(",")
+    return media_of_base64(head.partition(";")[0], data.encode(errors="replace"))
+
+
+def dimensions(header: bytes) -> tuple[int, int]:
+    """Width and height in pixels of a PNG, GIF, WebP or JPEG from its first bytes; zeros when they do not tell."""
+    try:
+        if header.startswith(b"\x89PNG\r\n\x1a\n"):
+            width, height = struct.unpack(">II", header[16:24])
+        elif header.startswith((b"GIF87a", b"GIF89a")):
+            width, height = struct.unpack("<HH", header[6:10])
+        elif header.startswith(b"RIFF") and header[8:12] == b"WEBP":
+            width, height = _webp(header)
+        elif header.startswith(b"\xff\xd8"):
+            width, height = _jpeg(header)
+        else:
+            return 0, 0
+    except (struct.error, IndexError):
+        return 0, 0
+    return width, height
+
+
+def _decoded(data: bytes) -> bytes:
+    try:
+        return binascii.a2b_base64(data[: len(data) // 4 * 4])
+    except binascii.Error:
+        return b""
+
+
+def _webp(header: bytes) -> tuple[int, int]:
+    kind = header[12:16]
+    if kind == b"VP8 ":
+        width, height = struct.unpack("<HH", header[26:30])
+        return width & 0x3FFF, height & 0x3FFF
+    if kind == b"VP8L":
+        bits = int.from_bytes(header[21:25], "little")
+        return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+    if kind == b"VP8X" and len(header) >= 30:
+        return int.from_bytes(header[24:27], "little") + 1, int.from_bytes(header[27:30], "little") + 1
+    return 0, 0
+
+
+def _jpeg(header: bytes) -> tuple[int, int]:
+    position = 2
+    while position + 9 <= len(header):
+        if header[position] != 0xFF:
+            return 0, 0
+        marker = header[position + 1]
+        if marker == 0xFF:  # a fill byte
+            position += 1
+            continue
+        if marker in JPEG_FRAMES:
+            height, width = struct.unpack(">HH", header[position + 5 : position + 9])
+            return width, height
+        position += 2 + int.from_bytes(header[position + 2 : position + 4], "big")
+    return 0, 0

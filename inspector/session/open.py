@@ -1,0 +1,43 @@
+"""Opening a session."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from inspector.session.errors import SessionError
+from inspector.session.formats import detect
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from inspector.session.model import Session
+    from inspector.session.reading import Reader
+
+__all__ = ["SessionError", "open_reader", "open_session"]
+
+
+def open_reader(path: Path) -> Reader:
+    """A reader for what stands at `path`, nothing read yet.
+
+    Raises:
+        SessionError: It cannot be read as a session.
+    """
+    return detect(path).format.reader(path)
+
+
+def open_session(path: Path, *, progress: Callable[[int, int], None] | None = None) -> Session:
+    """Read a session.
+
+    Args:
+        path: Its file or folder.
+        progress: Called while reading, with the bytes read and the bytes there are.
+
+    Raises:
+        SessionError: It cannot be read as a session.
+    """
+    reader = open_reader(path)
+    for done, total in reader.load():
+        if progress is not None:
+            progress(done, total)
+    return reader.snapshot()
