@@ -1,0 +1,1 @@
+"""Rules: what is opened, closed, watered and lit."""

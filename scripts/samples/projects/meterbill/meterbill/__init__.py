@@ -1,0 +1,1 @@
+"""Bills for hourly electricity meters."""
