@@ -17,6 +17,10 @@ SYSTEM = f"""You are an assistant with a terminal on this machine, in {HOME}. Yo
 the text out of web pages. Say what you found before you change something, and change one thing at a time."""
 
 
+OVERHEAD = 684
+"""Tokens of this agent's tool definitions, which are not in the file."""
+
+
 class Terminal:
     """A shell, files and the web."""
 
@@ -88,7 +92,7 @@ def make(folder: Path) -> str:
     read_the_manual(talk)
     change(talk)
     watch(talk)
-    return write_openai.log(talk, SYSTEM)
+    return write_openai.log(talk, SYSTEM, "gpt-5.4", OVERHEAD)
 
 
 def look_at_the_night(talk: Conversation) -> None:
