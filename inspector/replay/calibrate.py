@@ -25,16 +25,19 @@ def calibrate_session(history: History, table: TokenTable) -> Calibration:
     calls = history.session.calls
     models = [call.model for call in calls]
     reported = np.array([0 if call.usage is None else call.usage.prompt for call in calls] + [0], dtype=np.int64)
-    counted, blocks, signatures = _prompt_columns(history, table)
+    counted, blocks, signatures = prompt_columns(history, table)
     return calibrate(
         [*models, models[-1] if models else ""], history.call_context, counted, blocks, signatures, reported
     )
 
 
-def _prompt_columns(
+def prompt_columns(
     history: History, table: TokenTable
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Per call, what its prompt holds: counted tokens, blocks, and characters of signatures."""
+    """Per call, the next one included, what its prompt holds: counted tokens, blocks, and characters of signatures.
+
+    Thinking that has a signature is left out of the counted tokens: the signature stands for it.
+    """
     signature = np.array([block.signature_characters for block in history.session.blocks], dtype=np.int64)
     # A signature stands for the whole of the reasoning; the text beside it, if any, is what people are shown of it.
     hidden = (history.kind == BlockKind.THINKING) & (signature > 0)
@@ -42,8 +45,10 @@ def _prompt_columns(
         (np.where(hidden, 0, table.tokens), (history.kind != BlockKind.OTHER).astype(np.int64), signature)
     )
     columns = np.zeros((3, history.call_count + 1), dtype=np.int64)
+    order = np.argsort(history.call_context, kind="stable")
+    bounds = np.searchsorted(history.call_context[order], np.arange(len(history.context_members) + 1))
     for context, members in enumerate(history.context_members):
-        calls = np.flatnonzero(history.call_context == context)
+        calls = order[bounds[context] : bounds[context + 1]]
         if not len(calls):
             continue
         sums = np.cumsum(per_block[:, history.blocks_of(members)], axis=1, dtype=np.int64)

@@ -68,7 +68,7 @@ class PriceFile:
 
 def default_price_file() -> Path:
     """Where a price file is looked for when none is named."""
-    return platformdirs.user_config_path("inspector") / "prices.toml"
+    return platformdirs.user_config_path("session-inspector", appauthor=False) / "prices.toml"
 
 
 def read_price_file(path: Path | None = None) -> PriceFile:

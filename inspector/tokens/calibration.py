@@ -5,10 +5,11 @@ The provider reports what every prompt measured. A prompt's tokens are taken to 
     overhead + ratio * counted tokens + per block * blocks + per signature character * signature characters
 
 with one set of coefficients for every model, and an overhead (system prompt, tool definitions, what the agent adds
-unseen) for every context. Sessions do not show everything: attachments, cleared results and re-injected files move the
-overhead in the middle of a context, and such a call would spoil a plain least-squares fit. So coefficients are first
-fitted, robustly, to the growth from one call to the next, where the overhead cancels out; where growth cannot be
-explained by what was added, the overhead is taken to have shifted; then everything is fitted together.
+unseen) for every context. Sessions do not show everything: reminders, cleared results and re-injected files move the
+overhead in the middle of a context, and such a call would spoil a plain least-squares fit. So coefficients are fitted,
+robustly, to the growth from one call to the next, where the overhead cancels out. Where growth cannot be explained by
+what was added, the overhead is taken to have shifted. Then the overheads are fitted, and the coefficients with them,
+but these may move little: what accumulates unseen over many calls would pass for tokens that were seen.
 """
 
 from __future__ import annotations
@@ -34,8 +35,11 @@ LEAST_CALLS = 10
 """Calls of a model with reported usage below which its family's typical coefficients are used."""
 
 _SHIFT_DEVIATIONS = 8.0
-_SHIFT_SHARE = 0.01
+_SHIFT_SHARE = 0.005
 """Growth is unexplained when it is off by so many deviations, and by this share of the prompt."""
+
+_RATIO_SHARE, _BLOCK_TOKENS, _SIGNATURE_TOKENS = 0.01, 5.0, 0.01
+"""How far coefficients may well move from what growth shows: the ratio by a share, the others by tokens."""
 
 _CALLS_PER_SHIFT = 10
 """At most one shift is assumed for so many calls; more would explain anything."""
@@ -181,12 +185,13 @@ def _calibrate_model(typical: Coefficients, contexts: NDArray[np.integer], featu
     shifts: tuple[Shift, ...] = ()
     if len(rows) >= LEAST_CALLS:
         expected = Expectation(coefficients, np.array((0.3 * typical.ratio, 25.0, 0.1)))
-        shifted, sizes = _unexplained_growth(x, y, segments, expected)
-        shifts = tuple(Shift(int(rows[row]), round(size)) for row, size in zip(shifted, sizes, strict=True))
+        growth = _fit_growth(x, y, segments, expected)
+        shifted = growth.unexplained
+        shifts = tuple(Shift(int(rows[row]), round(size)) for row, size in zip(shifted, growth.sizes, strict=True))
         starts = np.append(False, segments[1:] != segments[:-1])
         starts[shifted] = True
         segments = np.cumsum(starts)
-        fit = robust_fit(x, y, segments, expected)
+        fit = robust_fit(x, y, segments, growth.expected)
         coefficients, levels = fit.coefficients, fit.levels
         judged = np.bincount(segments)[segments] >= _JUDGED_TOGETHER
         error = np.abs(y - x @ coefficients - levels[segments]) / y
@@ -204,22 +209,29 @@ def _calibrate_model(typical: Coefficients, contexts: NDArray[np.integer], featu
     )
 
 
-def _unexplained_growth(
-    features: Floats, values: Floats, segments: NDArray[np.intp], expected: Expectation
-) -> tuple[NDArray[np.intp], Floats]:
-    """Rows that grew from the row before by what their features do not explain, and by how much."""
+class _Growth(NamedTuple):
+    """What growth from row to row shows: rows left unexplained, by how much, and what coefficients to expect."""
+
+    unexplained: NDArray[np.intp]
+    sizes: Floats
+    expected: Expectation
+
+
+def _fit_growth(features: Floats, values: Floats, segments: NDArray[np.intp], expected: Expectation) -> _Growth:
     grown = np.flatnonzero(segments[1:] == segments[:-1]) + 1
     if len(grown) < LEAST_CALLS // 2:
-        return grown[:0], np.zeros(0)
+        return _Growth(grown[:0], np.zeros(0), expected)
     growth, added = values[grown] - values[grown - 1], features[grown] - features[grown - 1]
-    unexplained = growth - added @ robust_fit(added, growth, None, expected).coefficients
+    coefficients = robust_fit(added, growth, None, expected).coefficients
+    unexplained = growth - added @ coefficients
     deviation = MAD_TO_DEVIATION * float(np.median(np.abs(unexplained)))
     limit = np.maximum(_SHIFT_DEVIATIONS * deviation, _SHIFT_SHARE * values[grown])
     places = np.flatnonzero(np.abs(unexplained) > limit)
     most = len(values) // _CALLS_PER_SHIFT
     largest = places[np.argsort(-np.abs(unexplained[places]), kind="stable")[:most]]
     largest.sort()
-    return grown[largest], unexplained[largest]
+    deviations = np.array((_RATIO_SHARE * max(coefficients[0], 0.1), _BLOCK_TOKENS, _SIGNATURE_TOKENS))
+    return _Growth(grown[largest], unexplained[largest], Expectation(coefficients, deviations))
 
 
 def _overhead_of_calls(
@@ -231,9 +243,10 @@ def _overhead_of_calls(
         return overhead
     firsts = np.append(True, contexts[rows[1:]] != contexts[rows[:-1]])
     overhead[:] = np.median(levels[segments[firsts]])
+    order = np.argsort(contexts, kind="stable")
     bounds = np.append(np.flatnonzero(firsts), len(rows))
     for first, last in pairwise(bounds.tolist()):
-        here = np.flatnonzero(contexts == contexts[rows[first]])
+        here = order[slice(*np.searchsorted(contexts[order], (contexts[rows[first]], contexts[rows[first]] + 1)))]
         place = np.searchsorted(rows[first:last], here, side="right") - 1
         overhead[here] = levels[segments[first:last]][np.maximum(place, 0)]
     return overhead

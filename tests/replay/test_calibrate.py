@@ -1,0 +1,102 @@
+"""Calibration of real sessions against what their provider reported."""
+
+import dataclasses
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from inspector.replay.calibrate import calibrate_session, prompt_columns
+from inspector.session.model import BlockKind
+from inspector.session.open import open_session
+from inspector.strategies.history import History
+from inspector.tokens.cache import CountCache
+from inspector.tokens.counter import Counter, load_counter
+from inspector.tokens.table import TokenTable, count_session
+
+SESSIONS = [
+    "0cf3db51-1c73-43bb-8d05-dc02739514a5",
+    "5c0375b4-57a5-4f26-b12d-d022ee4e51b7",
+    "70d782f7-b303-4e48-9512-6bec16c37abd",
+    "8ecab05f-4481-43d6-9428-a6b177981877",
+    "acc53d32-5580-4747-9273-e2acff2ba566",
+    "be2220da-eaff-40d2-b482-9f05cced3187",
+    "e92f5a0b-1b9e-4913-98b3-c319b4d5e90b",
+    "fe5e1c67-53e7-4862-81ae-d0e013e3270b",
+]
+
+
+@pytest.fixture(scope="module")
+def counter() -> Counter:
+    loaded = load_counter()
+    if not loaded.is_exact_tokenizer:
+        pytest.skip(loaded.advice)
+    return loaded
+
+
+@pytest.fixture(scope="module", params=SESSIONS)
+def session(
+    request: pytest.FixtureRequest, corpus: Path, counter: Counter, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[History, TokenTable]:
+    recorded = open_session(corpus / "claude-code" / f"{request.param}.jsonl")
+    *_, table = count_session(recorded, counter, cache=CountCache(tmp_path_factory.mktemp("counts")))
+    return History.of(recorded), table
+
+
+def test_calibrated_prompts_are_within_half_a_percent_of_what_was_reported(session: tuple[History, TokenTable]):
+    history, table = session
+    found = calibrate_session(history, table)
+    reported = np.array([call.usage.prompt if call.usage else 0 for call in history.session.calls])
+    seen = reported > 0
+    distance = np.abs(found.prompt[:-1][seen] - reported[seen]) / reported[seen]
+    assert found.is_fitted
+    assert found.calls >= 0.9 * seen.sum()
+    assert np.median(distance) <= 0.005
+    assert np.quantile(distance, 0.9) <= 0.01
+
+
+def test_a_fit_to_the_first_half_predicts_how_prompts_grow_in_the_second(session: tuple[History, TokenTable]):
+    """Out of sample: one call's report and what was added since give the next call's prompt."""
+    history, table = session
+    calls = history.call_count
+    if calls < 40:
+        pytest.skip("too few calls to fit to half of them")
+    reported = np.array([call.usage.prompt for call in history.session.calls])
+    whole = calibrate_session(history, table)
+    half = calibrate_session(_first_half_reported(history), table)
+    assert half.calls < whole.calls
+    later = np.arange(calls // 2 + 1, calls)
+    grows = history.call_context[later] == history.call_context[later - 1]
+    same_model = half.call_ratio[later] == half.call_ratio[later - 1]
+    later = later[grows & same_model]
+    # Both are on the first half's overhead, which cancels out where it is one overhead.
+    predicted = half.prompt[later] - half.prompt[later - 1]
+    distance = np.abs(predicted - (reported[later] - reported[later - 1])) / reported[later]
+    assert np.median(distance) <= 0.005
+
+
+def _first_half_reported(history: History) -> History:
+    """The same history with the second half of its calls unreported."""
+    half = len(history.session.calls) // 2
+    calls = tuple(
+        call if index < half else msgspec.structs.replace(call, usage=None)
+        for index, call in enumerate(history.session.calls)
+    )
+    return dataclasses.replace(history, session=dataclasses.replace(history.session, calls=calls))
+
+
+def test_columns_of_prompts_are_those_of_the_blocks_in_them(session: tuple[History, TokenTable]):
+    """Against adding up block by block, at the first and last call of every context and the next one."""
+    history, table = session
+    counted, counts, signatures = prompt_columns(history, table)
+    first_and_last: dict[int, tuple[int, int]] = {}
+    for call, context in enumerate(history.call_context.tolist()):
+        first_and_last[context] = (first_and_last.get(context, (call, call))[0], call)
+    for call in {call for pair in first_and_last.values() for call in pair}:
+        prompt = [int(block) for block in history.prompt(call)]
+        blocks = [history.session.blocks[block] for block in prompt]
+        unsigned = [index for index, block in zip(prompt, blocks, strict=True) if not block.signature_characters]
+        assert counted[call] == sum(int(table.tokens[index]) for index in unsigned)
+        assert counts[call] == sum(block.kind is not BlockKind.OTHER for block in blocks)
+        assert signatures[call] == sum(block.signature_characters for block in blocks)
