@@ -10,6 +10,7 @@ from inspector.cli.console import encodes_everything, write
 from inspector.cli.exits import CommandError, ExitCode
 from inspector.cli.plans import add_plan_arguments, plan_of
 from inspector.cli.reading import read_session
+from inspector.report.numbers import plural
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -64,8 +65,6 @@ def _call_index(number: int | None, session: Session) -> int:
     if number is None:
         return count
     if not 1 <= number <= count + 1:
-        raise CommandError(
-            f"--call {number}: the session has calls 1 to {count:,}, and {count + 1:,} is the next",
-            ExitCode.WRONG_USAGE,
-        )
+        message = f"--call {number}: the session has {plural(count, 'call')}, and call {count + 1:,} is the next"
+        raise CommandError(message, ExitCode.WRONG_USAGE)
     return number - 1

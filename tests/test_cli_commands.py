@@ -1,0 +1,178 @@
+"""What the commands print for real sessions."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.program import COMMAND, environment, run_program
+
+if TYPE_CHECKING:
+    import os
+    from pathlib import Path
+
+SMALL = "claude-code/acc53d32-5580-4747-9273-e2acff2ba566.jsonl"
+LARGE = "claude-code/0cf3db51-1c73-43bb-8d05-dc02739514a5.jsonl"
+
+
+@pytest.fixture
+def small(corpus: Path) -> Path:
+    """A short session of Claude Code, of eleven calls."""
+    return corpus / SMALL
+
+
+def compacted(*arguments: str | os.PathLike[str]) -> list[dict]:
+    outcome = run_program("compact", *arguments)
+    assert (outcome.code, outcome.err) == (0, "")
+    return json.loads(outcome.out)
+
+
+def test_compact_gives_messages_in_anthropics_form(small: Path):
+    messages = compacted(small, "--strategy", "tiered-stale")
+
+    asked = set()
+    for message in messages:
+        assert message["role"] in ("user", "assistant")
+        for part in message["content"] if isinstance(message["content"], list) else ():
+            if part["type"] == "tool_use":
+                asked.add(part["id"])
+            if part["type"] == "tool_result":
+                assert part["tool_use_id"] in asked
+
+
+def test_compact_gives_messages_in_openais_form(small: Path):
+    messages = compacted(small, "--strategy", "tiered-stale", "--format", "openai")
+
+    asked = set()
+    for message in messages:
+        asked |= {call["id"] for call in message.get("tool_calls", ())}
+        if message["role"] == "tool":
+            assert message["tool_call_id"] in asked
+    assert asked
+
+
+def test_compact_gives_less_the_more_a_plan_cuts(small: Path):
+    sizes = [
+        len(json.dumps(compacted(small, *arguments)))
+        for arguments in ((), ("--strategy", "tiered-stale"), ("--strategy", "tiered-stale:data=0,action=0"))
+    ]
+
+    assert sizes == sorted(sizes, reverse=True)
+    assert len(set(sizes)) == 3
+
+
+def test_compact_gives_the_prompt_of_one_call(small: Path):
+    first, second = compacted(small, "--call", "1"), compacted(small, "--call", "2")
+
+    assert [message["role"] for message in first] == ["user"]
+    assert second[: len(first)] == first
+    assert len(second) > len(first)
+    assert compacted(small, "--call", "12") == compacted(small)
+
+
+@pytest.mark.parametrize("call", ["0", "-1", "13"])
+def test_a_call_there_is_not_is_wrong_usage_and_says_how_many_there_are(call: str, small: Path):
+    outcome = run_program("compact", small, "--call", call)
+
+    assert outcome.code == 2
+    assert "11 calls" in outcome.complaint
+
+
+def test_strategies_given_one_by_one_are_one_plan_to_compact(small: Path):
+    one_by_one = ("--strategy", "tiered-stale:data=300", "--strategy", "tiered-stale:action=20")
+
+    assert compacted(small, *one_by_one) == compacted(
+        small, "--strategy", "tiered-stale:data=300 + tiered-stale:action=20"
+    )
+
+
+def test_a_report_goes_to_the_named_file_and_not_to_standard_output(small: Path, tmp_path: Path):
+    target = tmp_path / "report.json"
+    outcome = run_program("report", small, "--format", "json", "-o", target)
+
+    assert (outcome.code, outcome.out, outcome.err) == (0, "", "")
+    assert json.loads(target.read_text(encoding="utf-8"))["schema"] == 1
+    assert run_program("report", small, "-o", target).code == 0, "an earlier report may be replaced"
+
+
+def test_a_report_never_replaces_a_session(small: Path, tmp_path: Path):
+    session, other, link = tmp_path / "session.jsonl", tmp_path / "other.jsonl", tmp_path / "link"
+    for path in (session, other):
+        path.write_bytes(small.read_bytes())
+    link.symlink_to(session)
+
+    for target in (session, other, link, tmp_path):
+        outcome = run_program("report", session, "-o", target)
+        assert outcome.code == 2
+        assert str(target) in outcome.complaint
+    assert session.read_bytes() == other.read_bytes() == small.read_bytes()
+
+
+def test_a_target_that_cannot_be_written_is_one_line_that_names_it(small: Path, tmp_path: Path):
+    target = tmp_path / "no-folder" / "report.txt"
+    outcome = run_program("report", small, "-o", target)
+
+    assert outcome.code == 1
+    assert str(target) in outcome.complaint
+
+
+def test_a_report_into_a_pipe_has_no_colours(small: Path):
+    assert "\x1b" not in run_program("report", small, env={"TERM": "xterm-256color", "FORCE_COLOR": "1"}).out
+
+
+def test_reading_leaves_a_session_and_its_folder_as_they_were(small: Path, tmp_path: Path):
+    session = tmp_path / "session.jsonl"
+    session.write_bytes(small.read_bytes())
+    before = session.stat()
+
+    run_program("report", session, "--strategy", "tiered-stale")
+    run_program("compact", session)
+    run_program("formats", session)
+
+    assert session.stat().st_mtime_ns == before.st_mtime_ns
+    assert session.read_bytes() == small.read_bytes()
+    assert [path.name for path in tmp_path.iterdir()] == ["session.jsonl"]
+
+
+def test_ctrl_c_ends_a_command_quietly(corpus: Path):
+    with subprocess.Popen(
+        [*COMMAND, "report", corpus / LARGE], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as program:
+        assert program.stderr is not None
+        time.sleep(0.5)  # past Python's own start, amid reading or counting
+        program.send_signal(signal.SIGINT)
+        complaint = program.stderr.read()
+        code = program.wait(60)
+
+    assert (code, complaint) == (130, b"")
+
+
+def test_formats_says_what_a_file_was_taken_for_why_and_what_is_in_it(small: Path):
+    kinds: dict[str, int] = {}
+    for line in small.read_text(encoding="utf-8").splitlines():
+        record = json.loads(line)
+        kind = f"system:{record['subtype']}" if record["type"] == "system" else record["type"]
+        kinds[kind] = kinds.get(kind, 0) + 1
+
+    words = " ".join(run_program("formats", small).out.split())
+
+    assert "format claude-code" in words
+    assert "because" in words
+    for kind, count in kinds.items():
+        assert f"{count} {kind}" in words
+    assert "Everything could be read." in words
+
+
+def test_formats_lists_every_format_with_where_it_is_looked_for():
+    from inspector.session.formats import FORMATS
+
+    words = " ".join(run_program("formats").out.split())
+
+    for each in FORMATS:
+        assert f"{each.name}: {each.title}" in words
+        assert " ".join(each.where.split()) in words
