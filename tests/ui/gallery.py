@@ -1,13 +1,17 @@
 """Shows one widget with made-up data, to look at: `python -m tests.ui.gallery timeline`."""
 
 import sys
+from dataclasses import replace
 from typing import ClassVar
 
+import numpy as np
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
 
 from inspector.strategies.rendition import Action, Rendition, Slice
+from inspector.ui.chart_series import ChartSeries
 from inspector.ui.detail_content import CutNote, DetailContent
+from inspector.ui.widgets.context_chart import ContextChart
 from inspector.ui.widgets.detail import Detail
 from inspector.ui.widgets.timeline import Timeline
 from tests.ui import synthetic
@@ -21,6 +25,7 @@ class Gallery(App[None]):
     def __init__(self, name: str, count: int, texts: list[str] | None) -> None:
         super().__init__()
         self.name_of_widget = name
+        self.count = count
         self.session = synthetic.session(max(count, 3), texts, compact_every=max(count // 3, 50))
 
     def compose(self) -> ComposeResult:
@@ -38,9 +43,22 @@ class Gallery(App[None]):
             detail.content = DetailContent(7, "#149 R Grep", lambda: text, rendition, note)
             yield detail
             return
+        if self.name_of_widget == "chart":
+            once = np.concatenate([np.linspace(5_000, 170_000, 90), np.linspace(12_000, 150_000, 80)])
+            grown = np.tile(once, self.count // 500).astype(np.int64)
+            chart = ContextChart()
+            chart.styles.height = 10
+            starts = tuple(range(90, len(grown), 80))
+            chart.series = ChartSeries(grown, grown * 6 // 10, 200_000, starts[:1], starts[1:9])
+            yield chart
+            return
         timeline = Timeline()
         timeline.view = synthetic.view_of(self.session)
         yield timeline
+
+    def on_context_chart_call_selected(self, message: ContextChart.CallSelected) -> None:
+        if message.chart.series is not None:
+            message.chart.series = replace(message.chart.series, cursor=message.call)
 
     def action_theme(self) -> None:
         themes = ["textual-dark", "textual-light", "nord", "gruvbox", "ansi-dark", "ansi-light"]

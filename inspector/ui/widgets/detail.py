@@ -35,6 +35,7 @@ LOADING_AFTER = 0.15
 """Seconds before a text that is still being read is said to be."""
 
 _TABS: Final[tuple[tuple[Shown, str], ...]] = (("raw", "raw"), ("sent", "as sent"))
+_GUTTER: Final = {SectionKind.RECORDED: " ", SectionKind.INSERTED: "▎", SectionKind.NOTE: " "}
 _STYLES: Final = {
     SectionKind.RECORDED: "detail--recorded",
     SectionKind.INSERTED: "detail--inserted",
@@ -126,6 +127,11 @@ class Detail(LineView):
         """What is shown, folded."""
         return self._document
 
+    @property
+    def text_width(self) -> int:
+        """Cells the text is folded to: the first of a line tells what was put in."""
+        return max(self.line_width - 1, 1)
+
     def watch_content(self) -> None:
         """Show another block, or the same one sent in another way."""
         self._prepare()
@@ -209,7 +215,9 @@ class Detail(LineView):
         """One row of the text."""
         text, kind = self._document.row(line)
         style = self.style_of(_STYLES[kind])
-        return strip_of([(text, style)], width, style if kind is SectionKind.INSERTED else self.rich_style)
+        return strip_of(
+            [(_GUTTER[kind], style), (text, style)], width, style if kind is SectionKind.INSERTED else self.rich_style
+        )
 
     def draw_header(self, width: int) -> Strip:
         """The views, and what is shown."""
@@ -249,7 +257,7 @@ class Detail(LineView):
             self._say(NOTHING_CHOSEN)
             return
         recorded = self._recorded[1] if self._recorded is not None and self._recorded[0] == content.key else None
-        work = partial(prepare, content, recorded, self.shown, self.line_width, as_json=self.as_json)
+        work = partial(prepare, content, recorded, self.shown, self.text_width, as_json=self.as_json)
         generation = self._generation
 
         def run() -> None:
@@ -271,7 +279,7 @@ class Detail(LineView):
                 self._say(LOADING)
 
     def _say(self, sentence: str) -> None:
-        self._show(Document.of((Section(sentence, SectionKind.NOTE),), max(self.line_width, 1)), None)
+        self._show(Document.of((Section(sentence, SectionKind.NOTE),), self.text_width), None)
 
     def _show(self, document: Document, key: Hashable | None) -> None:
         place = (key, self.shown, self.as_json)

@@ -1,0 +1,165 @@
+"""The context chart: tokens in the prompt of every call, recorded and with the plan, and the call looked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.reactive import reactive
+from textual.strip import Strip
+from textual.widget import Widget
+
+from inspector.ui.chart_drawing import Run, draw_chart, layout_of
+from inspector.ui.chart_series import ChartSeries, columns_of
+from inspector.ui.widgets.line_view import strip_of
+
+if TYPE_CHECKING:
+    from textual import events
+
+
+class ContextChart(Widget, can_focus=True):
+    """Tokens over calls. Set `series` to show a session.
+
+    A click, a drag or an arrow key asks for another call; whoever answers sets `series` with another cursor.
+    """
+
+    DEFAULT_CSS = """
+    ContextChart {
+        background: $surface;
+        color: $foreground;
+        & > .chart--planned { color: $text-success; }
+        & > .chart--recorded { color: $text-warning; }
+        & > .chart--edge { color: $text-success; background: $warning 20%; }
+        & > .chart--later { color: $text-disabled; }
+        & > .chart--window { color: $text-muted; }
+        & > .chart--axis { color: $text-disabled; }
+        & > .chart--label { color: $text-muted; }
+        & > .chart--compaction { color: $text-accent; text-style: bold; }
+        & > .chart--break { color: $text-error; text-style: bold; }
+        & > .chart--cursor { color: $foreground; text-style: bold; }
+        &:ansi > .chart--edge { background: transparent; }
+        &:nocolor > .chart--edge { background: transparent; }
+        &:focus > .chart--cursor { color: $primary; }
+    }
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "chart--planned",
+        "chart--edge",
+        "chart--recorded",
+        "chart--later",
+        "chart--window",
+        "chart--axis",
+        "chart--label",
+        "chart--compaction",
+        "chart--break",
+        "chart--cursor",
+    }
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left", "select(-1)", "Call before", id="chart.before", tooltip="Look at the call before"),
+        Binding("right", "select(1)", "Call after", id="chart.after", tooltip="Look at the call after"),
+        Binding(
+            "shift+left", "select(-10)", "Ten before", id="chart.ten-before", tooltip="Go ten calls back", show=False
+        ),
+        Binding("shift+right", "select(10)", "Ten after", id="chart.ten-after", tooltip="Go ten calls on", show=False),
+        Binding("home", "edge(0)", "First call", id="chart.first", tooltip="Look at the first call", show=False),
+        Binding("end", "edge(1)", "Now", id="chart.now", tooltip="Look at the next call, not yet made", show=False),
+    ]
+
+    series: reactive[ChartSeries | None] = reactive[ChartSeries | None](None, init=False)
+    """What is shown."""
+
+    @dataclass
+    class CallSelected(Message):
+        """The user wants to look at a call.
+
+        Attributes:
+            chart: Where.
+            call: Index of the call; the number of calls stands for the next one, not yet made.
+        """
+
+        chart: ContextChart
+        call: int
+
+        @property
+        def control(self) -> ContextChart:
+            """The chart it happened in."""
+            return self.chart
+
+        def can_replace(self, message: Message) -> bool:
+            """While dragging only the newest call matters."""
+            return isinstance(message, ContextChart.CallSelected) and message.chart is self.chart
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  Textual's name
+        super().__init__(id=id, classes=classes)
+        self._drawn: tuple[tuple[Run, ...], ...] = ()
+        self._drawn_size: tuple[int, int] | None = None
+        self._is_dragging = False
+
+    def watch_series(self) -> None:
+        """Draw anew."""
+        self._drawn_size = None
+
+    def call_at(self, x: int) -> int | None:
+        """The call drawn at a column of the widget, or None."""
+        if self.series is None or not self.series.call_count:
+            return None
+        layout = layout_of(self.series, self.size.width, self.size.height)
+        if not layout.columns:
+            return None
+        column = min(max(x - layout.labels, 0), layout.columns - 1)
+        return int(columns_of(self.series, layout.columns).call[column])
+
+    def render_line(self, y: int) -> Strip:
+        """One row of the chart; the whole is drawn when its size or series changes."""
+        width, height = self.size
+        if self.series is None:
+            return Strip.blank(width, self.rich_style)
+        if self._drawn_size != (width, height):
+            self._drawn = draw_chart(self.series, width, height)
+            self._drawn_size = (width, height)
+        if y >= len(self._drawn):
+            return Strip.blank(width, self.rich_style)
+        parts = (
+            (run.text, self.get_component_rich_style(run.style) if run.style else self.rich_style)
+            for run in self._drawn[y]
+        )
+        return strip_of(parts, width, self.rich_style)
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Look at the call under the mouse, and at others as long as it is held."""
+        offset = event.get_content_offset(self)
+        if offset is not None and event.button == 1:
+            self.capture_mouse()
+            self._is_dragging = True
+            self._select(self.call_at(offset.x))
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Look at the call the mouse was dragged to."""
+        if self._is_dragging:
+            self._select(self.call_at(event.x - self.gutter.left))
+
+    def on_mouse_up(self) -> None:
+        """Let go."""
+        if self._is_dragging:
+            self.release_mouse()
+            self._is_dragging = False
+
+    def action_select(self, step: int) -> None:
+        """Look at a call before or after this one."""
+        if self.series is not None and self.series.call_count:
+            count = self.series.call_count
+            cursor = count if self.series.cursor is None else self.series.cursor
+            self._select(min(max(cursor + step, 0), count))
+
+    def action_edge(self, end: int) -> None:
+        """Look at the first call or the next one to be made."""
+        if self.series is not None and self.series.call_count:
+            self._select(self.series.call_count if end else 0)
+
+    def _select(self, call: int | None) -> None:
+        if call is not None:
+            self.post_message(self.CallSelected(self, call))
