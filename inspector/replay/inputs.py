@@ -101,7 +101,7 @@ class ReplayInputs:
         cleared = changes_of(history, renderer, Plan(), PromptSizes(nothing, nothing))
         recorded_removed = layout.sums(cleared, layout.previous_blocks()).removed
         sums = layout.whole_tokens() - recorded_removed
-        scale = Scale.of(history, table, recorded, reported, sums)
+        scale = Scale.of(history, table)
         whole = _whole_prompts(layout, scale, recorded, reported, sums)
         cached_blocks = _cached_blocks(layout, scale, recorded, reported, sums, whole)
         previous = layout.previous_in_thread()
@@ -146,7 +146,7 @@ def _whole_prompts(
     counted: NDArray[np.int64],
 ) -> NDArray[np.float64]:
     """Every prompt with nothing cut: as reported, or our count on the provider's scale."""
-    whole = scale.overhead + scale.ratio * counted
+    whole = scale.prompt.copy()
     whole[:-1] = np.where(reported, recorded.prompt, whole[:-1])
     previous = int(layout.previous_call[-1])
     if previous >= 0 and reported[previous]:

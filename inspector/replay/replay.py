@@ -157,9 +157,8 @@ class Replay:
         if row < 0 or self.changes.action[row] == Action.WHOLE:
             return ""
         reason = self.changes.reasons[self.changes.reason[row]]
-        if reason.entry == RECORDED:
-            return reason.decision.reason
-        return f"{self.plan.entries[reason.entry].strategy.name}: {reason.decision.reason}"
+        decided = reason.decision.reason
+        return decided if reason.entry == RECORDED else f"{self.plan.entries[reason.entry].strategy.name}: {decided}"
 
     def changed_at(self, block: int, call: int) -> int:
         """The call from which on a block has been sent as it is at `call`; -1 where it is sent as recorded."""

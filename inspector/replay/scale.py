@@ -5,41 +5,42 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from inspector.replay.calibrate import calibrate_session
 from inspector.replay.ledger import HowKnown
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
-    from inspector.replay.prompt_usage import PromptUsage
     from inspector.strategies.history import History
+    from inspector.tokens.calibration import Calibration
     from inspector.tokens.table import TokenTable
 
 
 @dataclass(frozen=True)
 class Scale:
-    """What one of our counted tokens measures at the provider, per call, the next one included.
+    """What our counts measure at the provider, per call, the next one included.
 
     Attributes:
         ratio: The provider's tokens for one counted token, float64.
-        overhead: The provider's tokens for what every prompt begins with and the session does not show: system prompt
-            and tool definitions, float64.
+        prompt: The recorded prompt as the calibration has it, system prompt and tool definitions included, float64.
         known: How prompts on this scale are known.
+        calibration: The fit behind it.
     """
 
     ratio: NDArray[np.float64]
-    overhead: NDArray[np.float64]
+    prompt: NDArray[np.float64]
     known: HowKnown
+    calibration: Calibration
 
     @classmethod
-    def of(
-        cls,
-        history: History,
-        table: TokenTable,
-        recorded: PromptUsage,
-        reported: NDArray[np.bool_],
-        counted: NDArray[np.int64],
-    ) -> Scale:
-        count = history.call_count + 1
-        return cls(np.ones(count), np.zeros(count), HowKnown.ESTIMATED)
+    def of(cls, history: History, table: TokenTable) -> Scale:
+        """Fit a session's counts to what it reports, or take what is typical of its models if that is too little."""
+        calibration = calibrate_session(history, table)
+        fitted = calibration.is_fitted and table.is_complete
+        return cls(
+            ratio=calibration.call_ratio,
+            prompt=calibration.prompt,
+            known=HowKnown.CALIBRATED if fitted else HowKnown.ESTIMATED,
+            calibration=calibration,
+        )

@@ -74,6 +74,7 @@ class CharacterTable:
         self.tokens = np.array([block.characters for block in session.blocks], dtype=np.int32)
         self.beyond_text = np.zeros_like(self.tokens)
         self.counted = len(self.tokens)
+        self.is_complete = True
 
     def head_tokens(self, blocks, characters):
         return np.minimum(self.tokens[blocks], characters).astype(np.int32)

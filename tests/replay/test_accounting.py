@@ -67,7 +67,8 @@ def test_without_reports_the_cache_reads_what_two_prompts_share(data):
 
     ledger = replay(inputs, Plan((PlanEntry(Told(orders)),))).ledger
 
-    ratio, overhead = inputs.scale.ratio, inputs.scale.overhead
+    ratio = inputs.sizes.ratio
+    overhead = inputs.sizes.whole - ratio * inputs.layout.whole_tokens()
     prompts = sent_prompts(session, [orders])
     for call, prompt in enumerate(prompts[:-1]):
         size = sum(len(text or "") for _, text in prompt)
