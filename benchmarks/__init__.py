@@ -1,0 +1,1 @@
+"""What the project promises, measured. `python -m benchmarks` runs everything and prints a table."""
