@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, ClassVar
+from functools import partial
+from typing import TYPE_CHECKING
 
-from textual.app import App
+from textual import on
+from textual.app import App, SystemCommand
 
+from inspector.ui.help import help_sections
+from inspector.ui.screens.help import HelpScreen
 from inspector.ui.screens.inspect import InspectScreen
-from inspector.ui.settings import Settings, load_settings
+from inspector.ui.settings import Settings, load_settings, save_setting
 from inspector.ui.themes import THEMES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
+
+    from textual.screen import Screen
 
     from inspector.strategies.plan import Plan
 
@@ -47,6 +53,47 @@ class InspectorApp(App[None]):
     def on_mount(self) -> None:
         """Show the first session."""
         sys.setswitchinterval(SWITCH_INTERVAL)
-        theme = THEMES.get(self.settings.theme)
-        self.theme = theme.name if theme is not None else self.settings.theme
+        self._use_theme(self.settings.theme)
+        self.set_keymap(dict(self.settings.keymap))
         self.push_screen(InspectScreen(self._paths[0], self.settings, self._plan))
+
+    def _use_theme(self, name: str) -> None:
+        name = THEMES[name].name if name in THEMES else name
+        if name in self.available_themes:
+            self.theme = name
+        else:
+            self.theme = THEMES["dark"].name
+            self.notify(f"there is no theme {name}: see settings.toml", severity="warning", markup=False)
+
+    def action_use_theme(self, name: str) -> None:
+        """Use a theme now and the next time."""
+        self._use_theme(name)
+        self.keep_setting("theme", name)
+
+    def keep_setting(self, name: str, value: str | float | bool) -> None:
+        """Change a setting, in the user's file too."""
+        try:
+            self.settings = save_setting(self.settings, name, value)
+        except OSError as error:
+            self.notify(f"the setting could not be kept: {error.strerror}", severity="warning", markup=False)
+
+    @on(InspectScreen.SettingChanged)
+    def _setting_changed(self, event: InspectScreen.SettingChanged) -> None:
+        self.keep_setting(event.name, event.value)
+
+    def action_help(self) -> None:
+        """Say what the keys do where the focus is."""
+        if not isinstance(self.screen, HelpScreen):
+            self.push_screen(HelpScreen(help_sections(self)))
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """Every command by name, those that apply now."""
+        if isinstance(screen, InspectScreen):
+            yield from screen.commands()
+        for name in THEMES:
+            if self.theme != THEMES[name].name:
+                words = "the terminal's own colours" if name == "ansi" else f"{name} background"
+                yield SystemCommand(f"theme: {name.title()}", words, partial(self.action_use_theme, name))
+        yield SystemCommand("theme: Choose", "Any of Textual's themes", self.action_change_theme)
+        yield SystemCommand("help: Show keys", "What the keys do where the focus is", self.action_help)
+        yield SystemCommand("inspector: Quit", "Leave", self.action_quit)

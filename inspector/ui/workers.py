@@ -9,11 +9,9 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from inspector.ui.messages import (
-    FollowNotice,
     LoadFailed,
     LoadProgress,
     ReplayReady,
-    SessionAppended,
     SessionLoaded,
     TokensCounted,
 )
@@ -54,6 +52,7 @@ def open_session(path: Path, plan: Plan | None, generation: int, post: Post, is_
     from inspector.tokens.table import TokenTable
     from inspector.ui.rows import Rows
 
+    _prepare_widgets()
     history: History | None = None
     rows: Rows | None = None
     shown = monotonic()
@@ -78,6 +77,14 @@ def open_session(path: Path, plan: Plan | None, generation: int, post: Post, is_
     rows = Rows.of(history, rows)
     begin = plan if plan is not None else plan_for(session, path)
     post(SessionLoaded(generation, session, history, rows, TokenTable.estimated(session), begin, is_complete=True))
+
+
+def _prepare_widgets() -> None:
+    """Import what the screen will show a session with, so that it need not."""
+    import inspector.ui.cost_summary
+    import inspector.ui.detail_of
+    import inspector.ui.widgets.detail
+    import inspector.ui.widgets.timeline  # noqa: F401  imported for the screen
 
 
 def plan_for(session: Session, path: Path) -> Plan:

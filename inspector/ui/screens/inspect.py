@@ -2,154 +2,96 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from time import time
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import on
-from textual.binding import Binding, BindingType
+from textual import on, work
+from textual.app import SystemCommand
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.getters import query_one
-from textual.widgets import Static
+from textual.message import Message
 
-from inspector.safe_text import one_line
-from inspector.ui import numbers
-from inspector.ui.cost_summary import summarise
-from inspector.ui.screens.plan_editing import PlanEditing
+from inspector.safe_text import clip_cells, one_line
+from inspector.ui.help import help_sections
+from inspector.ui.screens.inspect_keys import INSPECT_BINDINGS, key_hints
+from inspector.ui.screens.value_dialog import ValueDialog
+from inspector.ui.screens.viewing import Viewing
+from inspector.ui.settings import MOST_RUNS
 from inspector.ui.widgets.cost_bar import CostBar
 from inspector.ui.widgets.header import Heading, SessionHeader
-from inspector.ui.widgets.plan_panel import AddStrategy, PlanPanel
-from inspector.ui.widgets.status_bar import KeyHint, Progress, Standing, StatusBar
-from inspector.ui.widgets.strategy_toggle import NUMBERED, StrategyToggle
-from inspector.ui.widgets.timeline import Timeline
+from inspector.ui.widgets.pane import Pane, Placeholder, Word
+from inspector.ui.widgets.plan_panel import PlanPanel
+from inspector.ui.widgets.status_bar import Progress, Standing, StatusBar
 
 if TYPE_CHECKING:
-    from textual.app import ComposeResult
-    from textual.timer import Timer
+    from collections.abc import Iterable
 
-    from inspector.replay.replay import Replay
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+    from textual.timer import Timer
+    from textual.widget import Widget
 
 SECONDS_OF_NOTICE = 8.0
-_FAR = 10
-"""Calls a large step passes over."""
+LONGEST_IDENTIFIER = 18
 
 
-class InspectScreen(PlanEditing):
+class InspectScreen(Viewing):
     """One session: context chart, timeline, detail, plan and cost."""
 
-    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-narrow"), (100, "-normal"), (160, "-wide")]
-    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-short"), (32, "-medium"), (50, "-tall")]
-    AUTO_FOCUS = "#timeline"
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("question_mark,f1", "app.help", "help", id="app.help", tooltip="Show what the keys do here"),
-        Binding("p", "plan", "plan", id="plan.show", tooltip="Go to the plan; on narrow screens, show or hide it"),
-        *(
-            Binding(
-                str(number),
-                f"switch({number - 1})",
-                f"switch {number}",
-                id=f"plan.switch-{number}",
-                tooltip=f"Switch strategy {number} of the plan on or off",
-                show=False,
-            )
-            for number in range(1, NUMBERED + 1)
-        ),
-        Binding("left_square_bracket", "call(-1)", "call", id="call.previous", tooltip="As of the call before"),
-        Binding("right_square_bracket", "call(1)", "call", id="call.next", tooltip="As of the call after"),
-        Binding(
-            "left_curly_bracket", f"call(-{_FAR})", "call", id="call.back", tooltip="As of ten calls before", show=False
-        ),
-        Binding(
-            "right_curly_bracket", f"call({_FAR})", "call", id="call.on", tooltip="As of ten calls after", show=False
-        ),
-        Binding("end", "now", "now", id="call.now", tooltip="As of now, and follow what is added", show=False),
-        Binding("x", "to_changed(1)", "cut", id="timeline.next-cut", tooltip="To the next row the plan changed"),
-        Binding(
-            "X",
-            "to_changed(-1)",
-            "cut",
-            id="timeline.previous-cut",
-            tooltip="To the last row the plan changed",
-            show=False,
-        ),
-        Binding(
-            "c",
-            "to_boundary(1)",
-            "compaction",
-            id="timeline.next-compaction",
-            tooltip="To the next compaction",
-            show=False,
-        ),
-        Binding(
-            "C",
-            "to_boundary(-1)",
-            "compaction",
-            id="timeline.previous-compaction",
-            tooltip="To the last compaction",
-            show=False,
-        ),
-        Binding(
-            "e", "to_error(1)", "error", id="timeline.next-error", tooltip="To the next failed tool result", show=False
-        ),
-        Binding(
-            "E",
-            "to_error(-1)",
-            "error",
-            id="timeline.previous-error",
-            tooltip="To the last failed tool result",
-            show=False,
-        ),
-        Binding("ctrl+z", "undo", "undo", id="plan.undo", tooltip="Take back the last change of the plan"),
-        Binding("ctrl+y,ctrl+shift+z", "redo", "redo", id="plan.redo", tooltip="Make it again", show=False),
-        Binding("plus", "add_strategy", "add", id="plan.add", tooltip="Add a strategy to the plan"),
-        Binding("r", "ask_runs", "runs", id="cost.runs", tooltip="Say how many such sessions run in a day", show=False),
-        Binding("tab", "pane(1)", "pane", id="pane.next", tooltip="The next part of the screen", show=False),
-        Binding("shift+tab", "pane(-1)", "pane", id="pane.previous", tooltip="The part before", show=False),
-        Binding(
-            "escape", "leave", "leave", id="app.leave", tooltip="Stop counting; close the plan's drawer", show=False
-        ),
-        Binding("q", "app.quit", "quit", id="app.quit", tooltip="Leave inspector"),
-    ]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-normal"), (160, "-wide")]  # noqa: RUF012  as Textual declares it
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (32, "-medium"), (50, "-tall")]  # noqa: RUF012  as Textual declares it
+    AUTO_FOCUS = ""
+    BINDINGS: ClassVar[list[BindingType]] = INSPECT_BINDINGS
 
     header = query_one(SessionHeader)
-    timeline = query_one(Timeline)
-    panel = query_one(PlanPanel)
     cost = query_one(CostBar)
     status = query_one(StatusBar)
 
     _notice_timer: Timer | None = None
 
+    @dataclass
+    class SettingChanged(Message):
+        """A setting has another value that should be kept."""
+
+        name: str
+        value: float
+
     def compose(self) -> ComposeResult:
         """The parts, from the top."""
         yield SessionHeader()
-        yield Static(Content(""), id="chart", classes="section", markup=False)
+        yield Pane("Context", id="chart-pane")
         with Horizontal(id="main"):
             with Vertical(id="left"):
-                yield Timeline(id="timeline", classes="section")
-                yield Static(Content(""), id="detail", classes="section", markup=False)
+                yield Pane("Timeline", Placeholder(), id="timeline-pane")
+                yield Pane("Detail", id="detail-pane")
             yield PlanPanel(id="plan", classes="section")
         yield CostBar(id="cost", classes="section")
         yield StatusBar()
 
     def on_mount(self) -> None:
-        """Name the parts, then read the file once the first frame is drawn."""
-        titles = {"#chart": "Context", "#timeline": "Timeline", "#detail": "Detail", "#plan": "Plan", "#cost": "Cost"}
-        for selector, title in titles.items():
-            self.query_one(selector).border_title = Content(title)
+        """Say what is being opened, and open it once the first frame is drawn."""
+        self.panel.border_title = Content("Plan")
+        self.cost.border_title = Content("Cost")
         self.header.heading = Heading(self.path.stem)
-        self.timeline.logarithmic = self.settings.log_scale
+        self.say_instead(Word(f"opening {self.path.name}"))
         self.set_interval(1, self._tick)
+        self.bindings_updated_signal.subscribe(self, self._show_keys)
         self.call_after_refresh(self.open_file)
 
     def _tick(self) -> None:
         self.header.now = time()
 
+    def _show_keys(self, _: object = None) -> None:
+        self.status.keys = key_hints(help_sections(self.app))
+
     def show_progress(self, what: str, fraction: float | None, stop: str = "") -> None:
-        """In the status line."""
+        """In the status line; while nothing was read yet, where the rows will be."""
         self.status.progress = None if fraction is None else Progress(what, fraction, stop)
+        if self.session is None and fraction is not None:
+            self.say_instead(Word(f"{what} {self.path.name}", fraction=fraction))
 
     def show_notice(self, notice: str, *, is_problem: bool = False) -> None:
         """In the status line for a while; a problem as a toast too."""
@@ -164,114 +106,184 @@ class InspectScreen(PlanEditing):
         self.status.notice = ""
 
     def show_failure(self, reason: str) -> None:
-        """In place of the timeline."""
-        self.show_notice(reason, is_problem=True)
+        """In place of the rows."""
+        self.say_instead(Word("this cannot be opened", (reason, "", "q leaves"), is_problem=True))
+        self._show_heading()
 
     def show_plan(self) -> None:
         """In the panel."""
         if self.plan is not None:
-            self.run_worker(self.panel.show(self.plan), group="panel", exit_on_error=False)
+            self.panel.show_soon(self.plan)
 
-    def show_session(self) -> None:
+    async def show_session(self) -> None:
         """Rows, counts and facts."""
-        session, rows, table = self.session, self.rows, self.table
-        if session is None or rows is None:
+        if self.rows is None:
             return
+        await self.show_parts()
+        empty = Word("there is nothing in this session yet", ("Rows appear as the agent writes them.",))
+        self.say_instead(None if len(self.rows) else empty)
+        self.show_timeline()
+        self.show_detail()
         self._show_heading()
-        self._show_timeline()
+        self._show_standing()
 
     def show_outcome(self) -> None:
         """Bars, effects and costs."""
+        from inspector.ui.cost_summary import summarise
+
         outcome = self.outcome
         if outcome is None:
             return
-        self._show_timeline()
+        self.show_timeline()
+        self.show_detail()
         self.panel.show_outcomes(outcome.replay.groups)
         self.cost.summary = summarise(outcome.baseline, outcome.replay, self.settings.runs_per_day)
         self._show_heading()
 
-    def _show_timeline(self) -> None:
-        from inspector.ui.timeline_view import TimelineView
-
-        outcome, rows, table = self.outcome, self.rows, self.table
-        if rows is None or table is None:
-            return
-        if outcome is None:
-            self.timeline.view = TimelineView(rows, table.tokens)
-        else:
-            replay, call = outcome.replay, outcome.state.call
-            known = replay.figures.prompt_tokens.known.value
-            reason = partial(_reason, replay, call)
-            self.timeline.view = TimelineView(rows, table.tokens, outcome.state, reason, known)
-        view = self.timeline.view
-        self.status.standing = Standing(
-            self.timeline.follow, view.count, view.hidden, self.session.skipped_records if self.session else 0
-        )
+    def _show_standing(self) -> None:
+        view, session = self.view, self.session
+        if view is not None and session is not None and self.parts is not None:
+            follows = self.parts.timeline.follow
+            self.status.standing = Standing(follows, view.count, view.hidden, session.skipped_records)
 
     def _show_heading(self) -> None:
         session = self.session
         if session is None:
+            self.header.heading = Heading(self.path.stem, state=self.state)
             return
         last = session.calls[-1] if session.calls else None
         self.header.heading = Heading(
-            title=session.title or session.identifier or self.path.stem,
+            title=session.title or clip_cells(one_line(session.identifier or self.path.stem), LONGEST_IDENTIFIER),
             model=last.model if last is not None else "",
             window=session.window,
             messages=len(session.messages),
             calls=len(session.calls),
-            tokens="",
+            tokens=self.tokens_known(),
             state=self.state,
-            changed=None,
+            changed=self.changed,
         )
 
-    def action_call(self, step: int) -> None:
-        """Look at another call."""
-        if self.outcome is None or self.history is None:
-            return
-        count = self.history.call_count
-        here = count if self.call is None else self.call
-        there = min(max(here + step, 0), count)
-        self.look_at(None if there == count else there)
+    def on_timeline_highlighted(self) -> None:
+        """The cursor is on another block."""
+        self.show_detail()
 
-    def look_at(self, call: int | None) -> None:
-        """Show everything as of a call; None for the next one, not yet made."""
-        outcome, history = self.outcome, self.history
-        self.call = call
-        if outcome is None or history is None:
-            return
-        looked_at = outcome.replay.history.call_count if call is None else call
-        self.outcome = replace(outcome, state=outcome.replay.state(min(looked_at, outcome.replay.history.call_count)))
-        self.show_outcome()
+    def on_timeline_follow_changed(self) -> None:
+        """Following was turned on or off."""
+        self._show_standing()
 
-    def action_now(self) -> None:
-        """Back to the present."""
-        self.look_at(None)
-        self.timeline.follow = True
-
-    def action_to_changed(self, step: int) -> None:
-        """To another row the plan changed."""
-        if self.timeline.view is not None:
-            self.timeline.move_among(self.timeline.view.changed_positions, step)
-
-    def action_to_boundary(self, step: int) -> None:
-        """To another compaction."""
-        if self.timeline.view is not None:
-            self.timeline.move_among(self.timeline.view.boundary_positions, step)
-
-    def action_to_error(self, step: int) -> None:
-        """To another failed tool result."""
-        if self.timeline.view is not None:
-            self.timeline.move_among(self.timeline.view.error_positions, step)
+    def tokens_known(self) -> str:
+        """How tokens are known, in a few words."""
+        table, outcome = self.table, self.outcome
+        if table is None:
+            return ""
+        if self.is_counting:
+            return "tokens estimated so far"
+        if not table.counter.is_exact_tokenizer:
+            return "tokens estimated"
+        if outcome is None:
+            return f"tokens {table.counter.name}"
+        return f"tokens {outcome.inputs.scale.known.value}"
 
     def action_plan(self) -> None:
         """To the plan and back; on narrow screens its drawer opens and closes."""
-        if self.focused is not None and self.panel in self.focused.ancestors_with_self:
+        if self._is_in(self.panel):
             self.remove_class("-plan-open")
-            self.timeline.focus()
+            self._focus_rows()
         else:
             self.add_class("-plan-open")
             self.panel.focus_control()
 
+    def action_pane(self, step: int) -> None:
+        """The focus to another part of the screen."""
+        panes: list[Widget] = [self.panel, self.cost]
+        if self.parts is not None:
+            panes = [self.parts.timeline, self.parts.detail, *panes]
+        here = next((place for place, pane in enumerate(panes) if self._is_in(pane)), -step)
+        pane = panes[(here + step) % len(panes)]
+        self.set_class(pane is self.panel, "-plan-open")
+        if pane is self.panel:
+            self.panel.focus_control()
+        else:
+            pane.focus()
 
-def _reason(replay: Replay, call: int, block: int) -> str:
-    return replay.reason(block, call)
+    def _is_in(self, pane: Widget) -> bool:
+        return self.focused is not None and pane in self.focused.ancestors_with_self
+
+    def _focus_rows(self) -> None:
+        if self.parts is not None:
+            self.parts.timeline.focus()
+
+    def action_leave(self) -> None:
+        """Stop what can be stopped, or go back to the rows."""
+        if self.is_counting:
+            self.stop_counting()
+            self.show_notice("counting stopped: the rest of the session stays estimated")
+        elif not self._is_in(self.query_one("#timeline-pane")):
+            self.remove_class("-plan-open")
+            self._focus_rows()
+
+    @work(group="dialog", exclusive=True, description="ask for runs a day", exit_on_error=False)
+    async def action_ask_runs(self) -> None:
+        """Ask how many such sessions run in a day."""
+        text = "How many sessions like this one run in a day. What is saved a day and a month is projected from it."
+        shown = f"{self.settings.runs_per_day:g}"
+        answer = await self.app.push_screen_wait(ValueDialog("Runs a day", text, shown, problem_with_runs))
+        if answer is not None:
+            self.settings = replace(self.settings, runs_per_day=float(answer.replace(",", "")))
+            self.post_message(self.SettingChanged("runs_per_day", self.settings.runs_per_day))
+            self.show_outcome()
+
+    @work(group="dialog", exclusive=True, description="ask for a call", exit_on_error=False)
+    async def action_ask_call(self) -> None:
+        """Ask which call to look at."""
+        if self.history is None:
+            return
+        count = self.history.call_count
+        text = f"A call from 1 to {count}; {count + 1} is the next one, not yet made."
+        problem = partial(problem_with_call, count)
+        answer = await self.app.push_screen_wait(ValueDialog("As of call", text, "", problem))
+        if answer is not None:
+            self.look_at(None if int(answer) > count else int(answer) - 1)
+
+    @on(CostBar.RunsAsked)
+    def _runs_asked(self) -> None:
+        self.action_ask_runs()
+
+    def commands(self) -> Iterable[SystemCommand]:
+        """What the command palette offers here, as `noun: Verb`; only what applies now."""
+        plans, plan = self.plans, self.plan
+        if plans is not None and plan is not None:
+            yield SystemCommand("plan: Add strategy", "Choose a strategy to add to the plan", self.action_add_strategy)
+            yield SystemCommand("plan: Save as", "Write the plan to a file", self.action_save_plan)
+            if plans.past:
+                yield SystemCommand("plan: Undo", "Take back the last change of the plan", self.action_undo)
+            if plans.future:
+                yield SystemCommand("plan: Redo", "Make the change again", self.action_redo)
+            for index, entry in enumerate(plan.entries):
+                verb = "Switch off" if entry.enabled else "Switch on"
+                switch = partial(self.action_switch, index)
+                yield SystemCommand(f"{entry.strategy.name}: {verb}", entry.strategy.title, switch)
+        if self.outcome is not None:
+            if self.call is not None:
+                yield SystemCommand("call: Now", "Show everything as of now", self.action_now)
+            yield SystemCommand("call: Go to", "Show everything as of one call", self.action_ask_call)
+            yield SystemCommand("cost: Set runs a day", "What a saving comes to over many runs", self.action_ask_runs)
+        if self.is_counting:
+            yield SystemCommand("tokens: Stop counting", "Leave the rest estimated", self.stop_counting)
+        yield SystemCommand("session: Read again", "Read the file from the beginning", self.open_file)
+
+
+def problem_with_runs(text: str) -> str:
+    """What is wrong with a number of runs a day; empty when nothing is."""
+    try:
+        runs = float(text.replace(",", ""))
+    except ValueError:
+        return f"{text!r} is no number"
+    return "" if 0 < runs <= MOST_RUNS else f"a number above 0, at most {MOST_RUNS:,}"
+
+
+def problem_with_call(count: int, text: str) -> str:
+    """What is wrong with a call's number; empty when nothing is."""
+    if text.isdecimal() and 1 <= int(text) <= count + 1:
+        return ""
+    return f"a number from 1 to {count + 1}"

@@ -1,7 +1,7 @@
 """The data side of the main screen: which workers run, and what their messages change.
 
-Bytes become a session, a session token counts, counts a replay; a changed plan enters at the replay alone. Every fact has
-one handler. What is shown, and how, is the subclass's: it implements the `show_…` methods.
+Bytes become a session, a session token counts, counts a replay; a changed plan enters at the replay alone. Every
+fact has one handler. What is shown, and how, is the subclass's: it implements the `show_…` methods.
 """
 
 from __future__ import annotations
@@ -56,6 +56,8 @@ class SessionScreen(Screen[None]):
         outcome: The newest replay; None before the first.
         call: The call looked at; None for the next one, not yet made.
         state: How the file stands: `loading`, `live`, `vanished`, `failed`, or why it is not followed.
+        changed: Seconds since the epoch of the file's last change, None while unknown.
+        is_counting: Tokens are being counted.
     """
 
     def __init__(self, path: Path, settings: Settings, plan: Plan | None = None) -> None:
@@ -70,6 +72,8 @@ class SessionScreen(Screen[None]):
         self.outcome: Outcome | None = None
         self.call: int | None = None
         self.state = "loading"
+        self.changed: float | None = None
+        self.is_counting = False
         self._given_plan = plan
         self._opening = 0
         self._wanted = 0
@@ -81,7 +85,7 @@ class SessionScreen(Screen[None]):
         """Work goes on, or (None) it is done."""
         raise NotImplementedError
 
-    def show_session(self) -> None:
+    async def show_session(self) -> None:
         """There are other rows, counts or facts about the session."""
         raise NotImplementedError
 
@@ -130,7 +134,7 @@ class SessionScreen(Screen[None]):
             self.show_failure(message.reason)
 
     @on(SessionLoaded)
-    def _session_loaded(self, message: SessionLoaded) -> None:
+    async def _session_loaded(self, message: SessionLoaded) -> None:
         if message.generation != self._opening:
             return
         self._take(message.session, message.history, message.rows)
@@ -138,7 +142,7 @@ class SessionScreen(Screen[None]):
         if message.plan is not None and self.plans is None:
             self.plans = PlanHistory(message.plan)
             self.show_plan()
-        self.show_session()
+        await self.show_session()
         if message.is_complete:
             self.show_progress("reading", None)
             self.state = "still"
@@ -159,21 +163,24 @@ class SessionScreen(Screen[None]):
             worker = get_current_worker()
             workers.count_tokens(session, previous, generation, self.post_message, lambda: worker.is_cancelled)
 
+        self.is_counting = True
         self._work(work, "count", "count tokens")
 
     def stop_counting(self) -> None:
         """Leave the rest of the session estimated."""
         self.workers.cancel_group(self, "count")
+        self.is_counting = False
         self.show_progress("counting", None)
 
     @on(TokensCounted)
-    def _tokens_counted(self, message: TokensCounted) -> None:
+    async def _tokens_counted(self, message: TokensCounted) -> None:
         if message.generation != self._opening or message.session is not self.session:
             return
         self.table = message.table
+        self.is_counting = not message.is_final
         self.show_progress("counting", None if message.is_final else message.fraction, "esc stops")
         if message.is_final or monotonic() - self._replay_started > SECONDS_BETWEEN_COUNTED_REPLAYS:
-            self.show_session()
+            await self.show_session()
             self.request_replay()
 
     def request_replay(self) -> None:
@@ -246,7 +253,7 @@ class SessionScreen(Screen[None]):
         self._work(work, "follow", f"follow {path.name}")
 
     @on(SessionAppended)
-    def _session_appended(self, message: SessionAppended) -> None:
+    async def _session_appended(self, message: SessionAppended) -> None:
         if message.generation != self._opening:
             return
         self._take(message.session, message.history, message.rows)
@@ -254,16 +261,16 @@ class SessionScreen(Screen[None]):
             self.table = self.outcome = None
             self.call = None
             self.show_notice("the file was written anew: showing what it holds now")
-        self.show_session()
+        await self.show_session()
         self.count_tokens()
 
     @on(FollowNotice)
-    def _follow_notice(self, message: FollowNotice) -> None:
+    async def _follow_notice(self, message: FollowNotice) -> None:
         if message.generation == self._opening:
             self.state = message.state
             if message.notice:
                 self.show_notice(message.notice, is_problem=message.state == "vanished")
-            self.show_session()
+            await self.show_session()
 
     @on(Worker.StateChanged)
     def _worker_changed(self, event: Worker.StateChanged) -> None:

@@ -26,16 +26,26 @@ class LimitSlider(ParameterControl):
     HELP = "Drag the knob, step with the arrow keys, or type a number and press enter."
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left", "step(-1)", "Lower", id="slider.lower", tooltip="Lower the limit by one step"),
-        Binding("right", "step(1)", "Raise", id="slider.raise", tooltip="Raise the limit by one step"),
+        Binding("left", "step(-1)", "Move", id="slider.lower", tooltip="Lower the limit by one step"),
+        Binding("right", "step(1)", "Move", id="slider.raise", tooltip="Raise the limit by one step"),
         Binding(
-            "shift+left", f"step(-{LARGE_STEP})", "Lower much", id="slider.lower-much", tooltip="Lower by ten steps"
+            "shift+left",
+            f"step(-{LARGE_STEP})",
+            "Far",
+            id="slider.lower-much",
+            tooltip="Lower by ten steps",
+            show=False,
         ),
         Binding(
-            "shift+right", f"step({LARGE_STEP})", "Raise much", id="slider.raise-much", tooltip="Raise by ten steps"
+            "shift+right",
+            f"step({LARGE_STEP})",
+            "Far",
+            id="slider.raise-much",
+            tooltip="Raise by ten steps",
+            show=False,
         ),
-        Binding("home", "edge(0)", "Lowest", id="slider.lowest", tooltip="Set the lowest value"),
-        Binding("end", "edge(1)", "Highest", id="slider.highest", tooltip="Set the highest value"),
+        Binding("home", "edge(0)", "Lowest", id="slider.lowest", tooltip="Set the lowest value", show=False),
+        Binding("end", "edge(1)", "Highest", id="slider.highest", tooltip="Set the highest value", show=False),
         Binding("u", "reset", "Reset", id="slider.reset", tooltip="Back to the parameter's default"),
     ]
 

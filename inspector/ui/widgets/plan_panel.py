@@ -93,6 +93,10 @@ class PlanPanel(Vertical):
             yield AddStrategy(Content("  + add a strategy"), id="add-strategy")
         yield Static(Content(""), id="plan-hint", markup=False)
 
+    def show_soon(self, plan: Plan) -> None:
+        """Show a plan; `show` without waiting for it."""
+        self.run_worker(self.show(plan), group="show", description="show the plan", exit_on_error=False)
+
     async def show(self, plan: Plan) -> None:
         """Show a plan: new controls where its strategies are others, new values where they are the same."""
         shape = tuple(entry.strategy.name for entry in plan.entries)

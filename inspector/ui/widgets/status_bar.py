@@ -21,11 +21,19 @@ ATTENTION = "!"
 
 @dataclass(frozen=True, slots=True)
 class KeyHint:
-    """A key, what it does, and the action a click on it runs."""
+    """A key, what it does, and the action a click on it runs.
+
+    Attributes:
+        key: As shown.
+        label: What it does, in a word.
+        action: The action.
+        rank: The highest gives way first.
+    """
 
     key: str
     label: str
     action: str
+    rank: int = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +102,7 @@ class StatusBar(Widget):
             attention = self.get_visual_style("status--attention")
             parts.append(Part(Content.styled(f"{ATTENTION} {one_line(self.notice)}", attention)))
         else:
-            parts += [Part(self._key_content(hint), 5 + place) for place, hint in enumerate(self.keys)]
+            parts += [Part(self._key_content(hint), hint.rank) for hint in self.keys]
         follow = Content.styled(" FOLLOW ", self.get_visual_style("status--follow"))
         faint = self.get_visual_style("status--faint")
         parts += [

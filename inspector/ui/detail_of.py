@@ -1,0 +1,75 @@
+"""What the detail shows of a block: its text, how it is sent at a call, and why."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from inspector.session.model import BlockKind
+from inspector.strategies.rendition import Action
+from inspector.ui import numbers
+from inspector.ui.detail_content import CutNote, DetailContent
+
+if TYPE_CHECKING:
+    from inspector.session.model import Session
+    from inspector.tokens.table import TokenTable
+    from inspector.ui.outcome import Outcome
+
+_JSON_STARTS = ("{", "[")
+
+
+def detail_of(session: Session, table: TokenTable, outcome: Outcome | None, index: int) -> DetailContent:
+    """What is known of one block.
+
+    Args:
+        session: The session now; may have grown since the replay.
+        table: Token counts; may be of a shorter session.
+        outcome: The newest replay, or None before the first.
+        index: Index of the block.
+    """
+    block = session.blocks[index]
+    tokens = int(table.tokens[index]) if index < len(table.tokens) else 0
+    title = " ".join(word for word in (block.kind.label, block.tool_name) if word)
+    content = DetailContent(
+        key=(session.path, block.origin, block.digest),
+        title=f"{title}, {numbers.plural(tokens, 'token')}",
+        raw=partial(session.text, block),
+        is_json=block.kind is BlockKind.TOOL_CALL or block.preview.lstrip().startswith(_JSON_STARTS),
+    )
+    if outcome is None or index >= len(outcome.state.sent):
+        return content
+    return _at_call(content, outcome, index, is_error=block.is_error)
+
+
+def _at_call(content: DetailContent, outcome: Outcome, index: int, *, is_error: bool) -> DetailContent:
+    state, replay = outcome.state, outcome.replay
+    title = f"{content.title}, failed" if is_error else content.title
+    if not state.in_prompt[index]:
+        return DetailContent(content.key, title, content.raw, absent=absence(outcome, index), is_json=content.is_json)
+    action = Action(int(state.action[index]))
+    if action is Action.WHOLE:
+        return DetailContent(content.key, title, content.raw, is_json=content.is_json)
+    since = replay.changed_at(index, state.call)
+    note = CutNote(
+        tokens=int(state.recorded[index]) - int(state.sent[index]),
+        reason=replay.reason(index, state.call),
+        call=since + 1 if since >= 0 else None,
+    )
+    rendition = replay.rendition(index, state.call)
+    return DetailContent(content.key, title, content.raw, rendition, note, is_json=content.is_json)
+
+
+def absence(outcome: Outcome, index: int) -> str:
+    """Why a block is in no prompt, or not in this call's."""
+    history, call = outcome.replay.history, outcome.state.call
+    enters, leaves = int(history.enters[index]), int(history.leaves[index])
+    when = "the next call" if call == history.call_count else f"call {numbers.whole(call + 1)}"
+    if history.kind[index] == BlockKind.OTHER:
+        return "A record the agent kept for itself: it was never sent."
+    if enters > history.call_count:
+        return f"Not in the prompt of {when}, nor of any other: it was never sent."
+    if enters > call:
+        return f"Not in the prompt of {when} yet: it is first sent at call {numbers.whole(enters + 1)}."
+    if leaves <= call:
+        return f"No longer in the prompt of {when}: compacted or rewound away at call {numbers.whole(leaves + 1)}."
+    return f"Not in the prompt of {when}: it belongs to another conversation."

@@ -1,0 +1,81 @@
+"""The keys of the main screen, and which of them the status line names."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from textual.binding import Binding, BindingType
+
+from inspector.ui.widgets.status_bar import KeyHint
+from inspector.ui.widgets.strategy_toggle import NUMBERED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from inspector.ui.help import HelpSection
+
+FAR = 10
+"""Calls a large step passes over."""
+
+
+def _key(keys: str, action: str, label: str, name: str, text: str, *, show: bool = False) -> Binding:
+    return Binding(keys, action, label, id=name, tooltip=text, show=show)
+
+
+INSPECT_BINDINGS: list[BindingType] = [
+    _key("question_mark,f1", "app.help", "help", "app.help", "Show what the keys do here", show=True),
+    *(
+        _key(
+            str(number),
+            f"switch({number - 1})",
+            "on/off",
+            f"plan.switch-{number}",
+            f"Switch strategy {number} of the plan on or off",
+            show=number == 1,
+        )
+        for number in range(1, NUMBERED + 1)
+    ),
+    _key("p", "plan", "plan", "plan.show", "Go to the plan and back; on narrow screens it is a drawer", show=True),
+    _key("left_square_bracket", "call(-1)", "call", "call.previous", "As of the call before", show=True),
+    _key("right_square_bracket", "call(1)", "call", "call.next", "As of the call after", show=True),
+    _key("left_curly_bracket", f"call(-{FAR})", "far", "call.back", "As of ten calls before"),
+    _key("right_curly_bracket", f"call({FAR})", "far", "call.on", "As of ten calls after"),
+    _key("end", "now", "now", "call.now", "As of now, and follow what is added"),
+    _key("x", "to_changed(1)", "cuts", "timeline.next-cut", "To the next row the plan changed", show=True),
+    _key("X", "to_changed(-1)", "cuts", "timeline.previous-cut", "To the row before that the plan changed"),
+    _key("c", "to_boundary(1)", "compaction", "timeline.next-compaction", "To the next compaction or subagent"),
+    _key("C", "to_boundary(-1)", "compaction", "timeline.previous-compaction", "To the compaction or subagent before"),
+    _key("e", "to_error(1)", "error", "timeline.next-error", "To the next failed tool result"),
+    _key("E", "to_error(-1)", "error", "timeline.previous-error", "To the failed tool result before"),
+    _key("plus", "add_strategy", "add", "plan.add", "Add a strategy to the plan", show=True),
+    _key("ctrl+z", "undo", "undo", "plan.undo", "Take back the last change of the plan", show=True),
+    _key("ctrl+y,ctrl+shift+z", "redo", "redo", "plan.redo", "Make the change again"),
+    _key("w", "save_plan", "save plan", "plan.save", "Write the plan to a file"),
+    _key("d", "ask_runs", "runs a day", "cost.runs", "Say how many such sessions run in a day"),
+    _key("tab", "pane(1)", "pane", "pane.next", "The next part of the screen"),
+    _key("shift+tab", "pane(-1)", "pane", "pane.previous", "The part before"),
+    _key("escape", "leave", "leave", "app.leave", "Stop counting; leave the plan"),
+    _key("q", "app.quit", "quit", "app.quit", "Leave inspector", show=True),
+]
+"""Every key that works wherever the focus is. Names are what a keymap in the settings goes by."""
+
+
+def key_hints(sections: Sequence[HelpSection]) -> tuple[KeyHint, ...]:
+    """The keys for the status line: help, those of the focused part, then those that work everywhere.
+
+    Keys with one label share a place: `[ ] call`. On narrow screens the last ones give way first, help and quit last.
+    """
+    hints: list[KeyHint] = []
+    for section in sections:
+        for row in section.rows:
+            if not row.is_shown:
+                continue
+            label = row.label.lower()
+            key = row.keys.split(" or ")[0]
+            same = next((place for place, hint in enumerate(hints) if hint.label == label), None)
+            if same is not None:
+                hints[same] = replace(hints[same], key=f"{hints[same].key} {key}")
+            else:
+                hints.append(KeyHint(key, label, row.action, {"help": 2, "quit": 4}.get(label, 5 + len(hints))))
+    return tuple(sorted(hints, key=lambda hint: hint.label != "help"))

@@ -1,0 +1,163 @@
+"""Looking at a session: which row the cursor is on, as of which call, and what stands in the panes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+
+from inspector.ui import numbers
+from inspector.ui.screens.plan_editing import PlanEditing
+from inspector.ui.widgets.pane import Pane, Placeholder, Word
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from inspector.replay.replay import Replay
+    from inspector.ui.timeline_view import TimelineView
+    from inspector.ui.widgets.detail import Detail
+    from inspector.ui.widgets.timeline import Timeline
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The widgets that show a session. They need numpy, so they are made when there is something to show.
+
+    Attributes:
+        timeline: Its rows.
+        detail: The block under the cursor.
+    """
+
+    timeline: Timeline
+    detail: Detail
+
+
+class Viewing(PlanEditing):
+    """A session screen with a timeline, a detail and a chart."""
+
+    parts: Parts | None = None
+    """What shows the session; None before there is one."""
+
+    @property
+    def view(self) -> TimelineView | None:
+        """What the timeline shows."""
+        return None if self.parts is None else self.parts.timeline.view
+
+    async def show_parts(self) -> Parts:
+        """Put the widgets in their panes, once."""
+        if self.parts is not None:
+            return self.parts
+        from inspector.ui.widgets.detail import Detail
+        from inspector.ui.widgets.timeline import Timeline
+
+        parts = Parts(Timeline(id="timeline"), Detail(id="detail"))
+        parts.timeline.logarithmic = self.settings.log_scale
+        await self.query_one("#timeline-pane", Pane).mount(parts.timeline)
+        await self.query_one("#detail-pane", Pane).mount(parts.detail)
+        self.parts = parts
+        if self.focused is None:
+            parts.timeline.focus()
+        return parts
+
+    def say_instead(self, word: Word | None) -> None:
+        """Say something in place of the rows; None to show the rows."""
+        placeholder = self.query_one(Placeholder)
+        placeholder.display = word is not None
+        if word is not None:
+            placeholder.word = word
+        if self.parts is not None:
+            self.parts.timeline.display = word is None
+
+    def show_timeline(self) -> None:
+        """Rows and bars as of the call looked at."""
+        from inspector.ui.timeline_view import TimelineView
+
+        outcome, rows, table, parts = self.outcome, self.rows, self.table, self.parts
+        if rows is None or table is None or parts is None:
+            return
+        visible = None
+        if outcome is None:
+            view = TimelineView(rows, table.tokens, visible=visible)
+        else:
+            known = outcome.replay.figures.prompt_tokens.known.value
+            reason = partial(_reason, outcome.replay, outcome.state.call)
+            view = TimelineView(rows, table.tokens, outcome.state, reason, known, visible)
+        parts.timeline.view = view
+        self._show_call()
+
+    def show_detail(self) -> None:
+        """The block under the cursor."""
+        from inspector.ui.detail_of import detail_of
+
+        parts, session, table, view = self.parts, self.session, self.table, self.view
+        if parts is None or session is None or table is None or view is None or parts.timeline.cursor < 0:
+            return
+        block = int(view.rows.block[view.row_at(min(parts.timeline.cursor, view.count - 1))])
+        if block < len(session.blocks):
+            parts.detail.content = detail_of(session, table, self.outcome, block)
+
+    def _show_call(self) -> None:
+        outcome = self.outcome
+        if outcome is None:
+            return
+        count = outcome.replay.history.call_count
+        when = "as of now" if self.call is None else f"as of call {numbers.whole(self.call + 1)}"
+        subtitle = f"{when}, {numbers.plural(count, 'call')} made"
+        self.query_one("#chart-pane", Pane).border_subtitle = Content(subtitle)
+
+    def look_at(self, call: int | None) -> None:
+        """Show everything as of a call; None for the next one, not yet made."""
+        self.call = call
+        outcome = self.outcome
+        if outcome is None:
+            return
+        count = outcome.replay.history.call_count
+        state = outcome.replay.state(count if call is None else min(call, count))
+        self.outcome = replace(outcome, state=state)
+        self.show_timeline()
+        self.show_detail()
+
+    def action_call(self, step: int) -> None:
+        """Look at another call."""
+        if self.outcome is None:
+            return
+        count = self.outcome.replay.history.call_count
+        there = min(max((count if self.call is None else self.call) + step, 0), count)
+        self.look_at(None if there == count else there)
+
+    def action_now(self) -> None:
+        """Back to the present."""
+        if self.call is not None:
+            self.look_at(None)
+        if self.parts is not None:
+            self.parts.timeline.action_last()
+
+    def action_to_changed(self, step: int) -> None:
+        """To another row the plan changed."""
+        self._move_among(lambda view: view.changed_positions, step, "the plan changes no row")
+
+    def action_to_boundary(self, step: int) -> None:
+        """To another place where a context begins."""
+        self._move_among(lambda view: view.boundary_positions, step, "nothing was compacted")
+
+    def action_to_error(self, step: int) -> None:
+        """To another failed tool result."""
+        self._move_among(lambda view: view.error_positions, step, "no tool result is marked as failed")
+
+    def _move_among(self, positions: Callable[[TimelineView], NDArray[np.int32]], step: int, none: str) -> None:
+        view, parts = self.view, self.parts
+        if view is None or parts is None:
+            return
+        found = positions(view)
+        if not parts.timeline.move_among(found, step):
+            where = "below" if step > 0 else "above"
+            self.show_notice(f"none {where} the cursor" if len(found) else none)
+
+
+def _reason(replay: Replay, call: int, block: int) -> str:
+    return replay.reason(block, call)

@@ -1,0 +1,90 @@
+"""A framed part of the screen, and what stands in it while there is nothing else to show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.containers import Vertical
+from textual.content import Content
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from inspector.safe_text import safe_text
+
+BAR_CELLS = 40
+
+
+class Pane(Vertical):
+    """A frame with its title in the border."""
+
+    def __init__(self, title: str, *children: Widget, id: str) -> None:  # noqa: A002  Textual's own name
+        """Make a frame.
+
+        Args:
+            title: What is in it.
+            children: What is in it at first.
+            id: Widget id.
+        """
+        super().__init__(*children, id=id, classes="section")
+        self.border_title = Content(title)
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """What is said in place of a session.
+
+    Attributes:
+        headline: In a few words.
+        lines: What it means and what to do; may hold session text.
+        fraction: Progress, or None.
+        is_problem: Something is wrong.
+    """
+
+    headline: str
+    lines: tuple[str, ...] = ()
+    fraction: float | None = None
+    is_problem: bool = False
+
+
+class Placeholder(Widget):
+    """Says why there are no rows: loading, empty, unreadable."""
+
+    DEFAULT_CSS = """
+    Placeholder {
+        height: 1fr;
+        width: 1fr;
+        padding: 1 2;
+        content-align: center middle;
+        text-align: center;
+    }
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "placeholder--headline",
+        "placeholder--line",
+        "placeholder--problem",
+        "placeholder--done",
+        "placeholder--rest",
+    }
+
+    word: reactive[Word] = reactive(Word(""))
+    """What is said."""
+
+    def render(self) -> Content:
+        """The headline, the bar, the lines."""
+        word = self.word
+        style = "placeholder--problem" if word.is_problem else "placeholder--headline"
+        lines = [Content.styled(word.headline, self.get_visual_style(style))]
+        if word.fraction is not None:
+            cells = min(BAR_CELLS, max(self.content_size.width - 8, 4))
+            done = round(min(max(word.fraction, 0), 1) * cells)
+            lines.append(
+                Content.assemble(
+                    ("━" * done, self.get_visual_style("placeholder--done")),
+                    ("─" * (cells - done), self.get_visual_style("placeholder--rest")),
+                    f" {word.fraction * 100:3.0f} %",
+                )
+            )
+        lines += [Content.styled(safe_text(line), self.get_visual_style("placeholder--line")) for line in word.lines]
+        return Content("\n").join(lines)
