@@ -7,7 +7,7 @@ It is TOML, by default `prices.toml` in the folder where this platform keeps set
     [aliases]
     "house-model" = "claude-opus-4-8"  # price this name as that one
 
-    [models."gpt-5.3-codex-spark"]     # dollars per million tokens
+    [models."gpt-5.3-codex-spark"]     # dollars per million tokens, whatever route or date is written around the name
     input = 1.75
     output = 14
     cache_read = 0.175                 # left out: what `input` costs
@@ -68,7 +68,7 @@ class PriceFile:
 
 def default_price_file() -> Path:
     """Where a price file is looked for when none is named."""
-    return platformdirs.user_config_path("session-inspector", appauthor=False) / "prices.toml"
+    return platformdirs.user_config_path("inspector") / "prices.toml"
 
 
 def read_price_file(path: Path | None = None) -> PriceFile:

@@ -15,6 +15,7 @@ import numpy as np
 from inspector.replay.price_file import PriceFile, default_price_file, read_price_file
 from inspector.replay.price_table import listed_model, nearest_name, table_source
 from inspector.replay.rates import CallRates, Rates
+from inspector.tokens.model_names import taken_apart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -152,14 +153,22 @@ class Pricing:
         """The name a model goes by after aliases, its own price, and the table's."""
         name = (self.model or model).strip().lower()
         for _ in range(_MOST_ALIASES):
-            if name in self.own.models or name not in self.own.aliases:
+            written = _ways_to_write(name)
+            own = next((self.own.models[way] for way in written if way in self.own.models), None)
+            if own is not None:
+                return name, own, None
+            alias = next((self.own.aliases[way] for way in written if way in self.own.aliases), None)
+            if alias is None:
                 break
-            name = self.own.aliases[name]
-        own = self.own.models.get(name)
-        if own is not None or not name:
-            return name, own, None
-        return name, None, listed_model(name)
+            name = alias
+        return name, None, listed_model(name) if name else None
 
     def _changes_within_day(self, model: str) -> bool:
         _, _, listed = self._found(model)
         return listed is not None and listed.changes_within_day
+
+
+def _ways_to_write(name: str) -> tuple[str, ...]:
+    """A model's name as recorded, and with less and less around it."""
+    parts = taken_apart(name)
+    return name, parts.as_served, parts.name

@@ -239,6 +239,8 @@ def test_the_users_prices_come_before_the_tables():
     assert mine.at(1001).input == 4
     assert pricing.rates("our-gateway/opus").model == "claude-opus-4-8"
     assert pricing.rates("gpt-5").output == 1
+    assert pricing.rates("openai/GPT-5-2025-08-07").output == 1
+    assert pricing.rates("mine[1m]") == mine
     assert str(default_price_file()) in pricing.source
     cost = pricing.cost(["mine"] * 2, np.full(2, NOW), *columns([(500, 500, 0, 0, 100), (500, 501, 0, 0, 100)]))
     assert cost * 1e6 == pytest.approx([0.5 * (1000 + 250 + 800), 0.5 * (2000 + 2004 + 800)])
