@@ -244,9 +244,10 @@ def _overhead_of_calls(
     firsts = np.append(True, contexts[rows[1:]] != contexts[rows[:-1]])
     overhead[:] = np.median(levels[segments[firsts]])
     order = np.argsort(contexts, kind="stable")
+    ordered = contexts[order]
     bounds = np.append(np.flatnonzero(firsts), len(rows))
     for first, last in pairwise(bounds.tolist()):
-        here = order[slice(*np.searchsorted(contexts[order], (contexts[rows[first]], contexts[rows[first]] + 1)))]
+        here = order[slice(*np.searchsorted(ordered, (contexts[rows[first]], contexts[rows[first]] + 1)))]
         place = np.searchsorted(rows[first:last], here, side="right") - 1
         overhead[here] = levels[segments[first:last]][np.maximum(place, 0)]
     return overhead

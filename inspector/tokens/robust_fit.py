@@ -81,7 +81,7 @@ def robust_fit(features: Floats, values: Floats, segments: NDArray[np.intp] | No
         found = np.maximum(found, 0.0)
         if segments is not None:
             levels = _weighted_means((values - features @ found)[:, None], weights, segments, count)[:, 0]
-        settled = bool(np.all(np.abs(found - coefficients) <= 1e-6 * expected.deviations))
+        settled = bool(np.all(np.abs(found - coefficients) <= 1e-3 * expected.deviations))
         coefficients = found
         if settled:
             break
