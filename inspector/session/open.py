@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from inspector.session.discover import describe_folder
 from inspector.session.errors import SessionError
 from inspector.session.formats import detect
 
@@ -23,7 +24,13 @@ def open_reader(path: Path) -> Reader:
     Raises:
         SessionError: It cannot be read as a session.
     """
-    return detect(path).format.reader(path)
+    try:
+        found = detect(path)
+    except SessionError:
+        if path.is_dir():
+            raise SessionError(describe_folder(path)) from None
+        raise
+    return found.format.reader(path)
 
 
 def open_session(path: Path, *, progress: Callable[[int, int], None] | None = None) -> Session:

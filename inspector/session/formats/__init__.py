@@ -22,13 +22,17 @@ FORMATS: tuple[Format, ...] = (claude_code.FORMAT, plain.ANTHROPIC, plain.OPENAI
 """In the order they are tried: the particular before the general."""
 
 
-def detect(path: Path) -> Detection:
+def detect(path: Path, *, most_document_bytes: int | None = None) -> Detection:
     """The format of a file or folder.
+
+    Args:
+        path: What to look at.
+        most_document_bytes: Files larger than this are not parsed whole, and so not told when they are one document.
 
     Raises:
         SessionError: It cannot be read, or nothing in it looks like a session.
     """
-    sample = Sample(path)
+    sample = Sample(path, most_document_bytes)
     for candidate in FORMATS:
         if reason := candidate.recognise(sample):
             return Detection(candidate, reason)

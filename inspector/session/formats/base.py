@@ -39,6 +39,7 @@ class Format:
         exact: What of it is exact: where token counts come from.
         recognise: Says why a sample is of this format, or returns an empty string.
         reader: Opens a file of this format. Raises `SessionError`.
+        homes: The folders in which its sessions are kept, whether or not they exist.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Format:
     exact: str
     recognise: Callable[[Sample], str]
     reader: Callable[[Path], Reader]
+    homes: Callable[[], tuple[Path, ...]] = tuple
 
 
 @dataclass(frozen=True)
@@ -68,13 +70,18 @@ class Sample:
         head: The first 64 KB.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, most_document_bytes: int | None = None) -> None:
         """Look at a path.
+
+        Args:
+            path: A file or folder.
+            most_document_bytes: The size from which a file is not parsed whole; None for any size.
 
         Raises:
             SessionError: There is nothing that can be read.
         """
         self.path = path
+        self._most_document_bytes = most_document_bytes
         try:
             self.is_directory = path.is_dir()
         except (OSError, ValueError) as error:
@@ -131,6 +138,8 @@ class Sample:
     def document(self) -> Any:
         """The whole file as one JSON value; None when it is not one. Only for files that are not read by lines."""
         if self.is_directory or not self.starts_like_json:
+            return None
+        if self._most_document_bytes is not None and self.size > self._most_document_bytes:
             return None
         with open_for_reading(self.path) as file:
             data = file.read()

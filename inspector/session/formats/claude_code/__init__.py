@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.formats.base import Format
@@ -9,8 +11,6 @@ from inspector.session.formats.claude_code.reader import ClaudeCodeInterpreter
 from inspector.session.lines import LinesReader
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from inspector.session.formats.base import Sample
     from inspector.session.reading import Reader
 
@@ -55,6 +55,12 @@ def _reader(path: Path) -> Reader:
     return LinesReader(path, NAME, ClaudeCodeInterpreter(path))
 
 
+def _homes() -> tuple[Path, ...]:
+    configured = os.environ.get("CLAUDE_CONFIG_DIR")
+    folders = (Path(configured),) if configured else (Path.home() / ".claude", Path.home() / ".config" / "claude")
+    return tuple(folder / "projects" for folder in folders)
+
+
 FORMAT = Format(
     name=NAME,
     title="Claude Code",
@@ -63,4 +69,5 @@ FORMAT = Format(
     exact="prompt tokens of every call; output tokens except in versions 2.1.12 to 2.1.50, which record placeholders",
     recognise=_recognise,
     reader=_reader,
+    homes=_homes,
 )

@@ -1,0 +1,112 @@
+"""Finding sessions: in a folder, and where agents keep theirs on this machine."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from inspector.session.errors import SessionError
+from inspector.session.formats import FORMATS, detect
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MOST_FILES = 20_000
+MOST_DEPTH = 6
+MOST_DOCUMENT_BYTES = 1 << 26
+"""A single JSON document larger than this is not parsed just to find out what it is."""
+
+PASSED_OVER = frozenset(
+    {".git", ".hg", ".svn", ".tox", ".venv", "__pycache__", "node_modules", "site-packages", "venv"}
+)
+SUBAGENT_FOLDERS = frozenset({"subagents", "tool-results", "workflows"})
+"""Folders beside a session that hold parts of it."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A file that may be a session.
+
+    Attributes:
+        path: The file.
+        size: In bytes.
+        modified: Seconds since the epoch.
+    """
+
+    path: Path
+    size: int
+    modified: float
+
+
+@dataclass(frozen=True)
+class Found:
+    """A session that was found, not read.
+
+    Attributes:
+        path: Its file.
+        format: Name of its format.
+        size: In bytes.
+        modified: Seconds since the epoch.
+    """
+
+    path: Path
+    format: str
+    size: int
+    modified: float
+
+
+def candidates(folder: Path) -> list[Candidate]:
+    """Files below a folder that are not empty, newest first. What cannot be listed is left out.
+
+    Folders of version control, packages and subagents are passed over, and so is what lies very deep.
+    """
+    found = list(_walk(folder, MOST_DEPTH))
+    found.sort(key=lambda candidate: (-candidate.modified, str(candidate.path)))
+    return found[:MOST_FILES]
+
+
+def sessions_in(folder: Path) -> Iterator[Found]:
+    """Sessions below a folder, newest first, told by their content."""
+    for candidate in candidates(folder):
+        try:
+            detection = detect(candidate.path, most_document_bytes=MOST_DOCUMENT_BYTES)
+        except SessionError:
+            continue
+        yield Found(candidate.path, detection.format.name, candidate.size, candidate.modified)
+
+
+def homes() -> tuple[Path, ...]:
+    """The folders in which agents keep their sessions on this machine, those that exist."""
+    named = [home for known in FORMATS for home in known.homes()]
+    return tuple(home for home in dict.fromkeys(named) if home.is_dir())
+
+
+def describe_folder(folder: Path) -> str:
+    """One line that says which sessions a folder holds, and what to do."""
+    found = list(sessions_in(folder))
+    if not found:
+        return (
+            f"{folder}: no sessions in this directory. `inspector formats` lists what can be read and where it is kept."
+        )
+    count = "1 session" if len(found) == 1 else f"{len(found)} sessions"
+    return f"{folder}: a directory with {count}. Open one of them; the newest is {found[0].path}"
+
+
+def _walk(folder: Path, depth: int) -> Iterator[Candidate]:
+    try:
+        entries = list(os.scandir(folder))
+    except OSError:
+        return
+    for entry in entries:
+        try:
+            if entry.is_dir(follow_symlinks=False):
+                if depth and entry.name not in PASSED_OVER and entry.name not in SUBAGENT_FOLDERS:
+                    yield from _walk(Path(entry.path), depth - 1)
+            elif entry.is_file():
+                status = entry.stat()
+                if status.st_size:
+                    yield Candidate(Path(entry.path), status.st_size, status.st_mtime)
+        except OSError:
+            continue

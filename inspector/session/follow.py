@@ -1,0 +1,213 @@
+"""Following a session: reading what is added, and surviving whatever happens to its file."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from inspector.session.errors import SessionError
+from inspector.session.lines import Place
+from inspector.session.open import open_reader
+from inspector.session.reading import Change
+from inspector.session.watching import wakes
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator
+    from pathlib import Path
+
+    from inspector.session.model import Session
+
+FIRST_PART_BYTES = 1 << 20
+"""How much of a file is read before its first rows are shown; every further part is twice as long."""
+
+
+@dataclass(frozen=True)
+class Loading:
+    """A session while it is read.
+
+    Attributes:
+        done: Bytes read.
+        total: Bytes there are.
+        session: What has been read so far, now and then; None in between.
+        is_complete: Everything has been read, and `session` is all of it.
+    """
+
+    done: int
+    total: int
+    session: Session | None = None
+    is_complete: bool = False
+
+
+@dataclass(frozen=True)
+class Update:
+    """Something that happened to a followed session.
+
+    Attributes:
+        session: As it stands now.
+        change: `loaded`, `appended`, `reloaded`, `vanished`, `returned`, or `notice` when only something is to be said.
+        notice: One line for a person; empty when there is nothing to say.
+    """
+
+    session: Session
+    change: str
+    notice: str = ""
+
+
+class Follower:
+    """Keeps a session up to date with its file.
+
+    To be used by one thread at a time. Nothing a file may become makes it raise once it has been loaded.
+
+    Attributes:
+        path: What is followed.
+        state: `live`, or `vanished` while there is no file; the last session stays readable then.
+        change: What the last `poll` found: as in `Update.change`, empty for nothing.
+        notice: What the last `poll` has to say; empty for nothing.
+    """
+
+    def __init__(self, path: Path, *, on_notice: Callable[[str], None] | None = None, load: bool = True) -> None:
+        """Open a session and read it.
+
+        Args:
+            path: Its file or folder.
+            on_notice: Called with every notice.
+            load: Read it now. Otherwise `load` has to be called, and exhausted, before anything else.
+
+        Raises:
+            SessionError: It cannot be read as a session.
+        """
+        self.path = path
+        self.state = "live"
+        self.change = ""
+        self.notice = ""
+        self._on_notice = on_notice
+        self._reader = open_reader(path)
+        self._session: Session | None = None
+        self._failed: Place | None = None
+        if load:
+            for _ in self.load():
+                pass
+
+    @property
+    def session(self) -> Session:
+        """The session as it was last read."""
+        if self._session is None:
+            self._session = self._reader.snapshot()
+        return self._session
+
+    def load(self) -> Iterator[Loading]:
+        """Read the session in slices; what has been read comes along after a first part and whenever it has doubled.
+
+        Raises:
+            SessionError: It cannot be read.
+        """
+        due = FIRST_PART_BYTES
+        progress = (0, 0)
+        for progress in self._reader.load():
+            is_due = due <= progress.done < progress.total
+            if is_due:
+                due = progress.done * 2
+            yield Loading(progress.done, progress.total, self._reader.snapshot() if is_due else None)
+        self._session = self._reader.snapshot()
+        yield Loading(progress[0], progress[1], self._session, is_complete=True)
+
+    def watched(self) -> tuple[Path, ...]:
+        """The folders in which something happens when the session changes."""
+        folder = self._reader.watched()
+        behind_link = self.path.resolve().parent if self.path.is_symlink() else folder
+        return tuple(dict.fromkeys((folder, behind_link)))
+
+    def poll(self) -> Session | None:
+        """Look at the file and read what was added; the new session, None when it is the same as before."""
+        self.change = self.notice = ""
+        match self._reader.refresh():
+            case Change.VANISHED:
+                if self.state != "vanished":
+                    self.state = self.change = "vanished"
+                    self._say(f"{self.path.name} is gone; what was read of it is still shown.")
+            case Change.APPENDED:
+                self._come_back("appended")
+                self._session = self._reader.snapshot()
+                return self._session
+            case Change.REPLACED:
+                return self._reload()
+            case Change.NONE if self.state == "vanished":
+                self._come_back("returned")
+            case _:
+                pass
+        return None
+
+    def _reload(self) -> Session | None:
+        """Read the file that stands in the place of the one that was read."""
+        place = self._place()
+        if place is not None and place == self._failed:
+            return None
+        try:
+            reader = open_reader(self.path)
+            for _ in reader.load():
+                pass
+        except SessionError as error:
+            self._failed = place
+            self.change = "notice"
+            self._say(f"The file was replaced by something else; the last session is still shown. {error.message}")
+            return None
+        self._failed = None
+        self._reader = reader
+        self._session = reader.snapshot()
+        self._come_back("reloaded")
+        if self.change == "reloaded":
+            self._say(f"{self.path.name} was rewritten and has been read again.")
+        return self._session
+
+    def _come_back(self, change: str) -> None:
+        self.change = change
+        if self.state == "vanished":
+            self.state, self.change = "live", "returned"
+            self._say(f"{self.path.name} is back.")
+
+    def _place(self) -> Place | None:
+        try:
+            return Place.of(self.path.stat())
+        except OSError:
+            return None
+
+    def _say(self, notice: str) -> None:
+        self.notice = notice
+        if self._on_notice is not None:
+            self._on_notice(notice)
+
+
+def open_session_in_slices(path: Path) -> Iterator[Loading]:
+    """Read a session so that its first rows can be shown before its last ones are read.
+
+    Raises:
+        SessionError: It cannot be read as a session.
+    """
+    yield from Follower(path, load=False).load()
+
+
+async def follow(path: Path, stop_event: asyncio.Event | None = None) -> AsyncIterator[Update]:
+    """Read a session and go on reading it; the first update has change `loaded`.
+
+    Reading happens in a worker thread.
+
+    Args:
+        path: Its file or folder.
+        stop_event: Ends the iteration when set.
+
+    Raises:
+        SessionError: It cannot be read as a session.
+    """
+    follower = await asyncio.to_thread(Follower, path)
+    yield Update(follower.session, "loaded")
+    async for update in follow_loaded(follower, stop_event):
+        yield update
+
+
+async def follow_loaded(follower: Follower, stop_event: asyncio.Event | None = None) -> AsyncIterator[Update]:
+    """Go on reading a session that has been loaded: what `follow` gives after its first update."""
+    async for _ in wakes(follower.watched(), stop_event or asyncio.Event()):
+        await asyncio.to_thread(follower.poll)
+        if follower.change:
+            yield Update(follower.session, follower.change, follower.notice)
