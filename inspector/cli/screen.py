@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.cli.commands import COMMANDS
 from inspector.cli.console import is_terminal
 from inspector.cli.exits import CommandError, ExitCode
-from inspector.cli.reading import detect_format
+from inspector.cli.finding import sessions_to_open
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -20,20 +18,11 @@ if TYPE_CHECKING:
 
 def run(options: Namespace) -> int:
     """Open the screen on the named paths. What cannot be read is told before the screen is drawn."""
-    paths = [Path(path) for path in options.paths]
-    for path in paths:
-        _check(path)
-    require_terminal(f"inspector report {options.paths[0]}" if paths else "inspector report PATH")
-    return open_screen(paths)
-
-
-def _check(path: Path) -> None:
-    if not os.path.lexists(path):
-        near = difflib.get_close_matches(str(path), COMMANDS, n=1)
-        meant = f"Did you mean the command {near[0]}?" if near else "Check the path, or see: inspector --help"
-        raise CommandError(f"{path}: no such file or directory. {meant}")
-    if not path.is_dir():
-        detect_format(path)
+    if not options.paths:
+        require_terminal("inspector report PATH")
+    sessions = sessions_to_open([Path(path) for path in options.paths])
+    require_terminal(f"inspector report {sessions[0]}")
+    return open_screen(sessions)
 
 
 def require_terminal(instead: str) -> None:

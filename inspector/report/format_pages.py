@@ -23,7 +23,8 @@ def formats_text(formats: Iterable[Format], width: int = WIDTH, *, color: bool =
         page.line(f"{each.name}: {each.title}", HEADING)
         page.pairs(
             (
-                ("where", each.where or "anywhere"),
+                ("where", each.where or "anywhere; name the file"),
+                *(("looked in", f"{home} ({'there' if home.is_dir() else 'not there'})") for home in each.homes()),
                 ("live", "followed while it grows" if each.is_live else "read as it is"),
                 ("exact", each.exact),
             )

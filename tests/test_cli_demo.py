@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pexpect
+import pytest
+
+from inspector.cli.growing import GrowingCopy
+from inspector.cli.samples import sample_named, samples
+from inspector.session.open import open_session
+from tests.program import COMMAND, environment, run_program
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def wait_until(holds: Callable[[], bool], seconds: float = 30) -> None:
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.02)
+
+
+def started(*arguments: str, **more: str) -> pexpect.spawn:
+    """The program in a terminal of its own."""
+    command, *words = (*COMMAND, *arguments)
+    env = environment(**{"TERM": "xterm-256color", **more})
+    return pexpect.spawn(command, words, env=env, dimensions=(36, 120), timeout=30)
+
+
+def test_a_growing_copy_ends_up_as_the_whole_sample(tmp_path: Path):
+    source = tmp_path / "source.jsonl"
+    source.write_bytes(b"".join(b'{"line": %d}\n' % number for number in range(40)))
+
+    with GrowingCopy(source, beginning=0.25, seconds=0.5) as copy:
+        first = copy.path.read_bytes()
+        assert first.count(b"\n") >= 10
+        assert source.read_bytes().startswith(first)
+        wait_until(lambda: copy.path.read_bytes() == source.read_bytes())
+    assert not copy.path.parent.exists()
+
+
+def test_leaving_a_growing_copy_early_stops_it_and_leaves_nothing_behind():
+    with GrowingCopy(sample_named("coding-agent").path, seconds=1000) as copy:
+        before = time.monotonic()
+    assert time.monotonic() - before < 5
+    assert not copy.path.parent.exists()
+
+
+def test_every_sample_can_be_opened_and_at_least_one_grows():
+    assert len(samples()) >= 3
+    assert any(sample.grows for sample in samples())
+    for sample in samples():
+        assert open_session(sample.path).calls
+
+
+def test_the_samples_are_listed_by_name_and_found_by_it():
+    names = [line.split()[0] for line in run_program("demo", "--list").out.splitlines()]
+
+    assert names == [sample.name for sample in samples()]
+    assert [sample_named(name).name for name in names] == names
+
+
+def test_a_sample_there_is_not_is_wrong_usage_and_lists_those_there_are():
+    outcome = run_program("demo", "nonsense")
+
+    assert outcome.code == 2
+    assert all(sample.name in outcome.complaint for sample in samples())
+
+
+@pytest.mark.parametrize("arguments", [["demo"], [str(sample_named("coding-agent").path)]])
+def test_without_a_terminal_the_screen_is_refused_with_the_way_to_a_report(arguments: list[str]):
+    outcome = run_program(*arguments)
+
+    assert outcome.code == 2
+    assert "inspector report " in outcome.complaint
+
+
+def test_a_terminal_that_can_only_print_lines_gets_no_screen():
+    program = started("demo", TERM="dumb")
+    program.expect(pexpect.EOF)
+    program.close()
+
+    assert program.exitstatus == 2
+    assert b"\x1b[?1049h" not in program.before
+
+
+def test_the_demo_shows_a_session_that_grows_and_cleans_up_when_it_is_left(tmp_path: Path):
+    program = started("demo", TMPDIR=str(tmp_path))
+    try:
+        program.expect("Timeline")
+        (copy,) = tmp_path.glob("inspector-demo-*/*.jsonl")
+        size = copy.stat().st_size
+        wait_until(lambda: copy.stat().st_size > size)
+        program.send("q")
+        program.expect(pexpect.EOF)
+    finally:
+        program.close(force=True)
+
+    assert program.exitstatus == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_paths_without_a_command_open_the_screen(corpus: Path):
+    program = started(str(corpus / "claude-code/acc53d32-5580-4747-9273-e2acff2ba566.jsonl"))
+    try:
+        program.expect("Timeline")
+        program.send("q")
+        program.expect(pexpect.EOF)
+    finally:
+        program.close(force=True)
+
+    assert program.exitstatus == 0
+
+
+@pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {}])
+def test_reports_have_colours_on_a_terminal_unless_nobody_wants_them(variables: dict[str, str]):
+    program = started("report", str(sample_named("terminal-agent").path), **variables)
+    program.expect(pexpect.EOF)
+    program.close()
+
+    assert program.exitstatus == 0
+    assert (b"\x1b[1m" in program.before) is (not variables)
+
+
+def test_progress_is_wiped_before_the_report_is_printed(corpus: Path):
+    large = corpus / "claude-code/0cf3db51-1c73-43bb-8d05-dc02739514a5.jsonl"
+    program = started("report", str(large), "--no-color")
+    program.expect(pexpect.EOF)
+    program.close()
+    progress, _, report = program.before.decode().rpartition("\r\x1b[K")
+
+    assert "counting tokens: " in progress
+    assert "\r" not in report.replace("\r\n", "\n")
+    assert "prompt tokens" in report
