@@ -15,6 +15,7 @@ from inspector.strategies.rendition import REMOVED, Action, Rendition
 if TYPE_CHECKING:
     from inspector.session.model import Block
 
+
 class BlockSource(Protocol):
     """What an operation may ask about the block it is applied to."""
 
@@ -76,7 +77,7 @@ class CutText:
         marker = self.marker_text(length, source.tool_name)
         if self.never_longer and self.head + len(marker) + self.tail >= length:
             return rendition
-        tail = rendition.between(length - self.tail, length) if self.tail else ()
+        tail = rendition.between(max(length - self.tail, 0), length) if self.tail else ()
         return Rendition((*rendition.between(0, self.head), marker, *tail), Action.CUT)
 
 

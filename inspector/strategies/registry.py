@@ -6,8 +6,19 @@ from difflib import get_close_matches
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from inspector.strategies.cap_at_insertion import CapAtInsertion
+from inspector.strategies.clear_old import ClearOld
+from inspector.strategies.dedupe_reads import DedupeReads
+from inspector.strategies.keep_recent import KeepRecent
 from inspector.strategies.parameters import ParameterError
+from inspector.strategies.prune_old import PruneOld
+from inspector.strategies.smart_retention import SmartRetention
+from inspector.strategies.store_large import StoreLarge
+from inspector.strategies.summarize import Summarize
 from inspector.strategies.tiered_stale import TieredStale, tiered_stale_for
+from inspector.strategies.token_budget import TokenBudget
+from inspector.strategies.trim_at_insertion import TrimAtInsertion
+from inspector.strategies.truncate_after_use import TruncateAfterUse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -18,7 +29,20 @@ if TYPE_CHECKING:
 
     StrategyType = type[ScheduledStrategy] | type[SequentialStrategy]
 
-_ALL: tuple[StrategyType, ...] = (TieredStale,)
+_ALL: tuple[StrategyType, ...] = (
+    TieredStale,
+    TokenBudget,
+    SmartRetention,
+    ClearOld,
+    TrimAtInsertion,
+    PruneOld,
+    TruncateAfterUse,
+    KeepRecent,
+    DedupeReads,
+    CapAtInsertion,
+    StoreLarge,
+    Summarize,
+)
 
 STRATEGIES: Mapping[str, StrategyType] = MappingProxyType({each.name: each for each in _ALL})
 """Every strategy's class by the name plans use, in the order screens list them."""

@@ -12,8 +12,12 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from inspector.session.model import Session
 
@@ -291,3 +295,14 @@ def document_tier(tool: str, *, shipped: bool = False) -> str:
             if tool in listed:
                 return tier
     return "default"
+
+
+def meaning_mask(
+    tool_names: Sequence[str], meanings: Iterable[Meaning], extra: Iterable[str] = ()
+) -> NDArray[np.bool_]:
+    """Per tool of a session whether it has one of the meanings or is named in `extra`; the last entry is for no tool.
+
+    Indexing the mask with a history's `tool` column therefore gives False for blocks without a tool.
+    """
+    wanted, named = frozenset(meanings), frozenset(extra)
+    return np.array([*(name in named or meaning_of(name) in wanted for name in tool_names), False], dtype=np.bool_)

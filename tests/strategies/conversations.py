@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,8 @@ from inspector.session.model import (
     Origin,
     Role,
     Session,
-    Usage,
 )
-from inspector.strategies.base import Decision, ScheduledStrategy, Strategy
+from inspector.strategies.base import Decision, ScheduledStrategy, SequentialStrategy, Strategy
 from inspector.strategies.history import History
 from inspector.strategies.rendition import Action, Rendition
 
@@ -70,13 +69,13 @@ def block(texts: Texts, kind: BlockKind, text: str, **rest: Any) -> Block:
     return Block(kind, len(text), digest, text[:PREVIEW_CHARACTERS], texts.add(text), **rest)
 
 
-def session_of(entries: Sequence[dict[str, Any]], *, grouped: bool = False, calls: str = "assistant") -> Session:
+def session_of(entries: Sequence[dict[str, Any]], *, grouped: bool = False, calls: bool = True) -> Session:
     """The session of entries in the vectors' neutral form.
 
     Args:
         entries: `{role, content, calls: [{id, name, args}], id, name, error, plain, time, usage}`.
         grouped: Make one user message of consecutive tool entries, as the Anthropic form does.
-        calls: `assistant`: every assistant entry answers a call.
+        calls: Whether assistant entries answer recorded calls; without, all of it is first sent by the next call.
     """
     texts = Texts()
     messages: list[Message] = []
@@ -110,9 +109,8 @@ def session_of(entries: Sequence[dict[str, Any]], *, grouped: bool = False, call
         flush()
         role = Role(entry["role"])
         if role is Role.ASSISTANT:
-            made_calls.append(
-                Call(len(messages), 0, len(messages), entry.get("model", ""), entry.get("time"), entry.get("usage"), "")
-            )
+            if calls:
+                made_calls.append(Call(len(messages), 0, len(messages), time=entry.get("time")))
             blocks = [block(texts, BlockKind.ASSISTANT_TEXT, text)] if text else []
             for call in entry.get("calls", ()):
                 names[call["id"]] = call["name"]
@@ -147,12 +145,70 @@ class Source:
     def tool_name(self) -> str:
         return self.block.tool_name
 
-    @property
-    def is_error(self) -> bool:
-        return self.block.is_error
-
     def text(self) -> str:
         return self.session.text(self.block)
+
+
+def rendered(session: Session, index: int, decision: Decision | None) -> Rendition:
+    """A block as one decision sends it."""
+    made = session.blocks[index]
+    whole = Rendition.whole(made.characters)
+    if decision is None or decision.operation is None:
+        return whole
+    return decision.operation.apply(whole, Source(session, made))
+
+
+@dataclass
+class ObviousMoment:
+    """A call about to be made, every question answered from scratch."""
+
+    history: History
+    call: int
+    arrived: Any
+    starts_context: bool
+    previous_prompt_tokens: int
+    decided: dict[int, Decision]
+    idle_seconds: float | None = None
+
+    @property
+    def prompt_tokens(self) -> int:
+        return sum(self.tokens(index) for index in self.history.prompt(self.call).tolist())
+
+    def prompt(self) -> Any:
+        blocks = self.history.prompt(self.call)
+        return np.array([made for made in blocks if self.rendition(int(made)).action is not Action.REMOVED], np.int32)
+
+    def rendition(self, index: int) -> Rendition:
+        return rendered(self.history.session, index, self.decided.get(index))
+
+    def tokens(self, index: int) -> int:
+        return (self.rendition(index).length + 3) // 4
+
+    def text(self, index: int) -> str:
+        session = self.history.session
+        return self.rendition(index).text(session.text(session.blocks[index]))
+
+
+def decisions_by_call(
+    history: History, strategy: SequentialStrategy, measured: dict[int, int] | None = None
+) -> Iterator[dict[int, Decision]]:
+    """What a sequential strategy has decided at every call, given what the provider measured where that is told."""
+    run = strategy.start(history)
+    decided: dict[int, Decision] = {}
+    seen: set[int] = set()
+    contexts: dict[int, int] = {}
+    sent: dict[int, int] = {}
+    for call in range(history.call_count + 1):
+        context = int(history.call_context[call])
+        thread = history.session.contexts[context].thread
+        prompt = history.prompt(call)
+        arrived = np.array([made for made in prompt.tolist() if made not in seen], dtype=np.int32)
+        seen.update(prompt.tolist())
+        moment = ObviousMoment(history, call, arrived, contexts.get(thread) != context, sent.get(thread, 0), decided)
+        contexts[thread] = context
+        decided.update(list(run.step(moment)))
+        sent[thread] = (measured or {}).get(call, moment.prompt_tokens)
+        yield dict(decided)
 
 
 class Sent:
@@ -165,9 +221,7 @@ class Sent:
         if isinstance(strategy, ScheduledStrategy):
             self._from_schedule(strategy)
         else:
-            from tests.strategies.moments import decisions_by_call
-
-            self.by_call = decisions_by_call(self.history, strategy, **moment)
+            self.by_call = list(decisions_by_call(self.history, strategy, **moment))
 
     def _from_schedule(self, strategy: ScheduledStrategy) -> None:
         schedule = strategy.schedule(self.history)
@@ -186,12 +240,8 @@ class Sent:
         assert all(0 <= call <= self.history.call_count for call in events), "a decision for a call that never comes"
 
     def rendition(self, index: int, call: int | None = None) -> Rendition:
-        made = self.session.blocks[index]
-        whole = Rendition.whole(made.characters)
         decision = self.by_call[self.history.call_count if call is None else call].get(index)
-        if decision is None or decision.operation is None:
-            return whole
-        return decision.operation.apply(whole, Source(self.session, made))
+        return rendered(self.session, index, decision)
 
     def text(self, index: int, call: int | None = None) -> str:
         return self.rendition(index, call).text(self.session.text(self.session.blocks[index]))
@@ -221,6 +271,17 @@ def blocks_of_entries(entries: Iterable[dict[str, Any]]) -> dict[int, int]:
     return found
 
 
+def call_blocks(entries: Sequence[dict[str, Any]]) -> dict[str, int]:
+    """For each tool call, by id, the index of its block."""
+    found, index = {}, 0
+    for entry in entries:
+        index += 0 if entry["role"] == "assistant" and not content(entry.get("content", "")) else 1
+        for call in entry.get("calls", ()):
+            found[call["id"]] = index
+            index += 1
+    return found
+
+
 def steps(count: int, *, tool: str = "read_file", size: int = 2000) -> list[dict[str, Any]]:
     """A run of single tool calls, none of them answered by text alone."""
     entries: list[dict[str, Any]] = [{"role": "user", "content": "task"}]
@@ -235,7 +296,6 @@ __all__ = [
     "Sent",
     "Source",
     "Texts",
-    "Usage",
     "block",
     "blocks_of_entries",
     "content",

@@ -1,0 +1,163 @@
+"""Prune old tool results in two tiers: keep head and tail of large ones, clear all of them when together they are huge.
+
+Source: `pruneOldToolResults` of inngest/utah (`src/agent-loop.ts`), as the document "Insertion-Time Tool Result
+Trimming" recounts it. It runs at the top of every iteration of the agent's loop after the third and changes the
+messages in place: the six newest messages are spared, each tool result being a message of its own, and the total that
+decides about clearing is of what earlier iterations have left. Lengths are in Python characters; the program counts
+UTF-16 units, which differ for characters outside the basic plane.
+
+The variant `projection` applies the same function to the recorded messages at every call, without keeping what it
+changed: old results then count in full, and clearing comes sooner.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from inspector.strategies.base import Choice, Decision
+from inspector.strategies.entries import arrived_blocks, asks, entries_of, thread_of
+from inspector.strategies.operations import CutText, ReplaceText
+from inspector.strategies.parameters import Parameter, ParameterKind
+from inspector.strategies.tunable import Tunable, setting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from inspector.strategies.base import Moment
+    from inspector.strategies.entries import Entry
+    from inspector.strategies.history import History
+
+PLACEHOLDER = "[Tool result cleared — old context]"
+MARKER = "\n\n... [{removed} chars trimmed] ...\n\n"
+
+
+def _number(name: str, default: int, text: str, unit: str, maximum: int, group: str = "") -> Parameter:
+    kind = ParameterKind.WHOLE_NUMBER
+    logarithmic = maximum > 1_000
+    return Parameter(name, kind, default, text, unit, 0, maximum, group=group, logarithmic=logarithmic)
+
+
+@dataclass(frozen=True)
+class PruneOld(Tunable):
+    """Head and tail of large old results; nothing of any once they are too much together."""
+
+    name: ClassVar[str] = "prune-old"
+    title: ClassVar[str] = "Prune old results in two tiers"
+    summary: ClassVar[str] = (
+        "Keep head and tail of large old results, and clear all old ones when they are too much together."
+    )
+    source: ClassVar[str] = "pruneOldToolResults, inngest/utah src/agent-loop.ts"
+
+    keep_turns: int = setting(
+        _number("keep-turns", 3, "Newest turns that are spared, two messages each.", "turns", 100)
+    )
+    from_iteration: int = setting(
+        _number("from-iteration", 4, "First iteration since the user's question that prunes.", "iterations", 100)
+    )
+    threshold: int = setting(
+        _number("threshold", 4_000, "Longest old result that stays whole.", "characters", 1_000_000, "trim")
+    )
+    head: int = setting(_number("head", 1_500, "Characters kept from the beginning.", "characters", 500_000, "trim"))
+    tail: int = setting(_number("tail", 1_500, "Characters kept from the end.", "characters", 500_000, "trim"))
+    clear_above: int = setting(
+        _number(
+            "clear-above",
+            50_000,
+            "What old results may come to before all are cleared.",
+            "characters",
+            10_000_000,
+            "clear",
+        )
+    )
+    variant: str = setting(
+        Parameter(
+            "variant",
+            ParameterKind.CHOICE,
+            "in-place",
+            "What old results come to: as earlier iterations left them (in-place), or as recorded (projection).",
+            choices=("in-place", "projection"),
+        )
+    )
+
+    def start(self, history: History) -> PruneOldRun:
+        """A fresh run over one session."""
+        return PruneOldRun(self, history)
+
+
+@dataclass
+class _Thread:
+    """One conversation: its newest messages, and what its old results have come to."""
+
+    iteration: int = 0
+    newest: deque[Entry] = field(default_factory=deque)
+    aged: list[int] = field(default_factory=list)
+    uncleared: list[int] = field(default_factory=list)
+    count: int = 0
+    characters: int = 0
+
+    def forget(self) -> None:
+        """Begin anew with another prompt."""
+        self.newest.clear()
+        self.aged.clear()
+        self.uncleared.clear()
+        self.count = self.characters = 0
+
+
+@dataclass
+class PruneOldRun:
+    """The pruning at work on one session.
+
+    Attributes:
+        strategy: The values.
+        history: What was recorded.
+    """
+
+    strategy: PruneOld
+    history: History
+    _threads: dict[int, _Thread] = field(default_factory=dict)
+    _cleared: set[int] = field(default_factory=set)
+
+    def step(self, moment: Moment) -> Iterable[Choice]:
+        """Let messages age that newer ones have pushed out, then prune if the iteration is late enough."""
+        thread = self._threads.setdefault(thread_of(moment), _Thread())
+        if moment.starts_context:
+            thread.forget()
+        arrived = entries_of(self.history, arrived_blocks(moment))
+        asked = any(asks(self.history, entry) for entry in arrived)
+        thread.iteration = 1 if asked else thread.iteration + 1
+        thread.newest.extend(arrived)
+        while len(thread.newest) > 2 * self.strategy.keep_turns:
+            entry = thread.newest.popleft()
+            if entry.is_result:
+                thread.aged.extend(entry.blocks)
+        if thread.iteration < self.strategy.from_iteration:
+            return ()
+        return self._prune(thread, moment)
+
+    def _prune(self, thread: _Thread, moment: Moment) -> Iterable[Choice]:
+        strategy = self.strategy
+        lengths = {block: moment.rendition(block).length for block in thread.aged}
+        total = thread.characters + sum(lengths.values())
+        aged, thread.aged = thread.aged, []
+        thread.count += len(aged)
+        thread.uncleared.extend(block for block in aged if block not in self._cleared)
+        if total > strategy.clear_above:
+            reason = f"old, and old results came to {total:,} characters"
+            decision = Decision(ReplaceText(PLACEHOLDER), reason, "clear")
+            choices = [Choice(block, decision) for block in thread.uncleared]
+            self._cleared.update(thread.uncleared)
+            thread.uncleared.clear()
+            thread.characters = total if strategy.variant == "projection" else len(PLACEHOLDER) * thread.count
+            return choices
+        cut = CutText(strategy.threshold, strategy.head, strategy.tail, MARKER, numbered=True)
+        large = [block for block in aged if lengths[block] > strategy.threshold]
+        decision = Decision(cut, "old and large", "trim")
+        if strategy.variant == "in-place":
+            for block in large:
+                length = lengths[block]
+                kept = min(strategy.head, length) + min(strategy.tail, length)
+                lengths[block] = kept + len(cut.marker_text(length, ""))
+        thread.characters += sum(lengths.values())
+        return [Choice(block, decision) for block in large]

@@ -1,0 +1,181 @@
+"""Summarize the middle of the conversation when a prompt is about to reach a threshold.
+
+Everything between the first message and the newest ones goes, and a summary is appended to the first message. Source:
+`SummarizeCompactionStrategy` of the micro-x agent loop (`compaction.py`), which took the place of its token budget;
+"LLM-Generated Summaries" are the second approach that budget's design considers.
+
+No model is asked here. The summary is stood in for by a text of the length it is taken to have, so that what follows
+is projected, not known; what the model that writes it would cost is not counted, and neither is the short
+acknowledgement the program inserts after it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from inspector.session.model import BlockKind
+from inspector.strategies.base import Choice, Decision
+from inspector.strategies.entries import Entry, arrived_blocks, entries_of, thread_of
+from inspector.strategies.operations import RemoveBlock
+from inspector.strategies.parameters import Parameter, ParameterKind
+from inspector.strategies.rendition import Action, Rendition
+from inspector.strategies.tunable import Tunable, setting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from inspector.strategies.base import Moment
+    from inspector.strategies.history import History
+    from inspector.strategies.operations import BlockSource
+
+_WORD = " summary"
+
+
+@dataclass(frozen=True, slots=True)
+class AppendSummaries:
+    """Send a text with summaries after it.
+
+    Attributes:
+        summaries: The summaries, oldest first.
+    """
+
+    summaries: tuple[str, ...]
+
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:  # noqa: ARG002  the same for every block
+        """Append to whatever is sent so far."""
+        appended = "".join(f"\n\n[CONTEXT SUMMARY]\n{summary}\n[END CONTEXT SUMMARY]" for summary in self.summaries)
+        return Rendition((*rendition.pieces, appended), Action.REPLACED)
+
+
+def stand_in(messages: int, tokens: int) -> str:
+    """A text of about so many tokens, in the place of a summary of so many messages."""
+    opening = f"A model's summary of {messages:,} messages, taken to be {tokens:,} tokens long, stands here."
+    return opening + _WORD * max(tokens - 24, 0)
+
+
+@dataclass(frozen=True)
+class Summarize(Tunable):
+    """Replace the middle of a conversation by a summary, at a threshold."""
+
+    name: ClassVar[str] = "summarize"
+    title: ClassVar[str] = "Summarize at a threshold"
+    summary: ClassVar[str] = (
+        "When a prompt would reach the threshold, replace all but the first and the newest messages by a summary of an "
+        "assumed length."
+    )
+    source: ClassVar[str] = "SummarizeCompactionStrategy, micro-x-agent-loop-python compaction.py"
+
+    threshold: int = setting(
+        Parameter(
+            "threshold",
+            ParameterKind.WHOLE_NUMBER,
+            80_000,
+            "Prompt tokens at which the conversation is summarized.",
+            unit="tokens",
+            minimum=1_000,
+            maximum=2_000_000,
+            logarithmic=True,
+        )
+    )
+    tail: int = setting(
+        Parameter(
+            "tail",
+            ParameterKind.WHOLE_NUMBER,
+            6,
+            "How many of the newest messages stay.",
+            unit="messages",
+            minimum=1,
+            maximum=1_000,
+        )
+    )
+    summary_tokens: int = setting(
+        Parameter(
+            "summary-tokens",
+            ParameterKind.WHOLE_NUMBER,
+            1_500,
+            "How long each summary is taken to be; the described program allows 4,096.",
+            unit="tokens",
+            minimum=50,
+            maximum=50_000,
+            logarithmic=True,
+        )
+    )
+
+    def start(self, history: History) -> SummarizeRun:
+        """A fresh run over one session."""
+        return SummarizeRun(self, history)
+
+
+@dataclass
+class _Thread:
+    """One conversation: the messages still sent, and the summaries in its first one."""
+
+    messages: list[list[Entry]] = field(default_factory=list)
+    summaries: tuple[str, ...] = ()
+
+    def add(self, entries: Iterable[Entry]) -> None:
+        for entry in entries:
+            if self.messages and self.messages[-1][0].message == entry.message:
+                self.messages[-1].append(entry)
+            else:
+                self.messages.append([entry])
+
+
+@dataclass
+class SummarizeRun:
+    """The summarizing at work on one session.
+
+    Attributes:
+        strategy: The values.
+        history: What was recorded.
+    """
+
+    strategy: Summarize
+    history: History
+    _threads: dict[int, _Thread] = field(default_factory=dict)
+    _gone: set[int] = field(default_factory=set)
+
+    def step(self, moment: Moment) -> Iterable[Choice]:
+        """Take in what arrived, then summarize if the prompt has reached the threshold."""
+        thread = self._threads.setdefault(thread_of(moment), _Thread())
+        blocks = arrived_blocks(moment)
+        choices: list[Choice] = []
+        if moment.starts_context:
+            thread.messages, thread.summaries = [], ()
+            back = Decision(None, "another conversation began")
+            choices = [Choice(block, back) for block in blocks.tolist() if block in self._gone]
+            self._gone.difference_update(blocks.tolist())
+        thread.add(entries_of(self.history, blocks))
+        if moment.prompt_tokens >= self.strategy.threshold:
+            choices.extend(self._summarize(thread, moment.prompt_tokens))
+        return choices
+
+    def _summarize(self, thread: _Thread, tokens: int) -> Iterable[Choice]:
+        messages = thread.messages
+        end = self._boundary(messages, len(messages) - self.strategy.tail)
+        anchor = self._anchor(messages[0]) if messages else -1
+        if end <= 1 or anchor < 0:
+            return
+        middle = messages[1:end]
+        del messages[1:end]
+        thread.summaries = (*thread.summaries, stand_in(len(middle), self.strategy.summary_tokens))
+        reason = f"summarized at a prompt of {tokens:,} tokens"
+        gone = [block for message in middle for entry in message for block in entry.blocks]
+        self._gone.update((anchor, *gone))
+        removed = Decision(RemoveBlock(), reason)
+        yield Choice(anchor, Decision(AppendSummaries(thread.summaries), reason))
+        for block in gone:
+            yield Choice(block, removed)
+
+    def _boundary(self, messages: list[list[Entry]], end: int) -> int:
+        """`end`, moved back so that no tool call is parted from its result, and no batch from itself."""
+        while end > 1 and messages[end][0].is_result:
+            end -= 1
+        return end
+
+    def _anchor(self, first: list[Entry]) -> int:
+        """The last text of the first message, which carries the summaries; -1 where it has none."""
+        kinds = (BlockKind.USER_TEXT, BlockKind.ASSISTANT_TEXT)
+        texts = [block for entry in first for block in entry.blocks if self.history.kind[block] in kinds]
+        return texts[-1] if texts else -1

@@ -1,0 +1,166 @@
+"""Trim large tool results to their head and tail when they enter the conversation, and never touch them again.
+
+Source: "Insertion-Time Tool Result Trimming", NousResearch hermes-agent issue 415. Its first phase, one threshold for
+all tools, is the default; `per-tool` turns on its second phase, a profile for each kind of tool. The hard cap that was
+there before stays behind it as an emergency brake. What the same agent does today instead is `store-large`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+import numpy as np
+
+from inspector.strategies.arrivals import ScheduleBuilder
+from inspector.strategies.base import Decision
+from inspector.strategies.operations import CutText
+from inspector.strategies.parameters import Parameter, ParameterKind
+from inspector.strategies.tools import meaning_mask, meaning_of
+from inspector.strategies.tunable import Tunable, setting
+
+if TYPE_CHECKING:
+    from inspector.strategies.base import Schedule
+    from inspector.strategies.history import History
+    from inspector.strategies.operations import BlockSource
+    from inspector.strategies.rendition import Rendition
+
+MARKER = "\n\n[... {removed:,} chars trimmed from {tool} output ...]\n\n"
+PROFILES = ("shell", "read", "search", "web")
+
+
+class _Profile(NamedTuple):
+    threshold: int
+    head: int
+    tail: int
+
+
+@dataclass(frozen=True, slots=True)
+class TrimText:
+    """Keep head and tail of a text over a threshold, then cut what is still over the hard cap.
+
+    Attributes:
+        threshold: Longest text, in characters, that stays as it is.
+        head: Characters kept from the beginning.
+        tail: Characters kept from the end.
+        cap: Longest text after trimming; 0 for no cap.
+    """
+
+    threshold: int
+    head: int
+    tail: int
+    cap: int
+
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
+        """Trim, then cap."""
+        trimmed = CutText(self.threshold, self.head, self.tail, MARKER, numbered=True).apply(rendition, source)
+        return hard_cap(self.cap).apply(trimmed, source) if self.cap else trimmed
+
+
+def hard_cap(limit: int) -> CutText:
+    """The cap the proposal found in place: the head, and a note that says how long the text was."""
+    note = f"\n\n[Cut: tool response was {{length:,}} chars, exceeding the {limit:,} char limit]"
+    return CutText(limit, limit, 0, note, numbered=True)
+
+
+def _profile_settings(group: str, what: str, threshold: int, head: int, tail: int) -> tuple[Parameter, ...]:
+    def parameter(name: str, default: int, text: str) -> Parameter:
+        return Parameter(
+            f"{group}-{name}" if group else name,
+            ParameterKind.WHOLE_NUMBER,
+            default,
+            text,
+            unit="characters",
+            minimum=0,
+            maximum=1_000_000,
+            group=group or "default",
+            logarithmic=True,
+        )
+
+    return (
+        parameter("threshold", threshold, f"Longest result of {what} that is inserted whole."),
+        parameter("head", head, f"Characters kept from the beginning of a longer result of {what}."),
+        parameter("tail", tail, f"Characters kept from the end of a longer result of {what}."),
+    )
+
+
+_ALL = _profile_settings("", "any tool", 12_000, 4_000, 4_000)
+_SHELL = _profile_settings("shell", "a command, with per-tool", 15_000, 2_000, 8_000)
+_READ = _profile_settings("read", "a file read, with per-tool", 10_000, 5_000, 3_000)
+_SEARCH = _profile_settings("search", "a search, with per-tool", 8_000, 4_000, 4_000)
+_WEB = _profile_settings("web", "a web page, with per-tool", 8_000, 4_000, 2_000)
+
+
+@dataclass(frozen=True)
+class TrimAtInsertion(Tunable):
+    """Keep head and tail of large results, once, when they are inserted."""
+
+    name: ClassVar[str] = "trim-at-insertion"
+    title: ClassVar[str] = "Trim at insertion"
+    summary: ClassVar[str] = (
+        "Keep head and tail of large results from the moment they are inserted; nothing changes later."
+    )
+    source: ClassVar[str] = "Insertion-Time Tool Result Trimming, hermes-agent issue 415"
+
+    threshold: int = setting(_ALL[0])
+    head: int = setting(_ALL[1])
+    tail: int = setting(_ALL[2])
+    per_tool: bool = setting(
+        Parameter("per-tool", ParameterKind.SWITCH, False, "Use the profile of each kind of tool where it has one.")
+    )
+    shell_threshold: int = setting(_SHELL[0])
+    shell_head: int = setting(_SHELL[1])
+    shell_tail: int = setting(_SHELL[2])
+    read_threshold: int = setting(_READ[0])
+    read_head: int = setting(_READ[1])
+    read_tail: int = setting(_READ[2])
+    search_threshold: int = setting(_SEARCH[0])
+    search_head: int = setting(_SEARCH[1])
+    search_tail: int = setting(_SEARCH[2])
+    web_threshold: int = setting(_WEB[0])
+    web_head: int = setting(_WEB[1])
+    web_tail: int = setting(_WEB[2])
+    cap: int = setting(
+        Parameter(
+            "cap",
+            ParameterKind.WHOLE_NUMBER,
+            100_000,
+            "Hard cap on a result after trimming, keeping its beginning; 0 for none.",
+            unit="characters",
+            minimum=0,
+            maximum=1_000_000,
+            logarithmic=True,
+        )
+    )
+    exempt_tools: tuple[str, ...] = setting(
+        Parameter(
+            "exempt-tools", ParameterKind.TOOLS, (), "Tools whose results are inserted whole, whatever their length."
+        )
+    )
+
+    def profile_of(self, tool: str) -> str:
+        """The profile a tool's results are trimmed by: its kind's with `per-tool`, else `default`."""
+        kind = str(meaning_of(tool))
+        return kind if self.per_tool and kind in PROFILES else "default"
+
+    def schedule(self, history: History) -> Schedule:
+        """Every result is decided when it enters."""
+        builder = ScheduleBuilder()
+        results = history.results
+        exempt = meaning_mask(history.tool_names, (), self.exempt_tools)[history.tool[results]]
+        names = (*PROFILES, "default")
+        of_tool = np.array([names.index(self.profile_of(name)) for name in (*history.tool_names, "")], dtype=np.int32)
+        profile = of_tool[history.tool[results]]
+        for index, name in enumerate(names):
+            chosen = results[(profile == index) & ~exempt]
+            builder.add(chosen, history.enters[chosen], Decision(self._operation(name), "large at insertion", name))
+        return builder.schedule()
+
+    def _operation(self, name: str) -> CutText | TrimText:
+        prefix = "" if name == "default" else f"{name}_"
+        profile = _Profile(*(int(getattr(self, f"{prefix}{part}")) for part in _Profile._fields))
+        longest = profile.head + profile.tail + len(MARKER) + 1_000
+        if self.cap == 0 or (longest <= self.cap and profile.threshold <= self.cap):
+            # The cap cannot be reached, and a plain cut is worked out for all results at once.
+            return CutText(profile.threshold, profile.head, profile.tail, MARKER, numbered=True)
+        return TrimText(*profile, self.cap)

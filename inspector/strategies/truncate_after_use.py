@@ -1,0 +1,70 @@
+"""Truncate a tool result as soon as the model has answered it.
+
+Source: the first approach considered in "Design: Token Budget Tool Result Compaction" (micro-x agent loop). The
+document turned it down because it costs short conversations as much as long ones; here it can be compared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from inspector.strategies.arrivals import ScheduleBuilder
+from inspector.strategies.base import Decision
+from inspector.strategies.history import NEVER
+from inspector.strategies.operations import CutText
+from inspector.strategies.parameters import Parameter, ParameterKind
+from inspector.strategies.token_budget import MARKER
+from inspector.strategies.tunable import Tunable, setting
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from inspector.strategies.base import Schedule
+    from inspector.strategies.history import History
+
+
+@dataclass(frozen=True)
+class TruncateAfterUse(Tunable):
+    """Cut every tool result once a response to it exists."""
+
+    name: ClassVar[str] = "truncate-after-use"
+    title: ClassVar[str] = "Truncate right after use"
+    summary: ClassVar[str] = "Cut every tool result to its beginning from the call after the one that first sent it."
+    source: ClassVar[str] = "Token Budget Tool Result Compaction, approach 1, micro-x-agent-loop"
+
+    keep: int = setting(
+        Parameter(
+            "keep",
+            ParameterKind.WHOLE_NUMBER,
+            500,
+            "Characters kept of a result that was answered.",
+            unit="characters",
+            minimum=0,
+            maximum=100_000,
+            logarithmic=True,
+        )
+    )
+    marker: str = setting(Parameter("marker", ParameterKind.TEXT, MARKER, "What stands at the end of a cut result."))
+
+    def schedule(self, history: History) -> Schedule:
+        """A result is cut at the call of its thread after the one that first sent it."""
+        results = history.results[history.plain_text[history.results]]
+        results = results[history.enters[results] != NEVER]
+        answered = _next_calls(history)[history.enters[results]]
+        builder = ScheduleBuilder()
+        builder.add(results, answered, Decision(CutText(self.keep, self.keep, 0, self.marker), "answered"))
+        return builder.schedule()
+
+
+def _next_calls(history: History) -> NDArray[np.int32]:
+    """Per call, the next call of the same thread, `NEVER` for the last."""
+    following = np.full(len(history.call_context), NEVER, dtype=np.int32)
+    threads = np.array([*(context.thread for context in history.session.contexts), -1], dtype=np.int32)
+    thread = threads[history.call_context]
+    order = np.argsort(thread, kind="stable").astype(np.int32)
+    same = thread[order[1:]] == thread[order[:-1]]
+    following[order[:-1]] = np.where(same, order[1:], NEVER)
+    return following

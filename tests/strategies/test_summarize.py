@@ -1,0 +1,40 @@
+from inspector.strategies.rendition import Action
+from inspector.strategies.summarize import Summarize, stand_in
+from tests.strategies.conversations import Sent, session_of, steps
+
+
+def test_at_the_threshold_the_middle_goes_and_the_first_message_carries_a_summary():
+    sent = Sent(session_of(steps(10, size=4000)), Summarize(threshold=8_000, summary_tokens=100))
+    fired = next(call for call in range(11) if sent.changed(call))
+    changed = sent.changed(fired)
+    assert changed[0].startswith("task\n\n[CONTEXT SUMMARY]\nA model's summary of ")
+    assert changed[0].endswith("\n[END CONTEXT SUMMARY]")
+    assert all(sent.rendition(index, fired).action is Action.REMOVED for index in changed if index != 0)
+    prompt = sent.history.prompt(fired).tolist()
+    kept = [index for index in prompt if index not in changed]
+    assert len({int(sent.history.message[index]) for index in kept}) == 6
+
+
+def test_no_call_is_parted_from_its_result():
+    for tail in range(1, 9):
+        sent = Sent(session_of(steps(12, size=4000)), Summarize(threshold=6_000, tail=tail, summary_tokens=100))
+        history = sent.history
+        for call in range(history.call_count + 1):
+            gone = {index for index in sent.changed(call) if sent.rendition(index, call).action is Action.REMOVED}
+            for result in history.results.tolist():
+                assert (result in gone) == (int(history.call_block[result]) in gone)
+
+
+def test_a_second_summary_follows_the_first():
+    sent = Sent(session_of(steps(40, size=4000)), Summarize(threshold=10_000, summary_tokens=100))
+    assert sent.text(0).count("[CONTEXT SUMMARY]") > 1
+
+
+def test_under_the_threshold_nothing_changes():
+    assert Sent(session_of(steps(3)), Summarize()).changed() == {}
+
+
+def test_the_stand_in_is_as_long_as_the_summary_is_taken_to_be():
+    text = stand_in(34, 1_500)
+    assert text.startswith("A model's summary of 34 messages, taken to be 1,500 tokens long")
+    assert abs(text.count(" summary") - 1_500) < 40
