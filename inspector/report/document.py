@@ -46,8 +46,10 @@ class CalibrationFacts(Struct, frozen=True, kw_only=True):
 
     ratio: Annotated[float, about("Provider's tokens for each of ours.")]
     overhead: Annotated[float, about("Tokens sent with every call that the file does not show: tools, system.")]
-    residual: Annotated[float, about("Median error of a call's prompt, as a share of the prompt: 0.004 is 0.4 %.")]
-    calls: Annotated[Count, about("Calls it was fitted to.")]
+    residual: Annotated[
+        float | None, about("Median error of a call's prompt, as a share of the prompt: 0.004 is 0.4 %.")
+    ]
+    calls: Annotated[Count, about("How many calls the residual is of.")]
 
 
 class TokenFacts(Struct, frozen=True, kw_only=True):
@@ -84,6 +86,7 @@ class Saving(Struct, frozen=True, kw_only=True):
     percent_of: Annotated[
         Literal["cost_usd", "prompt_tokens"], about("The cost, or the prompt tokens where there is no price.")
     ]
+    known: Annotated[dict[str, How], about("For every number above that is not null, how it is known.")]
 
 
 class TierFacts(Struct, frozen=True, kw_only=True):
@@ -93,7 +96,7 @@ class TierFacts(Struct, frozen=True, kw_only=True):
     tier: Annotated[str, about("Name of the part; empty for the whole strategy.")]
     results: Annotated[Count, about("Tool results it applies to.")]
     touched: Annotated[Count, about("How many of them it changed.")]
-    tokens_cut: Annotated[int, about("Tokens fewer in the newest prompt; negative where it added.")]
+    tokens_cut: Annotated[int, about("Tokens, as counted, it leaves out of them in the end; negative where it adds.")]
 
 
 class ProjectionFacts(Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from inspector.report.layout import HEADING, LABEL, LEFT, LOSS, RIGHT
-from inspector.report.numbers import dollars, percent, whole
+from inspector.report.numbers import UNKNOWN, dollars, percent, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -73,10 +73,12 @@ def _table(page: Page, columns: Sequence[Column]) -> None:
             cells += [Text(written(getattr(column.figures, name))), Text(MARKS[how], LABEL)]
         return cells
 
-    def of_plan(written: Callable[[PlanFacts], Text]) -> list[Text]:
+    def of_plan(written: Callable[[PlanFacts], Text], name: str = "") -> list[Text]:
         cells = []
         for column in columns:
-            cells += [Text() if column.plan is None else written(column.plan), Text()]
+            text = Text() if column.plan is None else written(column.plan)
+            how = column.plan.saved.known.get(name, "exact") if column.plan is not None and text else "exact"
+            cells += [text, Text(MARKS[how], LABEL)]
         return cells
 
     rows: list[tuple[str, list[Text]]] = [
@@ -93,12 +95,14 @@ def _table(page: Page, columns: Sequence[Column]) -> None:
     ]
     if any(column.plan for column in columns):
         rows += [
-            ("saved", of_plan(lambda plan: _saving(dollars(plan.saved.usd), plan.saved.usd))),
-            ("  percent", of_plan(lambda plan: _saving(_saved_percent(plan), plan.saved.percent))),
-            ("  tokens", of_plan(lambda plan: _saving(whole(plan.saved.tokens), plan.saved.tokens))),
+            ("saved", of_plan(lambda plan: _saving(dollars(plan.saved.usd), plan.saved.usd), "usd")),
+            ("  of the cost", of_plan(lambda plan: _saved_percent(plan, "cost_usd"), "percent")),
+            ("  tokens", of_plan(lambda plan: _saving(whole(plan.saved.tokens), plan.saved.tokens), "tokens")),
+            ("  of the prompt", of_plan(lambda plan: _saved_percent(plan, "prompt_tokens"), "percent")),
             ("pays off from call", of_plan(lambda plan: Text(_pays_off(plan)))),
             ("edits", of_plan(lambda plan: Text(whole(plan.edits)))),
         ]
+    rows = [row for row in rows if any(cell.plain for cell in row[1])]
     head = ["", *(text for column in columns for text in (column.title, ""))]
     page.table(
         head,
@@ -114,8 +118,9 @@ def _read_share(figures: FigureSet) -> str:
     return percent(100 * figures.cache_read_tokens / figures.prompt_tokens)
 
 
-def _saved_percent(plan: PlanFacts) -> str:
-    return percent(plan.saved.percent) + ("" if plan.saved.percent_of == "cost_usd" else " of tokens")
+def _saved_percent(plan: PlanFacts, of: str) -> Text:
+    """The percentage where it is one of `of`, and nothing otherwise."""
+    return _saving(percent(plan.saved.percent), plan.saved.percent) if plan.saved.percent_of == of else Text()
 
 
 def _saving(text: str, value: float | None) -> Text:
@@ -123,4 +128,6 @@ def _saving(text: str, value: float | None) -> Text:
 
 
 def _pays_off(plan: PlanFacts) -> str:
-    return "never" if plan.break_even_call is None else whole(plan.break_even_call)
+    if plan.break_even_call is None:
+        return UNKNOWN if plan.saved.usd is None else "never"
+    return whole(plan.break_even_call)

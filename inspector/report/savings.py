@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inspector.replay.ledger import Figure, weakest
 from inspector.report.document import Saving
 
 if TYPE_CHECKING:
@@ -17,15 +18,20 @@ NOTHING = 1e-9
 
 def saving(baseline: Figures, planned: Figures) -> Saving:
     """What `planned` saves: negative where it costs more."""
-    tokens = _difference(baseline.prompt_tokens.value, planned.prompt_tokens.value)
-    dollars = _difference(baseline.cost_usd.value, planned.cost_usd.value)
-    whole = int(tokens) if tokens is not None else None
-    if dollars is not None:
-        return Saving(
-            tokens=whole, usd=dollars, percent=_percent(dollars, baseline.cost_usd.value), percent_of="cost_usd"
-        )
+    tokens = _difference(baseline.prompt_tokens, planned.prompt_tokens)
+    dollars = _difference(baseline.cost_usd, planned.cost_usd)
+    whole, part = (baseline.prompt_tokens, tokens) if dollars.value is None else (baseline.cost_usd, dollars)
+    percent = Figure(None if part.value is None or not whole.value else 100 * part.value / whole.value, part.known)
     return Saving(
-        tokens=whole, usd=None, percent=_percent(tokens, baseline.prompt_tokens.value), percent_of="prompt_tokens"
+        tokens=None if tokens.value is None else int(tokens.value),
+        usd=dollars.value,
+        percent=percent.value,
+        percent_of="prompt_tokens" if dollars.value is None else "cost_usd",
+        known={
+            name: figure.known.value
+            for name, figure in (("tokens", tokens), ("usd", dollars), ("percent", percent))
+            if figure.value is not None
+        },
     )
 
 
@@ -41,9 +47,6 @@ def break_even_call(baseline: Ledger, planned: Ledger) -> int | None:
     return int(behind[-1]) + 2 if len(behind) else 1
 
 
-def _difference(before: float | None, after: float | None) -> float | None:
-    return None if before is None or after is None else before - after
-
-
-def _percent(part: float | None, whole: float | None) -> float | None:
-    return None if part is None or not whole else 100 * part / whole
+def _difference(before: Figure, after: Figure) -> Figure:
+    known = weakest(before.known, after.known)
+    return Figure(None if before.value is None or after.value is None else before.value - after.value, known)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import os
 from typing import TYPE_CHECKING
 
 import inspector
+from inspector.replay.ledger import HowKnown
 from inspector.replay.projection import project_runs
 from inspector.replay.replay import replay
 from inspector.report.caveats import caveats
 from inspector.report.document import (
     SCHEMA_VERSION,
+    CalibrationFacts,
     FigureSet,
     PlanFacts,
     ProjectionFacts,
@@ -105,7 +108,15 @@ def _session(session: Session) -> SessionFacts:
 
 
 def _tokens(inputs: ReplayInputs) -> TokenFacts:
-    return TokenFacts(method=inputs.table.counter.name, calibration=None)
+    fit = inputs.scale.calibration
+    calibration = CalibrationFacts(
+        ratio=fit.ratio,
+        overhead=fit.overhead,
+        residual=None if math.isnan(fit.residual) else fit.residual,
+        calls=fit.calls,
+    )
+    calibrated = inputs.scale.known is HowKnown.CALIBRATED
+    return TokenFacts(method=inputs.table.counter.name, calibration=calibration if calibrated else None)
 
 
 def _plan(planned: Replay, baseline: Replay, runs_per_day: float | None) -> PlanFacts:

@@ -69,10 +69,9 @@ def _tokens(tokens: TokenFacts) -> str:
     fit = tokens.calibration
     if fit is None:
         return f"{tokens.method}, not calibrated"
-    return (
-        f"{tokens.method}, calibrated on {plural(fit.calls, 'call')}: x {fit.ratio:.3f} + {whole(fit.overhead)} "
-        f"a call, half of the calls within {100 * fit.residual:.2f} %"
-    )
+    formula = f"x {fit.ratio:.3f} + {whole(fit.overhead)} a call"
+    error = "" if fit.residual is None else f", half of them within {100 * fit.residual:.2f} %"
+    return f"{tokens.method}, calibrated on {plural(fit.calls, 'call')}: {formula}{error}"
 
 
 def _plan(page: Page, letter: str, plan: PlanFacts) -> None:

@@ -60,5 +60,9 @@ def test_without_a_price_the_percentage_is_of_the_prompt_tokens():
     assert (found.tokens, found.usd, found.percent, found.percent_of) == (250, None, 25.0, "prompt_tokens")
 
 
+def test_a_saving_is_known_no_better_than_what_it_is_the_difference_of():
+    assert saving(figures(1000, None), figures(750, None)).known == {"tokens": "estimated", "percent": "estimated"}
+
+
 def test_a_percentage_of_nothing_is_not_known():
     assert saving(figures(0, 0.0), figures(0, 0.0)).percent is None
