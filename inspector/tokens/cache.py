@@ -83,7 +83,7 @@ class CountCache:
         wanted = {block.digest for block in session.blocks} | {digest_of(block.tool_name) for block in session.blocks}
         tokens = np.diff(columns.first_token)
         keep = np.fromiter((digest in wanted for digest in digests), np.bool_, len(digests)) & (tokens > 0)
-        lengths = columns.lengths.reshape(-1)[:token_count][np.repeat(keep, tokens)]
+        lengths = columns.lengths[:token_count][np.repeat(keep, tokens)]
         kept_digests = b"".join(digest for digest, is_kept in zip(digests, keep.tolist(), strict=True) if is_kept)
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -32,6 +32,11 @@ class Counter(Protocol):
         """One line for people: how to get exact counts, or what was wrong on the way to them. Empty if all is well."""
         ...
 
+    @property
+    def is_prepared(self) -> bool:
+        """False while the first count would have to wait; see `prepare`."""
+        ...
+
     def count(self, text: str) -> int:
         """Tokens of one text."""
         ...
@@ -80,6 +85,11 @@ class EstimateCounter:
     def is_exact_tokenizer(self) -> bool:
         """Always False."""
         return False
+
+    @property
+    def is_prepared(self) -> bool:
+        """Always True."""
+        return True
 
     def count(self, text: str) -> int:
         """Tokens of one text, estimated from its length."""

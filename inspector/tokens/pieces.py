@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from inspector.tokens.boundaries import first_boundary, last_boundary
 
 if TYPE_CHECKING:
@@ -27,9 +25,7 @@ class Known(NamedTuple):
 
     def tokens_between(self, start: int, stop: int) -> int:
         """Tokens of the text between two boundaries, or its ends."""
-        rows = np.array([self.row, self.row], np.int32)
-        before, _ = self.columns.tokens_within(rows, np.array([start, stop]))
-        return int(before[1] - before[0])
+        return self.columns.tokens_before(self.row, stop) - self.columns.tokens_before(self.row, start)
 
 
 def tokens_of_pieces(known: Known, pieces: Sequence[tuple[int, int] | str], count: Callable[[str], int]) -> int:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 SECONDS_BETWEEN_TABLES = 0.1
 
+CHARACTERS_COUNTED_AT_ONCE = 100_000
+"""What is counted in some twenty milliseconds: not worth a table of estimates before."""
+
 
 @dataclass(frozen=True, eq=False)
 class TokenTable:
@@ -133,7 +136,7 @@ class TokenTable:
             except TextUnavailableError:
                 pass
             else:
-                return tokens_of_pieces(Known(text, self.text_columns, row), pieces, self.text_tokens)
+                return tokens_of_pieces(Known(text, self.text_columns, row), pieces, self.counter.count)
         return sum(
             self.text_tokens(piece)
             if isinstance(piece, str)
@@ -159,12 +162,12 @@ def count_session(
         counter: What to count with; the previous table is of use only when it was counted with the same encoding.
         previous: The table of an earlier state of the session. Unchanged messages are not looked at again.
         progress: Told the characters counted so far and those to count, at every table.
-        cancelled: Asked before every block; True ends the count.
+        cancelled: Asked before every block; True ends the count with a table of what was counted until then.
         cache: Where counts are kept between runs; by default the user's cache folder.
 
     Yields:
-        At once a table of what is known without counting, then one about every 0.1 s, at last the complete one. With
-        an `EstimateCounter` there is only the first.
+        At once a table of what is known without counting, then one about every 0.1 s, at last the complete one. There
+        is only the last where little or nothing is to be counted, and only the first with an `EstimateCounter`.
     """
     if not counter.is_exact_tokenizer:
         yield TokenTable.estimated(session, counter)
@@ -176,8 +179,10 @@ def count_session(
         texts, earlier = CountedTexts(counter), BlockColumns.empty()
         cache.load(session, texts)
     blocks = BlockColumns.of(session.messages, texts, earlier)
-    yield TokenTable.of(session, blocks, texts)
     waiting = np.flatnonzero(~blocks.counted())
+    is_little = counter.is_prepared and blocks.characters[waiting].sum() <= CHARACTERS_COUNTED_AT_ONCE
+    if not len(waiting) or not is_little:
+        yield TokenTable.of(session, blocks, texts)
     if not len(waiting):
         return
     try:
@@ -201,7 +206,7 @@ def _counted_in_steps(
     next_table = monotonic() + SECONDS_BETWEEN_TABLES
     for index in waiting.tolist():
         if cancelled is not None and cancelled():
-            return
+            break
         block = session.blocks[index]
         if name_row[index] < 0:
             name_row[index] = texts.add(digest_of(block.tool_name), block.tool_name)
@@ -218,5 +223,5 @@ def _counted_in_steps(
             yield replace(blocks, row=row.copy(), name_row=name_row.copy())
             next_table = monotonic() + SECONDS_BETWEEN_TABLES
     if progress is not None:
-        progress(total, total)
+        progress(done, total)
     yield replace(blocks, row=row, name_row=name_row)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import accumulate
 from threading import Lock
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -28,7 +29,7 @@ NOT_COUNTED = -1
 """Stands for the row of a text that was not counted."""
 
 _STEP = 16
-_SHORT_TEXT = 4096
+_SHORT_TEXT = 512
 _SHORT_TEXTS_KEPT = 16_384
 _Number = TypeVar("_Number", bound=np.generic)
 
@@ -58,8 +59,8 @@ class _Column(Generic[_Number]):
         return self._values[: self.size]
 
     def steps(self) -> NDArray[_Number]:
-        """The numbers, `_STEP` a row; the last row, never a full one, ends with whatever stands there."""
-        return self._values[: _whole_steps(self.size)].reshape(-1, _STEP)
+        """The numbers up to a whole step; the last step, never a full one, ends with whatever stands there."""
+        return self._values[: _whole_steps(self.size)]
 
 
 def _whole_steps(size: int) -> int:
@@ -74,7 +75,7 @@ class TextColumns:
         first_token: Per row, its first token among the tokens of all texts; at the end their number. int64.
         first_character: Per row, its first character among the characters of all texts; at the end their number. int64.
         step_characters: Characters before every sixteenth token, int64.
-        lengths: Characters that begin in each token, sixteen a row, uint8.
+        lengths: Characters that begin in each token, uint8; filled up to whole steps of sixteen.
     """
 
     first_token: NDArray[np.int64]
@@ -101,13 +102,27 @@ class TextColumns:
         """
         target = self.first_character[rows] + np.clip(np.asarray(characters, np.int64), 0, self.characters(rows))
         step = np.searchsorted(self.step_characters, target, side="right") - 1
-        ends = np.cumsum(self.lengths[step], axis=1, dtype=np.int16)
-        beyond = (target - self.step_characters[step]).astype(np.int32)
-        within = (ends <= beyond[:, None]).sum(axis=1)
+        beyond = (target - self.step_characters[step]).astype(np.int16)
+        end = np.zeros(len(step), np.int16)
+        within = np.zeros(len(step), np.int16)
+        is_end = beyond == 0
+        # A column of all queries at a time: three times as fast as sixteen lengths of each query in a row.
+        for position in range(_STEP):
+            end += self.lengths[step * _STEP + position]
+            within += end <= beyond
+            is_end |= end == beyond
         # What follows the last token of the last text is not a token, whatever its length looks like.
         count = np.minimum(step * _STEP + within, self.first_token[rows + 1])
-        reached = np.where(within > 0, np.take_along_axis(ends, np.maximum(within - 1, 0)[:, None], axis=1)[:, 0], 0)
-        return count - self.first_token[rows], reached < beyond
+        return count - self.first_token[rows], ~is_end
+
+    def tokens_before(self, row: int, characters: int) -> int:
+        """Tokens that end within the first `characters` characters of one text: `tokens_within` for a single query."""
+        target = int(self.first_character[row]) + characters
+        step = int(self.step_characters.searchsorted(target, side="right")) - 1
+        beyond = target - int(self.step_characters[step])
+        ends = accumulate(self.lengths[step * _STEP : (step + 1) * _STEP].tobytes())
+        within = sum(1 for end in ends if end <= beyond)
+        return min(step * _STEP + within, int(self.first_token[row + 1])) - int(self.first_token[row])
 
 
 class CountedTexts:
@@ -200,6 +215,7 @@ class CountedTexts:
         # Whole steps that were begun before or are complete now: their sums continue the column.
         begun = self._step_characters.size - 1
         complete = self._lengths.size // _STEP
-        sums = self._lengths.steps()[begun:complete].sum(axis=1, dtype=np.int64)
+        lengths_of_steps = self._lengths.values()[begun * _STEP : complete * _STEP].reshape(-1, _STEP)
+        sums = lengths_of_steps.sum(axis=1, dtype=np.int64)
         self._step_characters.extend(self._step_characters.values()[-1] + np.cumsum(sums))
         self._waiting, self._waiting_characters = [], []

@@ -50,9 +50,14 @@ class TokenizerCounter:
     def __repr__(self) -> str:
         return f"<TokenizerCounter {self.name}>"
 
+    @property
+    def is_prepared(self) -> bool:
+        """Whether the tokenizer was built."""
+        return self._vocabulary is None
+
     def prepare(self) -> None:
         """Build the tokenizer, unless that is done."""
-        if self._vocabulary is None:
+        if self.is_prepared:
             return
         with self._lock:
             if self._vocabulary is not None:

@@ -7,7 +7,7 @@ from inspector.session.model import BlockKind, Message, Role, Session
 from inspector.tokens import table as table_module
 from inspector.tokens.cache import CountCache
 from inspector.tokens.columns import BlockColumns
-from inspector.tokens.counter import EstimateCounter
+from inspector.tokens.counter import EstimateCounter, load_counter
 from inspector.tokens.table import TokenTable, count_session
 from inspector.tokens.texts import CountedTexts
 from tests.tokens.conftest import TextsInMemory, block_of, session_of
@@ -93,8 +93,8 @@ def test_pieces_have_exactly_the_tokens_of_the_text_they_make_up(counter, text, 
 
 
 def test_a_cut_encodes_only_what_is_near_the_seams(counter, long_table, monkeypatch):
-    seen = []
-    monkeypatch.setattr(long_table.texts, "count", lambda text: seen.append(text) or counter.count(text))
+    seen, count = [], counter.count
+    monkeypatch.setattr(counter, "count", lambda text: seen.append(text) or count(text))
     long_table.cut_tokens(0, 1000, "[cut]", 500)
     assert sum(map(len, seen)) < 60
 
@@ -120,6 +120,7 @@ def test_a_cut_of_a_text_that_vanished_after_it_was_counted_is_within_a_few_toke
 
 def test_the_first_table_comes_before_anything_is_read_and_the_last_is_complete(counter, monkeypatch):
     monkeypatch.setattr(table_module, "SECONDS_BETWEEN_TABLES", 0.0)
+    monkeypatch.setattr(table_module, "CHARACTERS_COUNTED_AT_ONCE", 0)
     session = session_of([f"text number {number} " * 20 for number in range(10)])
     tables = count_session(session, counter)
     first = next(tables)
@@ -130,6 +131,20 @@ def test_the_first_table_comes_before_anything_is_read_and_the_last_is_complete(
     assert [table.counted for table in rest] == [*range(1, 11), 10]
     assert first.counted == 0
     assert first.tokens.tolist() == TokenTable.estimated(session).tokens.tolist()
+
+
+def test_what_is_counted_in_no_time_is_not_estimated_before(counter):
+    counter.prepare()
+    assert len(list(count_session(session_of(["a few words"]), counter))) == 1
+    assert len(list(count_session(session_of(["many words " * 20_000]), counter))) == 2
+
+
+def test_an_estimate_comes_before_the_tokenizer_is_built():
+    counter = load_counter()
+    tables = count_session(session_of(["a few words"]), counter)
+    assert next(tables).counted == 0
+    assert not counter.is_prepared
+    assert next(tables).is_complete
 
 
 def test_progress_is_told_in_characters(counter, monkeypatch):
@@ -178,9 +193,15 @@ def test_a_count_can_be_cancelled_and_taken_up_again(counter):
     left = iter([False, False, True])
     tables = list(count_session(session, counter, cancelled=lambda: next(left)))
     assert session.texts.read == [0, 1]
+    assert tables[-1].counted == 2
     session.texts.read.clear()
     assert counted(session, counter, tables[-1]).is_complete
     assert session.texts.read == [2, 3, 4, 5]
+
+
+def test_a_count_that_is_cancelled_at_once_still_has_a_table(counter):
+    (table,) = count_session(session_of(["some text"]), counter, cancelled=lambda: True)
+    assert table.counted == 0
 
 
 def test_estimates_need_no_text_and_are_marked(counter):

@@ -29,6 +29,8 @@ def test_tokens_within_a_position_are_found_for_every_text_and_position(counter,
     within, further = columns.tokens_within(rows, positions)
     expected = [tokens_within(counter, text, position) for text, position in zip(wanted, positions, strict=True)]
     assert list(zip(within.tolist(), further.tolist(), strict=True)) == expected
+    single = [columns.tokens_before(row, position) for row, position in zip(rows.tolist(), positions, strict=True)]
+    assert single == within.tolist()
 
 
 def test_every_position_of_a_text_that_ends_with_a_whole_step_is_found(counter):
