@@ -35,7 +35,7 @@ class CostSummary:
         saved_share: The same as a share of `recorded`, None where that is nothing or unknown.
         saved_tokens: Prompt tokens not sent, over all calls; negative where more are.
         rebuilds: Dollars of writing to the cache again what the plan's own changes put out of it; None where unknown.
-        pays_off: The first call from which the plan stays ahead, -1 when it never does, None when it changes nothing.
+        pays_off: The number of the call from which on the plan has cost less in all, None where it never does.
         runs: Runs a day.
         per_day: Dollars saved a day.
         per_month: Dollars saved a month.
@@ -75,6 +75,7 @@ def summarise(baseline: Replay, replay: Replay, runs: float, projection: RunProj
     import numpy as np
 
     from inspector.replay.projection import DAYS_PER_MONTH
+    from inspector.report.savings import break_even_call
 
     before, after = baseline.figures, replay.figures
     saved = _difference(before.cost_usd, after.cost_usd)
@@ -92,7 +93,7 @@ def summarise(baseline: Replay, replay: Replay, runs: float, projection: RunProj
         saved_share=share,
         saved_tokens=tokens,
         rebuilds=rebuild_cost(baseline, replay),
-        pays_off=None if is_idle or saved.value is None else pays_off_from(baseline, replay),
+        pays_off=break_even_call(baseline.ledger, replay.ledger),
         runs=runs,
         per_day=Amount(per_day, "projected"),
         per_month=Amount(None if per_day is None else per_day * DAYS_PER_MONTH, "projected"),
@@ -102,16 +103,6 @@ def summarise(baseline: Replay, replay: Replay, runs: float, projection: RunProj
         is_idle=is_idle,
         advice="" if before.cost_usd.value is not None else replay.inputs.pricing.advice(call.model for call in calls),
     )
-
-
-def pays_off_from(baseline: Replay, replay: Replay) -> int:
-    """The first call after which the plan has cost less in all, and stays so to the end; -1 when it never does."""
-    import numpy as np
-
-    ahead = np.cumsum(baseline.ledger.cost - replay.ledger.cost) > 0
-    behind = np.flatnonzero(~ahead)
-    first = int(behind[-1]) + 1 if len(behind) else 0
-    return first if first < len(ahead) else -1
 
 
 def rebuild_cost(baseline: Replay, replay: Replay) -> float | None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 if TYPE_CHECKING:
+    from inspector.session.follow import Follower
     from inspector.session.model import Session
     from inspector.strategies.history import History
     from inspector.strategies.plan import Plan
@@ -49,7 +50,8 @@ class SessionLoaded(Message):
         rows: Its rows.
         table: Its tokens, estimated.
         plan: The plan to begin with; None with a part of a session.
-        is_complete: The whole file was read.
+        follower: Reads what is added; None with a part of a session.
+        is_kept_plan: The plan is the one last used on this session.
     """
 
     generation: int
@@ -57,8 +59,9 @@ class SessionLoaded(Message):
     history: History
     rows: Rows
     table: TokenTable
-    plan: Plan | None
-    is_complete: bool
+    plan: Plan | None = None
+    follower: Follower | None = None
+    is_kept_plan: bool = False
 
 
 @dataclass
@@ -108,30 +111,30 @@ class ReplayReady(Message):
 
 @dataclass
 class SessionAppended(Message):
-    """The session's file changed.
+    """The session's file holds something else, mostly more.
 
     Attributes:
         generation: Which opening of a file.
         session: The session now.
         history: Its columns.
         rows: Its rows.
-        change: `appended`, `reloaded` or `returned`.
+        is_new: The file was written anew: nothing that was known of it holds.
     """
 
     generation: int
     session: Session
     history: History
     rows: Rows
-    change: str
+    is_new: bool
 
 
 @dataclass
-class FollowNotice(Message):
-    """Something about the followed file that its content does not say.
+class FileChanged(Message):
+    """Something became of the followed file.
 
     Attributes:
         generation: Which opening of a file.
-        state: `live`, `vanished`, or why the file is not followed.
+        state: `live` or `vanished`.
         notice: One line for people, empty for none; may hold a path.
     """
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from inspector.replay.inputs import ReplayInputs
     from inspector.replay.replay import ContextState, Replay
+    from inspector.strategies.plan import Plan
 
 
 @dataclass(frozen=True)
@@ -15,11 +16,13 @@ class Outcome:
     """One plan on one state of a session.
 
     Attributes:
+        plan: The plan, those of its strategies that are switched off included.
         baseline: The session with nothing cut.
         replay: The session under the plan.
         state: How every block stands at the call looked at.
     """
 
+    plan: Plan
     baseline: Replay
     replay: Replay
     state: ContextState

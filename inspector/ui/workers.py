@@ -5,13 +5,15 @@ Heavy modules are imported here, inside the functions, so that the first paint w
 
 from __future__ import annotations
 
-from time import monotonic
+import asyncio
 from typing import TYPE_CHECKING
 
 from inspector.ui.messages import (
+    FileChanged,
     LoadFailed,
     LoadProgress,
     ReplayReady,
+    SessionAppended,
     SessionLoaded,
     TokensCounted,
 )
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
     from inspector.replay.inputs import ReplayInputs
     from inspector.replay.replay import Replay
+    from inspector.session.follow import Follower
     from inspector.session.model import Session
     from inspector.strategies.history import History
     from inspector.strategies.plan import Plan
@@ -34,10 +37,10 @@ if TYPE_CHECKING:
     Post = Callable[[Message], object]
     IsCancelled = Callable[[], bool]
 
-SECONDS_BETWEEN_PARTS = 0.25
+SECONDS_TO_NOTICE_CANCELLING = 0.1
 
 
-def open_session(path: Path, plan: Plan | None, generation: int, post: Post, is_cancelled: IsCancelled) -> None:
+def read_session(path: Path, plan: Plan | None, generation: int, post: Post, is_cancelled: IsCancelled) -> None:
     """Read a file and post it: progress, then what has been read so far, then all of it with a plan to begin with.
 
     Args:
@@ -47,7 +50,8 @@ def open_session(path: Path, plan: Plan | None, generation: int, post: Post, is_
         post: Takes messages from any thread.
         is_cancelled: True when nobody waits for the result any more.
     """
-    from inspector.session.open import SessionError, open_reader
+    from inspector.session.errors import SessionError
+    from inspector.session.follow import Follower
     from inspector.strategies.history import History
     from inspector.tokens.table import TokenTable
     from inspector.ui.rows import Rows
@@ -55,46 +59,47 @@ def open_session(path: Path, plan: Plan | None, generation: int, post: Post, is_
     _prepare_widgets()
     history: History | None = None
     rows: Rows | None = None
-    shown = monotonic()
     try:
-        reader = open_reader(path)
-        for progress in reader.load():
+        follower = Follower(path, load=False)
+        for loading in follower.load():
             if is_cancelled():
                 return
-            post(LoadProgress(generation, progress.done, progress.total))
-            if monotonic() - shown > SECONDS_BETWEEN_PARTS:
-                session = reader.snapshot()
-                history = History.of(session, history)
-                rows = Rows.of(history, rows)
-                table = TokenTable.estimated(session)
-                post(SessionLoaded(generation, session, history, rows, table, None, is_complete=False))
-                shown = monotonic()
+            post(LoadProgress(generation, loading.done, loading.total))
+            session = loading.session
+            if session is None:
+                continue
+            history = History.of(session, history)
+            rows = Rows.of(history, rows)
+            table = TokenTable.estimated(session)
+            loaded = SessionLoaded(generation, session, history, rows, table)
+            if loading.is_complete:
+                begin, is_kept = (plan, False) if plan is not None else plan_for(session, path)
+                loaded = SessionLoaded(generation, session, history, rows, table, begin, follower, is_kept)
+            post(loaded)
     except SessionError as error:
         post(LoadFailed(generation, error.message))
-        return
-    session = reader.snapshot()
-    history = History.of(session, history)
-    rows = Rows.of(history, rows)
-    begin = plan if plan is not None else plan_for(session, path)
-    post(SessionLoaded(generation, session, history, rows, TokenTable.estimated(session), begin, is_complete=True))
 
 
 def _prepare_widgets() -> None:
     """Import what the screen will show a session with, so that it need not."""
+    import inspector.ui.chart_of
     import inspector.ui.cost_summary
     import inspector.ui.detail_of
+    import inspector.ui.widgets.context_chart
     import inspector.ui.widgets.detail
     import inspector.ui.widgets.timeline  # noqa: F401  imported for the screen
 
 
-def plan_for(session: Session, path: Path) -> Plan:
-    """The plan last used on a session; where there is none, tiered truncation that fits its tools, switched off."""
+def plan_for(session: Session, path: Path) -> tuple[Plan, bool]:
+    """The plan last used on a session, and True; else tiered truncation that fits its tools, off, and False."""
     from inspector.strategies.plan import Plan, PlanEntry
     from inspector.strategies.registry import strategy_for
     from inspector.ui.plan_store import load_plan
 
     kept = load_plan(path)
-    return kept or Plan((PlanEntry(strategy_for("tiered-stale", session), enabled=False),))
+    if kept is not None:
+        return kept, True
+    return Plan((PlanEntry(strategy_for("tiered-stale", session), enabled=False),)), False
 
 
 def count_tokens(
@@ -149,7 +154,7 @@ def replay_plan(
     looked_at = history.call_count if call is None else min(call, history.call_count)
     # Asked for here, because it is remembered and the screen asks for it again.
     _ = outcome.groups
-    post(ReplayReady(generation, Outcome(baseline, outcome, outcome.state(looked_at))))
+    post(ReplayReady(generation, Outcome(plan, baseline, outcome, outcome.state(looked_at))))
 
 
 def _start(history: History, table: TokenTable, earlier: Outcome | None) -> tuple[ReplayInputs, Replay | None]:
@@ -162,7 +167,36 @@ def _start(history: History, table: TokenTable, earlier: Outcome | None) -> tupl
 
 
 def follow_session(
-    path: Path, session: Session, history: History, rows: Rows, generation: int, post: Post, is_cancelled: IsCancelled
+    follower: Follower, history: History, rows: Rows, generation: int, post: Post, is_cancelled: IsCancelled
 ) -> None:
     """Post the session again whenever its file has changed, until cancelled."""
-    del path, session, history, rows, generation, post, is_cancelled
+    asyncio.run(_follow(follower, history, rows, generation, post, is_cancelled))
+
+
+async def _follow(
+    follower: Follower, history: History, rows: Rows, generation: int, post: Post, is_cancelled: IsCancelled
+) -> None:
+    from inspector.session.follow import follow_loaded
+    from inspector.strategies.history import History
+    from inspector.ui.rows import Rows
+
+    stop = asyncio.Event()
+    watchdog = asyncio.create_task(_stop_when_cancelled(stop, is_cancelled))
+    try:
+        async for update in follow_loaded(follower, stop):
+            if is_cancelled():
+                break
+            if update.session is not history.session:
+                history = History.of(update.session, history)
+                rows = Rows.of(history, rows)
+                is_new = update.change == "reloaded"
+                post(SessionAppended(generation, update.session, history, rows, is_new=is_new))
+            post(FileChanged(generation, follower.state, update.notice))
+    finally:
+        watchdog.cancel()
+
+
+async def _stop_when_cancelled(stop: asyncio.Event, is_cancelled: IsCancelled) -> None:
+    while not is_cancelled():
+        await asyncio.sleep(SECONDS_TO_NOTICE_CANCELLING)
+    stop.set()

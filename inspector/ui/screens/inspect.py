@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from math import isnan
 from time import time
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,6 +16,7 @@ from textual.getters import query_one
 from textual.message import Message
 
 from inspector.safe_text import clip_cells, one_line
+from inspector.ui import numbers
 from inspector.ui.help import help_sections
 from inspector.ui.screens.inspect_keys import INSPECT_BINDINGS, key_hints
 from inspector.ui.screens.value_dialog import ValueDialog
@@ -134,6 +136,7 @@ class InspectScreen(Viewing):
         outcome = self.outcome
         if outcome is None:
             return
+        self.show_chart()
         self.show_timeline()
         self.show_detail()
         self.panel.show_outcomes(outcome.replay.groups)
@@ -182,7 +185,10 @@ class InspectScreen(Viewing):
             return "tokens estimated"
         if outcome is None:
             return f"tokens {table.counter.name}"
-        return f"tokens {outcome.inputs.scale.known.value}"
+        scale = outcome.inputs.scale
+        if scale.known.value != "calibrated" or isnan(scale.calibration.residual):
+            return f"tokens {scale.known.value}"
+        return f"tokens calibrated ±{numbers.percent(scale.calibration.residual)}"
 
     def action_plan(self) -> None:
         """To the plan and back; on narrow screens its drawer opens and closes."""
@@ -197,7 +203,7 @@ class InspectScreen(Viewing):
         """The focus to another part of the screen."""
         panes: list[Widget] = [self.panel, self.cost]
         if self.parts is not None:
-            panes = [self.parts.timeline, self.parts.detail, *panes]
+            panes = [self.parts.timeline, *panes[:1], self.parts.detail, self.parts.chart, *panes[1:]]
         here = next((place for place, pane in enumerate(panes) if self._is_in(pane)), -step)
         pane = panes[(here + step) % len(panes)]
         self.set_class(pane is self.panel, "-plan-open")

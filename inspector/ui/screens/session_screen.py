@@ -16,7 +16,7 @@ from textual.worker import Worker, WorkerState, get_current_worker
 
 from inspector.ui import workers
 from inspector.ui.messages import (
-    FollowNotice,
+    FileChanged,
     LoadFailed,
     LoadProgress,
     ReplayReady,
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from inspector.session.follow import Follower
     from inspector.session.model import Session
     from inspector.strategies.history import History
     from inspector.strategies.plan import Plan
@@ -117,7 +118,7 @@ class SessionScreen(Screen[None]):
 
         def work() -> None:
             worker = get_current_worker()
-            workers.open_session(path, plan, generation, self.post_message, lambda: worker.is_cancelled)
+            workers.read_session(path, plan, generation, self.post_message, lambda: worker.is_cancelled)
 
         self._work(work, "open", f"read {path.name}")
 
@@ -143,12 +144,16 @@ class SessionScreen(Screen[None]):
             self.plans = PlanHistory(message.plan)
             self.show_plan()
         await self.show_session()
-        if message.is_complete:
+        if message.follower is not None:
             self.show_progress("reading", None)
-            self.state = "still"
+            self.state = message.follower.state
+            self.changed = _time_of_change(self.path)
+            if message.is_kept_plan:
+                self.show_notice("the plan is the one you left this session with")
+            await self.show_session()
             self.count_tokens()
             self.request_replay()
-            self._follow()
+            self._follow(message.follower)
 
     def _take(self, session: Session, history: History, rows: Rows) -> None:
         self.session, self.history, self.rows = session, history, rows
@@ -238,34 +243,30 @@ class SessionScreen(Screen[None]):
             self.request_replay()
         self.refresh_bindings()
 
-    def _follow(self) -> None:
-        session, history, rows, generation = self.session, self.history, self.rows, self._opening
-        path = self.path
-        if session is None or history is None or rows is None:
+    def _follow(self, follower: Follower) -> None:
+        history, rows, generation = self.history, self.rows, self._opening
+        if history is None or rows is None:
             return
 
         def work() -> None:
             worker = get_current_worker()
-            workers.follow_session(
-                path, session, history, rows, generation, self.post_message, lambda: worker.is_cancelled
-            )
+            workers.follow_session(follower, history, rows, generation, self.post_message, lambda: worker.is_cancelled)
 
-        self._work(work, "follow", f"follow {path.name}")
+        self._work(work, "follow", f"follow {self.path.name}")
 
     @on(SessionAppended)
     async def _session_appended(self, message: SessionAppended) -> None:
         if message.generation != self._opening:
             return
         self._take(message.session, message.history, message.rows)
-        if message.change == "reloaded":
-            self.table = self.outcome = None
-            self.call = None
-            self.show_notice("the file was written anew: showing what it holds now")
+        self.changed = _time_of_change(self.path)
+        if message.is_new:
+            self.table = self.outcome = self.call = None
         await self.show_session()
         self.count_tokens()
 
-    @on(FollowNotice)
-    async def _follow_notice(self, message: FollowNotice) -> None:
+    @on(FileChanged)
+    async def _file_changed(self, message: FileChanged) -> None:
         if message.generation == self._opening:
             self.state = message.state
             if message.notice:
@@ -284,3 +285,10 @@ class SessionScreen(Screen[None]):
     @on(WorkFailed)
     def _work_failed(self, message: WorkFailed) -> None:
         self.show_notice(f"could not {message.what}: {message.reason}", is_problem=True)
+
+
+def _time_of_change(path: Path) -> float | None:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return None

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from inspector.replay.replay import Replay
     from inspector.ui.timeline_view import TimelineView
+    from inspector.ui.widgets.context_chart import ContextChart
     from inspector.ui.widgets.detail import Detail
     from inspector.ui.widgets.timeline import Timeline
 
@@ -29,10 +30,12 @@ class Parts:
     """The widgets that show a session. They need numpy, so they are made when there is something to show.
 
     Attributes:
+        chart: The prompt of every call.
         timeline: Its rows.
         detail: The block under the cursor.
     """
 
+    chart: ContextChart
     timeline: Timeline
     detail: Detail
 
@@ -52,11 +55,13 @@ class Viewing(PlanEditing):
         """Put the widgets in their panes, once."""
         if self.parts is not None:
             return self.parts
+        from inspector.ui.widgets.context_chart import ContextChart
         from inspector.ui.widgets.detail import Detail
         from inspector.ui.widgets.timeline import Timeline
 
-        parts = Parts(Timeline(id="timeline"), Detail(id="detail"))
+        parts = Parts(ContextChart(id="chart"), Timeline(id="timeline"), Detail(id="detail"))
         parts.timeline.logarithmic = self.settings.log_scale
+        await self.query_one("#chart-pane", Pane).mount(parts.chart)
         await self.query_one("#timeline-pane", Pane).mount(parts.timeline)
         await self.query_one("#detail-pane", Pane).mount(parts.detail)
         self.parts = parts
@@ -88,7 +93,6 @@ class Viewing(PlanEditing):
             reason = partial(_reason, outcome.replay, outcome.state.call)
             view = TimelineView(rows, table.tokens, outcome.state, reason, known, visible)
         parts.timeline.view = view
-        self._show_call()
 
     def show_detail(self) -> None:
         """The block under the cursor."""
@@ -101,10 +105,14 @@ class Viewing(PlanEditing):
         if block < len(session.blocks):
             parts.detail.content = detail_of(session, table, self.outcome, block)
 
-    def _show_call(self) -> None:
-        outcome = self.outcome
-        if outcome is None:
+    def show_chart(self) -> None:
+        """Every call's prompt, and the call looked at."""
+        from inspector.ui.chart_of import chart_of
+
+        outcome, parts = self.outcome, self.parts
+        if outcome is None or parts is None:
             return
+        parts.chart.series = chart_of(outcome, self.call)
         count = outcome.replay.history.call_count
         when = "as of now" if self.call is None else f"as of call {numbers.whole(self.call + 1)}"
         subtitle = f"{when}, {numbers.plural(count, 'call')} made"
@@ -119,16 +127,25 @@ class Viewing(PlanEditing):
         count = outcome.replay.history.call_count
         state = outcome.replay.state(count if call is None else min(call, count))
         self.outcome = replace(outcome, state=state)
+        self.show_chart()
         self.show_timeline()
         self.show_detail()
+
+    def on_context_chart_call_selected(self, event: ContextChart.CallSelected) -> None:
+        """A call was pointed at in the chart."""
+        self._look_at_place(event.call)
 
     def action_call(self, step: int) -> None:
         """Look at another call."""
         if self.outcome is None:
             return
         count = self.outcome.replay.history.call_count
-        there = min(max((count if self.call is None else self.call) + step, 0), count)
-        self.look_at(None if there == count else there)
+        self._look_at_place((count if self.call is None else self.call) + step)
+
+    def _look_at_place(self, call: int) -> None:
+        if self.outcome is not None:
+            count = self.outcome.replay.history.call_count
+            self.look_at(None if call >= count else max(call, 0))
 
     def action_now(self) -> None:
         """Back to the present."""

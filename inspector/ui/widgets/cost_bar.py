@@ -101,12 +101,9 @@ class CostBar(Widget, can_focus=True):
                 )
             )
         if summary.pays_off is not None:
-            if summary.pays_off < 0:
-                parts.append(Part(Content.styled("never pays off here", text), 4))
-            else:
-                parts.append(
-                    Part(Content.assemble(("pays off from call ", text), numbers.whole(summary.pays_off + 1)), 4)
-                )
+            parts.append(Part(Content.assemble(("pays off from call ", text), numbers.whole(summary.pays_off)), 4))
+        elif summary.saved.value is not None:
+            parts.append(Part(Content.styled("never pays off here", text), 4))
         return parts
 
     def _saving(self, summary: CostSummary) -> Content:

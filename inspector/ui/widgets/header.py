@@ -16,6 +16,8 @@ from inspector.ui.one_line import one_line as line_of
 
 LIVE, STILL, GONE = "●", "○", "✕"
 LONGEST_TITLE = 48
+SECONDS_TO_IDLE = 300
+"""A file left alone for longer is followed all the same, but no longer called live."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +86,12 @@ class SessionHeader(Widget):
 
     def _state(self) -> Content:
         heading = self.heading
-        age = ""
-        if heading.changed is not None and self.now:
-            age = f" {numbers.age(self.now - heading.changed)}"
+        seconds = self.now - heading.changed if heading.changed is not None and self.now else 0.0
         match heading.state:
+            case "live" if seconds > SECONDS_TO_IDLE:
+                return Content.assemble((STILL, self.get_visual_style("header--faint")), f" idle {numbers.age(seconds)}")
             case "live":
-                return Content.assemble((LIVE, self.get_visual_style("header--live")), f" live{age}")
+                return Content.assemble((LIVE, self.get_visual_style("header--live")), f" live {numbers.age(seconds)}")
             case "vanished":
                 return Content.assemble((GONE, self.get_visual_style("header--gone")), " file is gone")
             case "":
