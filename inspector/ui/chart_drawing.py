@@ -143,7 +143,7 @@ def _plot_row(
         is_later = columns.cursor is not None and column > columns.cursor
         is_shaded = shaded[column] - bottom >= 4 or (bottom == 0 and shaded[column] > 0)
         if level > 0:
-            on_recorded = is_shaded and level < 8 and shaded[column] > solid[column]
+            on_recorded = level < 8 <= shaded[column] - bottom
             glyph, style = _LOWER_EIGHTHS[min(level, 8)], "chart--edge" if on_recorded else "chart--planned"
         elif is_shaded:
             glyph, style = RECORDED, "chart--recorded"

@@ -97,7 +97,7 @@ class ContextChart(Widget, can_focus=True):
         super().__init__(id=id, classes=classes)
         self._drawn: tuple[tuple[Run, ...], ...] = ()
         self._drawn_size: tuple[int, int] | None = None
-        self._is_dragging = False
+        self._dragged_to: int | None = None
 
     def watch_series(self) -> None:
         """Draw anew."""
@@ -132,21 +132,26 @@ class ContextChart(Widget, can_focus=True):
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """Look at the call under the mouse, and at others as long as it is held."""
         offset = event.get_content_offset(self)
-        if offset is not None and event.button == 1:
+        call = self.call_at(offset.x) if offset is not None and event.button == 1 else None
+        if call is not None:
             self.capture_mouse()
-            self._is_dragging = True
-            self._select(self.call_at(offset.x))
+            self._dragged_to = call
+            self._select(call)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         """Look at the call the mouse was dragged to."""
-        if self._is_dragging:
-            self._select(self.call_at(event.x - self.gutter.left))
+        if self._dragged_to is None:
+            return
+        call = self.call_at(event.x - self.gutter.left)
+        if call is not None and call != self._dragged_to:
+            self._dragged_to = call
+            self._select(call)
 
     def on_mouse_up(self) -> None:
         """Let go."""
-        if self._is_dragging:
+        if self._dragged_to is not None:
             self.release_mouse()
-            self._is_dragging = False
+            self._dragged_to = None
 
     def action_select(self, step: int) -> None:
         """Look at a call before or after this one."""
@@ -160,6 +165,5 @@ class ContextChart(Widget, can_focus=True):
         if self.series is not None and self.series.call_count:
             self._select(self.series.call_count if end else 0)
 
-    def _select(self, call: int | None) -> None:
-        if call is not None:
-            self.post_message(self.CallSelected(self, call))
+    def _select(self, call: int) -> None:
+        self.post_message(self.CallSelected(self, call))

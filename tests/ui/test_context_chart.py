@@ -1,0 +1,103 @@
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from textual.app import App, ComposeResult
+
+from inspector.ui.chart_series import ChartSeries
+from inspector.ui.widgets.context_chart import ContextChart
+
+SERIES = ChartSeries(np.arange(1, 101, dtype=np.int64) * 1000, np.arange(1, 101, dtype=np.int64) * 600, 120_000)
+
+
+class ChartApp(App[None]):
+    def __init__(self, series: ChartSeries | None) -> None:
+        super().__init__()
+        self.series = series
+        self.selected: list[int] = []
+
+    def compose(self) -> ComposeResult:
+        chart = ContextChart()
+        chart.styles.height = 8
+        chart.series = self.series
+        yield chart
+
+    def on_mount(self) -> None:
+        self.chart.focus()
+
+    def on_context_chart_call_selected(self, message: ContextChart.CallSelected) -> None:
+        self.selected.append(message.call)
+        if message.chart.series is not None:
+            message.chart.series = replace(message.chart.series, cursor=message.call)
+
+    @property
+    def chart(self) -> ContextChart:
+        return self.query_one(ContextChart)
+
+
+def shown(chart: ContextChart) -> list[str]:
+    return [chart.render_line(y).text for y in range(chart.size.height)]
+
+
+async def test_keys_ask_for_the_calls_around_the_one_looked_at() -> None:
+    app = ChartApp(SERIES)
+    async with app.run_test(size=(80, 12)) as pilot:
+        for key in ("left", "left", "shift+left", "right", "end", "right", "home", "left"):
+            await pilot.press(key)
+            await pilot.pause()
+        assert app.selected == [99, 98, 88, 89, 100, 100, 0, 0]
+
+
+async def test_a_click_asks_for_the_call_under_it() -> None:
+    app = ChartApp(SERIES)
+    async with app.run_test(size=(105, 12)) as pilot:
+        await pilot.click(ContextChart, offset=(5, 3))
+        await pilot.click(ContextChart, offset=(54, 3))
+        await pilot.click(ContextChart, offset=(104, 3))
+        await pilot.click(ContextChart, offset=(0, 3))
+        assert app.selected == [0, 49, 99, 0]
+
+
+async def test_a_drag_asks_for_every_call_it_passes_until_it_ends() -> None:
+    app = ChartApp(SERIES)
+    async with app.run_test(size=(105, 12)) as pilot:
+        await pilot.mouse_down(ContextChart, offset=(15, 3))
+        await pilot.hover(ContextChart, offset=(25, 3))
+        await pilot.mouse_up(ContextChart, offset=(25, 3))
+        await pilot.hover(ContextChart, offset=(45, 3))
+        assert app.selected == [10, 20]
+
+
+async def test_the_call_looked_at_is_marked_and_the_next_one_is_not() -> None:
+    app = ChartApp(replace(SERIES, cursor=50))
+    async with app.run_test(size=(80, 12)) as pilot:
+        assert sum("◆" in row for row in shown(app.chart)) == 1
+        app.chart.series = replace(SERIES, cursor=100)
+        await pilot.pause()
+        assert not any("◆" in row for row in shown(app.chart))
+
+
+@pytest.mark.parametrize("size", [(12, 3), (40, 3), (80, 6), (200, 12)])
+async def test_every_strip_is_as_wide_as_the_chart_and_has_a_background(size: tuple[int, int]) -> None:
+    app = ChartApp(replace(SERIES, compactions=(30,), breaks=(7, 60), cursor=70))
+    async with app.run_test(size=(size[0], 20)) as pilot:
+        app.chart.styles.height = size[1]
+        await pilot.pause()
+        assert app.chart.size.height == size[1]
+        for y in range(size[1]):
+            strip = app.chart.render_line(y)
+            assert sum(segment.cell_length for segment in strip) == size[0]
+            for segment in strip:
+                assert not re.search("[\x00-\x1f\x7f-\x9f]", segment.text)
+                assert segment.style is not None
+                assert segment.style.bgcolor is not None
+
+
+async def test_without_calls_nothing_is_asked_for() -> None:
+    for series in (None, ChartSeries(np.zeros(0, dtype=np.int64))):
+        app = ChartApp(series)
+        async with app.run_test(size=(40, 10)) as pilot:
+            await pilot.press("left", "right", "home", "end")
+            await pilot.click(ContextChart, offset=(20, 2))
+            assert app.selected == []

@@ -1,0 +1,214 @@
+import re
+import threading
+from contextlib import suppress
+from dataclasses import replace
+
+import pytest
+from textual.app import App, ComposeResult
+from textual.pilot import Pilot
+from textual.worker import WorkerFailed
+
+from inspector.session.model import TextUnavailableError
+from inspector.strategies.rendition import Action, Rendition, Slice
+from inspector.ui.detail_content import CutNote, DetailContent, SectionKind
+from inspector.ui.widgets import detail as module
+from inspector.ui.widgets.detail import EMPTY, LOADING, NOTHING_CHOSEN, Detail
+from tests.ui.synthetic import HOSTILE
+
+CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
+LINES = "".join(f"line {number} of the text\n" for number in range(300))
+CUT = Rendition((Slice(0, 60), "[cut by policy]", Slice(len(LINES) - 40, len(LINES))), Action.CUT)
+CONTENT = DetailContent("block 7", "#149 R Grep", lambda: LINES, CUT, CutNote(1370, "tiered-stale: stale", 152))
+
+
+class DetailApp(App[None]):
+    def __init__(self, content: DetailContent | None) -> None:
+        super().__init__()
+        self.content = content
+
+    def compose(self) -> ComposeResult:
+        detail = Detail()
+        detail.content = self.content
+        yield detail
+
+    def on_mount(self) -> None:
+        self.detail.focus()
+
+    @property
+    def detail(self) -> Detail:
+        return self.query_one(Detail)
+
+
+async def settle(pilot: Pilot[None]) -> None:
+    await pilot.app.workers.wait_for_complete()
+    await pilot.pause()
+    await pilot.pause()
+
+
+def shown(detail: Detail) -> list[str]:
+    return [detail.render_line(y).text.rstrip() for y in range(detail.size.height)]
+
+
+async def test_what_is_sent_is_shown_first_with_its_marker_and_the_reason() -> None:
+    app = DetailApp(CONTENT)
+    async with app.run_test(size=(90, 20)) as pilot:
+        await settle(pilot)
+        rows = shown(app.detail)
+        assert rows[0].startswith(" raw │ as sent")
+        assert "#149 R Grep" in rows[0]
+        left_out = f"{len(LINES) - 100:,}"
+        note = rows.index(f" ⋯ 1,370 tokens ({left_out} characters) cut here by tiered-stale: stale, at call 152 ⋯")
+        assert rows[note + 1] == "▎[cut by policy]"
+
+
+async def test_keys_and_clicks_change_the_view() -> None:
+    app = DetailApp(CONTENT)
+    async with app.run_test(size=(90, 20)) as pilot:
+        await settle(pilot)
+        for change, view in (("r", "raw"), ("s", "sent"), ("left", "raw"), ("right", "sent")):
+            await pilot.press(change)
+            await settle(pilot)
+            assert app.detail.shown == view
+            assert app.detail.line_count == (300 if view == "raw" else app.detail.document.first_rows[-1])
+        for column, view in ((2, "raw"), (9, "sent")):
+            await pilot.click(Detail, offset=(column, 0))
+            assert app.detail.shown == view
+
+
+async def test_the_place_is_kept_while_the_same_block_is_sent_in_another_way() -> None:
+    reads: list[int] = []
+
+    def read() -> str:
+        reads.append(1)
+        return LINES
+
+    content = replace(CONTENT, raw=read, sent=None, note=None)
+    app = DetailApp(content)
+    async with app.run_test(size=(90, 20)) as pilot:
+        await settle(pilot)
+        app.detail.scroll_to_line(100)
+        app.detail.content = replace(content, sent=Rendition((Slice(0, len(LINES) - 10),), Action.CUT))
+        await settle(pilot)
+        assert app.detail.first_line == 100
+        assert len(reads) == 1
+        app.detail.content = replace(content, key="block 8")
+        await settle(pilot)
+        assert app.detail.first_line == 0
+        assert len(reads) == 2
+
+
+async def test_scrolling_by_keys_stops_at_both_ends() -> None:
+    app = DetailApp(replace(CONTENT, sent=None))
+    async with app.run_test(size=(90, 20)) as pilot:
+        await settle(pilot)
+        places = {"down": 1, "pagedown": 19, "pageup": 1, "end": 281, "home": 0, "up": 0}
+        for key, line in places.items():
+            await pilot.press(key)
+            assert app.detail.first_line == line, key
+
+
+async def test_the_next_cut_is_one_key_away() -> None:
+    long = Rendition((Slice(0, 4000), "[cut]", Slice(6000, len(LINES))), Action.CUT)
+    app = DetailApp(replace(CONTENT, sent=long))
+    async with app.run_test(size=(90, 10)) as pilot:
+        await settle(pilot)
+        await pilot.press("x")
+        assert "cut here" in shown(app.detail)[1]
+
+
+async def test_json_is_laid_out_on_demand() -> None:
+    app = DetailApp(DetailContent("call", "A Bash", lambda: '{"command": "ls", "timeout": 3}', is_json=True))
+    async with app.run_test(size=(60, 12)) as pilot:
+        await pilot.press("r")
+        await settle(pilot)
+        assert shown(app.detail)[1] == ' {"command": "ls", "timeout": 3}'
+        assert "j json" in shown(app.detail)[0]
+        await pilot.press("j")
+        await settle(pilot)
+        assert shown(app.detail)[1:5] == [" {", '   "command": "ls",', '   "timeout": 3', " }"]
+        app.detail.content = CONTENT
+        await settle(pilot)
+        assert "not json" in shown(app.detail)[0]
+        assert shown(app.detail)[1] == " line 0 of the text"
+
+
+@pytest.mark.parametrize("width", [12, 40, 90])
+async def test_every_strip_is_as_wide_as_the_row_whatever_the_text_says(width: int) -> None:
+    text = "\n".join(HOSTILE) * 3 + "".join(HOSTILE) * 10
+    cut = Rendition((Slice(0, 300), "\x1b[31m[/marker]\u202e", Slice(400, len(text))), Action.CUT)
+    content = DetailContent(1, "\x1b]0;title\x07[/foo]", lambda: text, cut, CutNote(3, "\x1b[31m[b", 2))
+    app = DetailApp(content)
+    async with app.run_test(size=(width, 40)) as pilot:
+        for key in ("r", "s", "pagedown"):
+            await pilot.press(key)
+            await settle(pilot)
+            for y in range(40):
+                strip = app.detail.render_line(y)
+                assert sum(segment.cell_length for segment in strip) == width - 1
+                for segment in strip:
+                    assert not CONTROL.search(segment.text)
+                    assert segment.style is not None
+                    assert segment.style.bgcolor is not None
+
+
+async def test_without_a_text_it_says_why() -> None:
+    def gone() -> str:
+        raise TextUnavailableError("the file was replaced\x1b[31m")
+
+    def broken() -> str:
+        raise RuntimeError("secret")
+
+    said = [
+        (None, NOTHING_CHOSEN),
+        (DetailContent("empty", "", lambda: ""), EMPTY),
+        (DetailContent("gone", "", gone), "unavailable: the file was replaced␛[31m"),
+        (DetailContent("broken", "", broken), "This text could not be shown: RuntimeError."),
+    ]
+    app = DetailApp(None)
+    async with app.run_test(size=(80, 10)) as pilot:
+        for content, sentence in said:
+            app.detail.content = content
+            with suppress(WorkerFailed):
+                await settle(pilot)
+            await pilot.pause()
+            assert shown(app.detail)[1].strip() == sentence
+
+
+async def test_a_slow_text_is_said_to_be_loading_and_a_stale_one_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LOADING_AFTER", 0.01)
+    release = threading.Event()
+
+    def slow() -> str:
+        release.wait(5)
+        return "slow"
+
+    app = DetailApp(DetailContent("slow", "", slow))
+    async with app.run_test(size=(60, 10)) as pilot:
+        await pilot.pause(0.1)
+        assert shown(app.detail)[1].strip() == LOADING
+        app.detail.content = DetailContent("quick", "", lambda: "quick")
+        await pilot.pause(0.1)
+        release.set()
+        await settle(pilot)
+        assert shown(app.detail)[1].strip() == "quick"
+
+
+async def test_another_width_folds_anew() -> None:
+    app = DetailApp(DetailContent("long", "", lambda: "x" * 1000))
+    async with app.run_test(size=(102, 10)) as pilot:
+        await settle(pilot)
+        assert app.detail.line_count == 10
+        await pilot.resize_terminal(52, 10)
+        await settle(pilot)
+        assert app.detail.line_count == 20
+        assert app.detail.document.row(0) == ("x" * 50, SectionKind.RECORDED)
+
+
+async def test_five_megabytes_and_a_line_of_one_are_shown_from_any_place() -> None:
+    text = "x" * 1_000_000 + "\n" + "\x1b[31mline\x1b[0m\n" * 300_000
+    app = DetailApp(DetailContent("huge", "", lambda: text))
+    async with app.run_test(size=(102, 10)) as pilot:
+        await settle(pilot)
+        assert app.detail.line_count == 310_000
+        await pilot.press("end")
+        assert shown(app.detail)[-1] == " ␛[31mline␛[0m"
