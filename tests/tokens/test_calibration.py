@@ -5,7 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.tokens.calibration import LEAST_CALLS, calibrate, measured_additions
+from inspector.tokens.calibration import calibrate
+from inspector.tokens.measured import measured_additions
+from inspector.tokens.model_calibration import LEAST_CALLS
 from inspector.tokens.ratios import typical_coefficients
 from inspector.tokens.robust_fit import Expectation, robust_fit, segment_medians
 
@@ -146,6 +148,27 @@ def test_fewer_than_ten_calls_use_what_is_typical_of_the_family_and_are_no_fit(m
     assert found.calls == 0
     # What was reported still shows the overhead.
     assert found.overhead == pytest.approx(35_000, abs=5)
+
+
+def test_reports_that_belong_to_other_calls_are_no_fit():
+    """Prompts that grow by what was added one call later, as in a file that notes usage out of place."""
+    session = Sessions(200, 14)
+    session.signatures = session.signatures * 0
+    exact = session.reported(1.0, 6, 0, 20_000)
+    found = session.calibrate(np.append(exact[1:], exact[-1] + 500), ["gpt-5.4"] * 200)
+    assert not found.is_fitted
+    assert found.ratio == 1.0
+    assert math.isnan(found.residual)
+    assert found.shifts == ()
+
+
+def test_texts_the_agent_cut_before_it_sent_them_do_not_decide_the_ratio():
+    session = Sessions(200, 15)
+    added = np.diff(session.counted, prepend=0)
+    sent = np.cumsum(np.minimum(added, 2_500))
+    reported = np.rint(40_000 + 1.1 * sent + 20 * session.blocks + 0.2 * session.signatures).astype(np.int64)
+    assert (added > 2_500).sum() > 5
+    assert session.calibrate(reported, ["claude-opus-4-5"] * 200).ratio == pytest.approx(1.1, rel=0.05)
 
 
 def test_nothing_reported_is_no_fit_and_no_overhead():

@@ -1,0 +1,203 @@
+"""One model's share of a calibration: coefficients from how prompts grow, and overheads from how long they are.
+
+Coefficients are fitted, robustly, to the growth from one call to the next, where the overhead cancels out. Where growth
+cannot be explained by what was added, the overhead is taken to have shifted. Then the overheads are fitted, and the
+coefficients with them, but these may move little: what accumulates unseen over many calls would pass for tokens that
+were seen.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from inspector.tokens.ratios import Coefficients
+from inspector.tokens.robust_fit import MAD_TO_DEVIATION, Expectation, robust_fit, segment_medians
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+LEAST_CALLS = 10
+"""Calls of a model with reported usage below which its family's typical coefficients are used."""
+
+_SHIFT_DEVIATIONS = 8.0
+_SHIFT_SHARE = 0.005
+"""Growth is unexplained when it is off by so many deviations, and by this share of the prompt."""
+
+_RATIO_SHARE, _BLOCK_TOKENS, _SIGNATURE_TOKENS = 0.01, 5.0, 0.01
+"""How far coefficients may well move from what growth shows: the ratio by a share, the others by tokens."""
+
+_TEXT_SPREAD, _SMALL_ERROR = 0.03, 50.0
+"""Growth is off by a share of the added text, whose own ratio differs, and by so many tokens whatever was added.
+
+It keeps the largest texts, which an agent may have cut before it sent them, from deciding the ratio alone.
+"""
+
+_LEAST_RATIO, _LARGEST_RATIO = 0.5, 2.5
+"""Ratios outside these multiples of the typical one say that the file does not show what was sent, or not when."""
+
+_CALLS_PER_SHIFT = 10
+"""At most one shift is assumed for so many calls; more would explain anything."""
+
+_JUDGED_TOGETHER = 3
+"""Calls between two shifts that count towards the residual: fewer are met by their own overhead."""
+
+
+class Shift(NamedTuple):
+    """A call whose prompt differs from the one before it by more than what the session shows was added.
+
+    Attributes:
+        call: Call index.
+        tokens: How many tokens more (or, negative, fewer) than explained.
+    """
+
+    call: int
+    tokens: int
+
+
+class ModelCalibration(NamedTuple):
+    """What was found for one model; rows are its calls, in call order.
+
+    Attributes:
+        coefficients: Fitted, or what is typical of the family where nothing could be fitted.
+        is_fitted: Whether they were fitted.
+        prompt: Per row, the prompt on the provider's scale.
+        overhead: Per row, what is in it beside what the session shows.
+        distance: Per row, how far it is from what was reported, as a share; NaN where that says nothing.
+        shifts: Where the overhead shifted inside a context; calls are rows.
+    """
+
+    coefficients: Coefficients
+    is_fitted: bool
+    prompt: Floats
+    overhead: Floats
+    distance: Floats
+    shifts: tuple[Shift, ...]
+
+
+def calibrate_model(
+    typical: Coefficients, contexts: NDArray[np.integer], features: Floats, values: Floats
+) -> ModelCalibration:
+    """Fit the calls of one model.
+
+    Args:
+        typical: What is typical of the model's family.
+        contexts: Per call, the context its prompt belongs to.
+        features: Per call, counted tokens, blocks and signature characters of its prompt.
+        values: Per call, prompt tokens reported, 0 where none were.
+    """
+    order = np.argsort(contexts, kind="stable")
+    rows = order[values[order] > 0]
+    reported = _Reported(rows, contexts[rows], features[rows], values[rows])
+    fit = _fit(typical, reported) if len(rows) >= LEAST_CALLS else None
+    found = fit or _typical_fit(typical, reported)
+    overhead = _overhead_of_calls(contexts, rows, found.segments, found.levels)
+    distance = np.full(len(values), np.nan)
+    if fit:
+        judged = np.bincount(found.segments)[found.segments] >= _JUDGED_TOGETHER
+        fitted = reported.features @ np.array(found.coefficients) + found.levels[found.segments]
+        distance[rows[judged]] = (np.abs(reported.values - fitted) / reported.values)[judged]
+    return ModelCalibration(
+        coefficients=found.coefficients,
+        is_fitted=fit is not None,
+        prompt=features @ np.array(found.coefficients) + overhead,
+        overhead=overhead,
+        distance=distance,
+        shifts=found.shifts,
+    )
+
+
+class _Reported(NamedTuple):
+    """The calls with a report, context after context; `rows` are their places among the model's calls."""
+
+    rows: NDArray[np.intp]
+    contexts: NDArray[np.integer]
+    features: Floats
+    values: Floats
+
+    def segments(self) -> NDArray[np.intp]:
+        """Per call, the number of its context, counted from 0."""
+        if not len(self.rows):
+            return np.zeros(0, dtype=np.intp)
+        return np.cumsum(np.append(False, self.contexts[1:] != self.contexts[:-1]))
+
+
+class _Found(NamedTuple):
+    """Coefficients, the segment of each reported call, and every segment's level."""
+
+    coefficients: Coefficients
+    segments: NDArray[np.intp]
+    levels: Floats
+    shifts: tuple[Shift, ...] = ()
+
+
+def _typical_fit(typical: Coefficients, reported: _Reported) -> _Found:
+    segments = reported.segments()
+    beside = reported.values - reported.features @ np.array(typical)
+    return _Found(typical, segments, segment_medians(beside, segments, int(segments.max(initial=-1)) + 1))
+
+
+def _fit(typical: Coefficients, reported: _Reported) -> _Found | None:
+    """The fit; None where it would be far from anything a provider counts."""
+    segments = reported.segments()
+    expected = Expectation(np.array(typical), np.array((0.3 * typical.ratio, 25.0, 0.1)))
+    growth = _fit_growth(reported.features, reported.values, segments, expected)
+    starts = np.append(False, segments[1:] != segments[:-1])
+    starts[growth.unexplained] = True
+    segments = np.cumsum(starts)
+    fit = robust_fit(reported.features, reported.values, segments, growth.expected)
+    ratio, per_block, per_signature_character = fit.coefficients.tolist()
+    if not _LEAST_RATIO <= ratio / typical.ratio <= _LARGEST_RATIO:
+        return None
+    calls = reported.rows[growth.unexplained].tolist()
+    shifts = tuple(Shift(call, round(size)) for call, size in zip(calls, growth.sizes.tolist(), strict=True))
+    return _Found(Coefficients(ratio, per_block, per_signature_character), segments, fit.levels, shifts)
+
+
+class _Growth(NamedTuple):
+    """What growth from row to row shows: rows left unexplained, by how much, and what coefficients to expect."""
+
+    unexplained: NDArray[np.intp]
+    sizes: Floats
+    expected: Expectation
+
+
+def _fit_growth(features: Floats, values: Floats, segments: NDArray[np.intp], expected: Expectation) -> _Growth:
+    grown = np.flatnonzero(segments[1:] == segments[:-1]) + 1
+    if len(grown) < LEAST_CALLS // 2:
+        return _Growth(grown[:0], np.zeros(0), expected)
+    growth, added = values[grown] - values[grown - 1], features[grown] - features[grown - 1]
+    spread = np.hypot(1.0, _TEXT_SPREAD * expected.values[0] * added[:, 0] / _SMALL_ERROR)
+    coefficients = robust_fit(added / spread[:, None], growth / spread, None, expected).coefficients
+    unexplained = growth - added @ coefficients
+    deviation = MAD_TO_DEVIATION * float(np.median(np.abs(unexplained)))
+    limit = np.maximum(_SHIFT_DEVIATIONS * deviation, _SHIFT_SHARE * values[grown])
+    places = np.flatnonzero(np.abs(unexplained) > limit)
+    most = len(values) // _CALLS_PER_SHIFT
+    largest = places[np.argsort(-np.abs(unexplained[places]), kind="stable")[:most]]
+    largest.sort()
+    deviations = np.array((_RATIO_SHARE * max(coefficients[0], 0.1), _BLOCK_TOKENS, _SIGNATURE_TOKENS))
+    return _Growth(grown[largest], unexplained[largest], Expectation(coefficients, deviations))
+
+
+def _overhead_of_calls(
+    contexts: NDArray[np.integer], rows: NDArray[np.intp], segments: NDArray[np.intp], levels: Floats
+) -> Floats:
+    """Per call, the level of its segment; of the nearest of its context, or what is usual, where it has none."""
+    overhead = np.zeros(len(contexts))
+    if not len(rows):
+        return overhead
+    firsts = np.append(True, contexts[rows[1:]] != contexts[rows[:-1]])
+    overhead[:] = np.median(levels[segments[firsts]])
+    order = np.argsort(contexts, kind="stable")
+    ordered = contexts[order]
+    bounds = np.append(np.flatnonzero(firsts), len(rows))
+    for first, last in pairwise(bounds.tolist()):
+        here = order[slice(*np.searchsorted(ordered, (contexts[rows[first]], contexts[rows[first]] + 1)))]
+        place = np.searchsorted(rows[first:last], here, side="right") - 1
+        overhead[here] = levels[segments[first:last]][np.maximum(place, 0)]
+    return overhead
