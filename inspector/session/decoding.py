@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 Record = TypeVar("Record", bound=msgspec.Struct)
 
+BLANKS = "\x00\ufeff \t\r\n"
+"""What may stand around a value: a byte order mark, and the zero bytes a crash leaves in the place of lost text."""
+
 SURROGATES = range(0xD800, 0xE000)
 
 
@@ -98,7 +101,10 @@ class RecordDecoder(Generic[Record]):
         value, problem = lenient_json(line)
         if not isinstance(value, dict):
             return None, problem or "not a JSON object"
-        record, ill_typed = salvage(value, self.type)
+        try:
+            record, ill_typed = salvage(value, self.type)
+        except RecursionError:
+            return None, "JSON nested too deeply"
         if ill_typed:
             problem = problem or f"unexpected type of {', '.join(sorted(ill_typed)[:3])}"
         return record, problem
@@ -113,11 +119,11 @@ def lenient_json(data: bytes) -> tuple[object, str]:
         text = data.decode(errors="replace")
         problem = "invalid UTF-8"
     try:
-        value = json.loads(text)
+        value = json.loads(text.strip(BLANKS))
     except RecursionError:
         return None, "JSON nested too deeply"
     except ValueError:
-        if not text.strip("\x00 \t\r\n"):
+        if not text.strip(BLANKS):
             return None, "only blanks and zero bytes"
         return None, "invalid JSON"
     if "\\u" in text and ("\\ud" in text or "\\uD" in text):

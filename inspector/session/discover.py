@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from inspector.session.errors import SessionError
 from inspector.session.formats import FORMATS, detect
+from inspector.session.lines import why_not_opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,6 +86,10 @@ def homes() -> tuple[Path, ...]:
 
 def describe_folder(folder: Path) -> str:
     """One line that says which sessions a folder holds, and what to do."""
+    try:
+        os.scandir(folder).close()
+    except OSError as error:
+        return why_not_opened(folder, error)
     found = list(sessions_in(folder))
     if not found:
         return (

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 import msgspec
-import numpy as np
 
 from inspector.session.blocks import compact_json
 from inspector.session.decoding import lenient_json
@@ -115,4 +114,6 @@ ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 def _address(data: bytes | msgspec.Raw) -> int:
+    import numpy as np  # not needed to open the sessions of most agents
+
     return int(np.frombuffer(memoryview(data), dtype=np.uint8).ctypes.data)

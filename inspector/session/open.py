@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from inspector.session.discover import describe_folder
@@ -27,7 +28,7 @@ def open_reader(path: Path) -> Reader:
     try:
         found = detect(path)
     except SessionError:
-        if path.is_dir():
+        if os.path.isdir(path):  # noqa: PTH112  # never raises, whatever the path
             raise SessionError(describe_folder(path)) from None
         raise
     return found.format.reader(path)

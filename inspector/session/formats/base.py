@@ -9,22 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from inspector.session.decoding import lenient_json, line_bounds
+from inspector.session.decoding import BLANKS, lenient_json, line_bounds
 from inspector.session.errors import SessionError
 from inspector.session.lines import open_for_reading, why_not_opened
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from inspector.session.reading import Reader
 
 HEAD_BYTES = 1 << 16
 
-MOST_BYTES = 1 << 23
-"""How far into a file formats are looked for: single lines of two megabytes are common."""
+LONGER_BEGINNINGS = (1 << 23, 1 << 27)
+"""How far into a file formats are looked for: single lines of two megabytes are common, longer ones possible."""
 
 SAMPLE_RECORDS = 50
+
+BLANK_BYTES = BLANKS.encode()
 
 
 @dataclass(frozen=True)
@@ -132,7 +134,7 @@ class Sample:
     @cached_property
     def starts_like_json(self) -> bool:
         """Whether the first character is that of a JSON object or array."""
-        return self.head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[")
+        return self.head.lstrip(BLANK_BYTES)[:1] in (b"{", b"[")
 
     @cached_property
     def document(self) -> Any:
@@ -144,18 +146,23 @@ class Sample:
         with open_for_reading(self.path) as file:
             data = file.read()
         try:
-            return msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"))
+            return msgspec.json.decode(data)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            return lenient_json(data.removeprefix(b"\xef\xbb\xbf"))[0]
+            return lenient_json(data)[0]
 
-    def _beginnings(self) -> list[bytes]:
-        if self.is_directory or not self.starts_like_json:
-            return []
-        if self.size <= len(self.head):
-            return [self.head]
-        with open_for_reading(self.path) as file:
-            more = self._read(file.fileno(), MOST_BYTES)
-        return [self.head, more]
+    def _beginnings(self) -> Iterator[bytes]:
+        """Ever more of the file, as long as that may show more of its lines."""
+        if self.is_directory:
+            return
+        yield self.head
+        if self.size <= len(self.head) or not (self.starts_like_json or b"\n{" in self.head):
+            return
+        data = b""
+        for count in LONGER_BEGINNINGS:
+            if len(data) < self.size and (not data or b"\n" not in data):
+                with open_for_reading(self.path) as file:
+                    data = self._read(file.fileno(), count)
+                yield data
 
     def _whole_lines(self, data: bytes) -> list[tuple[int, int, int]]:
         bounds = line_bounds(data)
@@ -165,7 +172,7 @@ class Sample:
 
 
 def _object(line: bytes) -> dict[str, Any] | None:
-    if not line.lstrip().startswith(b"{"):
+    if not line.lstrip(BLANK_BYTES).startswith(b"{"):
         return None
     try:
         value = msgspec.json.decode(line)

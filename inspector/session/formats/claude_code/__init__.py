@@ -37,7 +37,8 @@ TELLING_FIELDS: dict[str, tuple[str, ...]] = {
 
 def _recognise(sample: Sample) -> str:
     found = [record for record in sample.records if _is_claude_code(record)]
-    if not found or len(found) * 2 < len(sample.records):
+    is_sure = any("sessionId" in record and "uuid" in record for record in found)
+    if not found or not (is_sure or len(found) * 2 > len(sample.records)):
         return ""
     kinds = sorted({str(record["type"]) for record in found})
     return f"{len(found)} of its first {len(sample.records)} records are Claude Code's ({', '.join(kinds[:4])})"

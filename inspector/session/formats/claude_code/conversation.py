@@ -8,7 +8,7 @@ and everything the user side adds until the next response becomes another one be
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from msgspec import structs
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 NONE = -1
 
 
-@dataclass
+@dataclass(slots=True)
 class Thread:
     """Where the main conversation or one subagent's stands.
 
@@ -39,7 +39,7 @@ class Thread:
         context: The context that grows, None before the first.
         response: Message of the last response, -1 when the next one cannot continue it.
         user: The user message that grows, -1 when a new one is due.
-        compaction: The compaction that waits for its first message, -1 for none.
+        compactions: Those that wait for the first message after them.
         awaits_summary: The context began with a boundary and has no summary yet.
         kept_first: The summary belongs behind the messages that were kept.
     """
@@ -48,12 +48,12 @@ class Thread:
     context: OpenContext | None = None
     response: int = NONE
     user: int = NONE
-    compaction: int = NONE
+    compactions: list[int] = field(default_factory=list)
     awaits_summary: bool = False
     kept_first: bool = False
 
 
-@dataclass
+@dataclass(slots=True)
 class Response:
     """Where a response's message and call are, and the length of everything visible in it."""
 
@@ -92,21 +92,32 @@ class Conversation:
             offset: Where they stand in the file.
             line_number: 1-based.
         """
-        self._assembly.record_counts[count_name(record)] += 1
-        self._lineage.note(record, self._assembly)
-        if record.uuid is not None and record.uuid in self._branches.nodes:
+        assembly = self._assembly
+        assembly.record_counts[count_name(record)] += 1
+        self._lineage.note(record, assembly)
+        uuid = record.uuid or None
+        if uuid is not None and uuid in self._branches.nodes:
             return  # written again by a later compaction or resume
         kind = kind_of(record)
+        try:
+            blocks = [made.block for made in blocks_of_record(record, kind, line, offset, self._tool_names)]
+        except RecursionError:
+            assembly.diagnose("JSON nested too deeply", line_number, offset, skipped=True)
+            return
         thread = self._thread(record, kind)
-        # The summary of a session continued in this file is linked to nothing; a boundary names what it continues.
+        # The root of a compacted conversation has no parent, but names the line that it continues.
         turn = self._branches.add(
-            record.uuid, record.parent or record.logical_parent, is_prompt=thread.number == 0 and is_prompt(record)
+            uuid, record.parent or record.logical_parent, is_prompt=thread.number == 0 and is_prompt(record)
         )
         is_spoken = thread.number == 0 and record.message is not None and kind is not RecordKind.SYNTHETIC
         if is_spoken and self._branches.go_to(turn):
             self._rewind(thread)
-        message = self._add_kind(record, kind, thread, turn, line, offset, line_number)
-        if record.uuid is not None:
+        if kind is RecordKind.COMPACTION:
+            self._compact(record, thread, turn, offset, line_number)
+        elif kind is RecordKind.MICROCOMPACTION:
+            self._note_compaction(thread, compaction_of(record, len(assembly.messages), seconds(record.timestamp)))
+        message = self._add_kind(record, kind, blocks, thread, turn)
+        if uuid is not None:
             self._message_of_node.append(message)
             self._lineage.place(thread.number)
 
@@ -117,21 +128,8 @@ class Conversation:
             thread = self._threads[number] = Thread(number)
         return thread
 
-    def _add_kind(
-        self, record: Record, kind: RecordKind, thread: Thread, turn: int, line: bytes, offset: int, line_number: int
-    ) -> int:
-        """Add a line to messages, calls and contexts; the message it went to, -1 for none."""
-        if kind is RecordKind.QUIET:
-            return NONE
-        if kind is RecordKind.COMPACTION:
-            self._compact(record, thread, turn, offset, line_number)
-            return NONE
-        if kind is RecordKind.MICROCOMPACTION:
-            self._note_compaction(
-                thread, compaction_of(record, len(self._assembly.messages), seconds(record.timestamp))
-            )
-            return NONE
-        blocks = [made.block for made in blocks_of_record(record, kind, line, offset, self._tool_names)]
+    def _add_kind(self, record: Record, kind: RecordKind, blocks: list[Block], thread: Thread, turn: int) -> int:
+        """Add a line's blocks to messages, calls and contexts; the message they went to, -1 for none."""
         if kind is RecordKind.RESPONSE:
             return self._respond(record, blocks, thread, turn)
         if not blocks:
@@ -276,13 +274,13 @@ class Conversation:
 
     def _note_compaction(self, thread: Thread, compaction: Compaction) -> None:
         self._assembly.compactions.append(compaction)
-        thread.compaction = len(self._assembly.compactions) - 1
+        thread.compactions.append(len(self._assembly.compactions) - 1)
 
     def _resolve_compaction(self, thread: Thread, message: int) -> None:
-        if thread.compaction != NONE:
-            compactions = self._assembly.compactions
-            compactions[thread.compaction] = structs.replace(compactions[thread.compaction], message=message)
-            thread.compaction = NONE
+        compactions = self._assembly.compactions
+        for index in thread.compactions:
+            compactions[index] = structs.replace(compactions[index], message=message)
+        thread.compactions.clear()
 
     def _message_of(self, uuid: str) -> int | None:
         node = self._branches.node(uuid)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from inspector.session.formats.claude_code.records import Record
 
+NO_BLOCKS = frozenset({RecordKind.QUIET, RecordKind.COMPACTION, RecordKind.MICROCOMPACTION})
+
 NO_NAMES: dict[str, str] = {}
 
 
@@ -41,7 +43,7 @@ def blocks_of_record(
         tool_names: Names of the tools of known call ids, for results.
     """
     if record.message is None:
-        if kind is RecordKind.QUIET:
+        if kind in NO_BLOCKS:
             return ()
         return [_record_without_message(record, kind, line, Origin(offset, len(line)))]
     content = record.message.content

@@ -80,4 +80,4 @@ def _is_placeholder_version(version: str) -> bool:
 
 def _count(value: int | None) -> int:
     """A count of tokens. Interrupted streams leave null; a negative one would be nonsense."""
-    return max(value or 0, 0)
+    return value if value is not None and 0 < value < 1 << 53 else 0

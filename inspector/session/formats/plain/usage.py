@@ -51,6 +51,6 @@ def _details(reported: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
 def _count(counts: Mapping[str, Any], *names: str) -> int:
     for name in names:
         value = counts.get(name)
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < 1 << 62:
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < 1 << 53:
             return int(value)
     return 0
