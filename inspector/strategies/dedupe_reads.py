@@ -16,7 +16,7 @@ from inspector.strategies.base import Decision
 from inspector.strategies.history import NEVER
 from inspector.strategies.operations import RemoveBlock
 from inspector.strategies.parameters import Parameter, ParameterKind
-from inspector.strategies.reads import read_results
+from inspector.strategies.reads import reads_of
 from inspector.strategies.tunable import Tunable, setting
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class DedupeReads(Tunable):
 
     def schedule(self, history: History) -> Schedule:
         """A read goes at the call that brings the next read of the same file."""
-        results, files, _ = read_results(history, self.read_tools)
+        results, files, _ = reads_of(history, self.read_tools)
         file_of = np.full(len(history.kind), -1, dtype=np.int32)
         file_of[results] = files
         builder = ScheduleBuilder()

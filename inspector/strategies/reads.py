@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+from weakref import ReferenceType, ref
 
 import msgspec
 import numpy as np
@@ -33,6 +34,23 @@ _REMEMBERED = 200_000
 _paths: dict[bytes, str] = {}
 
 
+class Reads(NamedTuple):
+    """The results of reads whose file is known.
+
+    Attributes:
+        results: Block indices, int32.
+        files: For each, the index of its file in `paths`, int32.
+        paths: The files.
+    """
+
+    results: NDArray[np.int32]
+    files: NDArray[np.int32]
+    paths: tuple[str, ...]
+
+
+_last: tuple[ReferenceType[History], tuple[str, ...], Reads] | None = None
+
+
 def path_of(session: Session, call: Block) -> str:
     """The file a tool call names in its arguments; empty where it names none.
 
@@ -47,29 +65,31 @@ def path_of(session: Session, call: Block) -> str:
     return known
 
 
-def read_results(
-    history: History, extra_tools: tuple[str, ...]
-) -> tuple[NDArray[np.int32], NDArray[np.int32], list[str]]:
-    """The results of reads whose file is known.
+def reads_of(history: History, extra_tools: tuple[str, ...]) -> Reads:
+    """The results of reads whose file is known; the latest answer is remembered, for a limit that is being dragged.
 
     Args:
         history: What was recorded.
         extra_tools: Tools that count as reading, whatever the table says.
-
-    Returns:
-        Block indices, for each the index of its file, and the files' paths.
     """
+    global _last  # noqa: PLW0603  one answer for one history, replaced whole
+    known = _last
+    if known is None or known[0]() is not history or known[1] != extra_tools:
+        known = _last = (ref(history), extra_tools, _find(history, extra_tools))
+    return known[2]
+
+
+def _find(history: History, extra_tools: tuple[str, ...]) -> Reads:
     reads = meaning_mask(history.tool_names, (Meaning.READ,), extra_tools)
     results = history.results[reads[history.tool[history.results]]]
     results = results[history.call_block[results] >= 0]
     blocks, session = history.session.blocks, history.session
-    files: dict[str, int] = {}
-    numbers = np.empty(len(results), dtype=np.int32)
-    for position, call in enumerate(history.call_block[results].tolist()):
-        path = path_of(session, blocks[call])
-        numbers[position] = files.setdefault(path, len(files)) if path else -1
-    named = numbers >= 0
-    return results[named], numbers[named], list(files)
+    calls = [blocks[call] for call in history.call_block[results].tolist()]
+    found = [_paths.get(call.digest) for call in calls]
+    paths = [path_of(session, call) if path is None else path for path, call in zip(found, calls, strict=True)]
+    numbers: dict[str, int] = {"": -1}
+    files = np.array([numbers.setdefault(path, len(numbers) - 1) for path in paths], dtype=np.int32)
+    return Reads(results[files >= 0], files[files >= 0], tuple(numbers)[1:])
 
 
 def _arguments(session: Session, call: Block) -> object:

@@ -21,7 +21,7 @@ from inspector.strategies.base import Decision
 from inspector.strategies.operations import CutText, RemoveBlock, ReplaceText
 from inspector.strategies.parameters import Parameter, ParameterKind
 from inspector.strategies.read_samples import read_changes
-from inspector.strategies.reads import read_results
+from inspector.strategies.reads import reads_of
 from inspector.strategies.rendition import Action, Rendition
 from inspector.strategies.tools import Meaning, meaning_mask
 from inspector.strategies.tunable import Tunable, setting
@@ -182,7 +182,7 @@ class SmartRetention(Tunable):
         )
 
     def _add_reads(self, history: History, builder: ScheduleBuilder) -> None:
-        results, numbers, paths = read_results(history, self.read_tools)
+        results, numbers, paths = reads_of(history, self.read_tools)
         file_of = np.full(len(history.kind), -1, dtype=np.int32)
         file_of[results] = numbers
         active_from = 3 if self.variant == "document" else self.max_reads + 1

@@ -214,9 +214,9 @@ def decisions_by_call(
 class Sent:
     """What one strategy sends at every call, worked out the slow and obvious way."""
 
-    def __init__(self, session: Session, strategy: Strategy, **moment: Any) -> None:
+    def __init__(self, session: Session, strategy: Strategy, *, history: History | None = None, **moment: Any) -> None:
         self.session = session
-        self.history = History.of(session)
+        self.history = History.of(session) if history is None else history
         self.by_call: list[dict[int, Decision]] = []
         if isinstance(strategy, ScheduledStrategy):
             self._from_schedule(strategy)

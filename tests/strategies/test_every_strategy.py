@@ -1,0 +1,211 @@
+"""What holds for every strategy, whatever it does."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+from inspector.session.model import BlockKind, Call, Context, ContextCause
+from inspector.strategies.base import ScheduledStrategy, SequentialStrategy
+from inspector.strategies.history import NEVER, History
+from inspector.strategies.registry import STRATEGIES, strategy
+from inspector.strategies.rendition import Action
+from tests.strategies.conversations import Sent, session_of
+
+# Small limits, so that small conversations set everything off.
+EAGER = (
+    strategy("tiered-stale", confirmation=3, action=5, data=7, search=9, default=11),
+    strategy("tiered-stale", variant="shipped", default=4, snapshots="strip"),
+    strategy("tiered-stale", tool_set="coding", lists=True, never_longer=True, data=1, marker="~"),
+    strategy("token-budget", budget=60, keep=10),
+    strategy("smart-retention", max_reads=3, output_limit=40, output_keep=5, light_keep=2),
+    strategy("smart-retention", max_reads=2, output_limit=40, variant="shipped"),
+    strategy("clear-old", keep=2),
+    strategy("clear-old", keep=1, variant="shipped", frames=5),
+    strategy("trim-at-insertion", threshold=20, head=8, tail=4, cap=50),
+    strategy("trim-at-insertion", per_tool=True, read_threshold=10, read_head=2, read_tail=2, shell_threshold=30),
+    strategy("prune-old", keep_turns=1, from_iteration=1, threshold=20, head=5, tail=5, clear_above=200),
+    strategy("prune-old", keep_turns=1, from_iteration=2, threshold=20, clear_above=100, variant="projection"),
+    strategy("truncate-after-use", keep=10),
+    strategy("keep-recent", keep=2),
+    strategy("dedupe-reads"),
+    strategy("cap-at-insertion", limit=30),
+    strategy("store-large", limit=40, batch_budget=60, preview=10),
+    strategy("summarize", threshold=1_000, tail=2, summary_tokens=50),
+)
+AT_INSERTION = tuple(each for each in EAGER if each.name in ("trim-at-insertion", "cap-at-insertion", "store-large"))
+TOOLS = ("read_file", "bash", "ls", "edit_file", "store_memory", "frobnicate", "search_web")
+
+
+@some.composite
+def conversations(draw, *, longest=14):
+    """Turns of single and parallel calls, text, questions; sizes around the limits above."""
+    entries = [
+        {"role": "user", "content": draw(some.sampled_from(["task", "[Live State]\nx\n[End Live State]\n\ngo"]))}
+    ]
+    number = 0
+    for _ in range(draw(some.integers(0, longest))):
+        if draw(some.integers(0, 5)) == 0:
+            entries += [{"role": "assistant", "content": "done"}, {"role": "user", "content": "[Update] and now?"}]
+            continue
+        calls, results = [], []
+        for _ in range(draw(some.integers(1, 3))):
+            tool, path = draw(some.sampled_from(TOOLS)), draw(some.sampled_from("ab"))
+            identifier = f"t{number}"
+            number += 1
+            calls.append({"id": identifier, "name": tool, "args": {"path": path}})
+            size = draw(some.integers(0, 120))
+            text = (chr(97 + number % 26) * 9 + "\n") * (size // 10) + "z" * (size % 10)
+            plain = draw(some.integers(0, 4)) > 0
+            results.append({"role": "tool", "id": identifier, "name": tool, "content": text, "plain": plain})
+        entries.append({"role": "assistant", "content": draw(some.sampled_from(["", "go"])), "calls": calls})
+        entries += results
+    return entries
+
+
+def states(sent, up_to):
+    """Every block's rendition at every call before `up_to`."""
+    return [
+        {int(index): sent.rendition(int(index), call) for index in sent.history.prompt(call)} for call in range(up_to)
+    ]
+
+
+def test_every_strategy_is_tried_here():
+    assert {each.name for each in EAGER} == set(STRATEGIES)
+
+
+@pytest.mark.parametrize("made", EAGER, ids=lambda made: made.name)
+@given(conversations(), some.booleans(), some.data())
+@settings(max_examples=25)
+def test_what_was_sent_does_not_depend_on_what_came_later(made, entries, grouped, data):
+    whole = session_of(entries, grouped=grouped)
+    length = data.draw(some.integers(1, len(whole.messages)))
+    beginning = replace(
+        whole,
+        messages=whole.messages[:length],
+        calls=tuple(call for call in whole.calls if call.response < length),
+        contexts=(Context(tuple(range(length))),),
+    )
+    earlier, later = Sent(beginning, made), Sent(whole, made)
+    count = len(beginning.calls)
+    assert states(earlier, count) == states(later, count)
+    if count < len(whole.calls) and whole.calls[count].prompt_messages == length:
+        assert states(earlier, count + 1) == states(later, count + 1)
+
+
+@pytest.mark.parametrize("made", EAGER, ids=lambda made: made.name)
+@given(conversations(longest=8))
+@settings(max_examples=10)
+def test_a_history_grown_message_by_message_gives_the_same_decisions(made, entries):
+    whole = session_of(entries)
+    history = None
+    for length in range(1, len(whole.messages) + 1):
+        session = replace(
+            whole,
+            messages=whole.messages[:length],
+            calls=tuple(call for call in whole.calls if call.response < length),
+            contexts=(Context(tuple(range(length))),),
+        )
+        history = History.of(session, history)
+    grown, fresh = Sent(whole, made, history=history), Sent(whole, made)
+    assert grown.by_call == fresh.by_call
+
+
+@pytest.mark.parametrize("made", AT_INSERTION, ids=lambda made: made.name)
+@given(conversations())
+@settings(max_examples=25)
+def test_strategies_at_insertion_never_change_what_was_sent(made, entries):
+    sent = Sent(session_of(entries), made)
+    for call in range(1, sent.history.call_count + 1):
+        before, now = states(sent, call)[-1], states(sent, call + 1)[-1]
+        assert all(now[index] == rendition for index, rendition in before.items())
+
+
+@pytest.mark.parametrize("made", EAGER, ids=lambda made: made.name)
+@given(conversations(), some.booleans())
+@settings(max_examples=20)
+def test_only_results_calls_and_texts_are_touched_and_pairs_go_together(made, entries, grouped):
+    sent = Sent(session_of(entries, grouped=grouped), made)
+    history = sent.history
+    for call in range(history.call_count + 1):
+        for index in sent.changed(call):
+            kind = BlockKind(int(history.kind[index]))
+            assert kind is not BlockKind.SYSTEM_TEXT
+            if made.name not in ("clear-old", "summarize", "tiered-stale"):
+                assert kind in (BlockKind.TOOL_RESULT, BlockKind.TOOL_CALL)
+        if made.name in ("keep-recent", "dedupe-reads", "smart-retention", "summarize"):
+            gone = {index for index in sent.changed(call) if sent.rendition(index, call).action is Action.REMOVED}
+            prompt = set(history.prompt(call).tolist())
+            for result in history.results.tolist():
+                if result in prompt:
+                    assert (result in gone) == (int(history.call_block[result]) in gone)
+
+
+@pytest.mark.parametrize("made", EAGER, ids=lambda made: made.name)
+@given(conversations(longest=8), some.data())
+@settings(max_examples=25)
+def test_a_compaction_or_a_rewind_is_a_new_beginning(made, entries, data):
+    """After a rewind to a point that was never passed before, the prompt is what a session without the detour sends."""
+    straight = session_of(entries)
+    at = data.draw(some.integers(1, len(straight.messages)))
+    # A call is made at `at` and answered, then given up; the conversation goes on from `at` in a new context.
+    length = len(straight.messages)
+    detour = replace(
+        straight,
+        messages=(*straight.messages, replace_role(straight)),
+        contexts=(
+            Context((*range(at), length)),
+            Context(tuple(range(length)), at, ContextCause.REWIND),
+        ),
+        calls=tuple(
+            sorted(
+                (
+                    *(call for call in straight.calls if call.response < at),
+                    Call(length, 0, at),
+                    *(Call(call.response, 1, call.prompt_messages) for call in straight.calls if call.response >= at),
+                ),
+                key=lambda call: (call.context, call.prompt_messages),
+            )
+        ),
+    )
+    if isinstance(made, SequentialStrategy) or made.name in ("clear-old", "truncate-after-use"):
+        # These remember across a rewind, as the systems they come from do; here it only has to hold together.
+        assert len(Sent(detour, made).by_call) == len(detour.calls) + 1
+        return
+    with_detour, without = Sent(detour, made), Sent(straight, made)
+    assert states(with_detour, len(detour.calls) + 1)[-1] == states(without, len(straight.calls) + 1)[-1]
+
+
+def replace_role(session):
+    """An assistant's answer, to be given up."""
+    return session_of([{"role": "assistant", "content": "detour"}]).messages[0]
+
+
+@pytest.mark.parametrize("made", EAGER, ids=lambda made: made.name)
+def test_an_empty_session_and_one_without_calls_are_fine(made):
+    for entries in ([], [{"role": "user", "content": "hello"}]):
+        session = session_of(entries)
+        assert Sent(session, made).changed() == {}
+        nothing = replace(session, contexts=())
+        history = History.of(nothing)
+        if isinstance(made, ScheduledStrategy):
+            assert len(made.schedule(history).blocks) == 0
+        else:
+            made.start(history)
+
+
+@pytest.mark.parametrize(
+    "made", [each for each in EAGER if isinstance(each, ScheduledStrategy)], ids=lambda made: made.name
+)
+@given(conversations(longest=6))
+@settings(max_examples=20)
+def test_scheduled_decisions_concern_blocks_that_are_sent(made, entries):
+    history = History.of(session_of(entries))
+    schedule = made.schedule(history)
+    assert (history.enters[schedule.blocks] != NEVER).all()
+    assert (schedule.calls >= 0).all()
+    assert (schedule.calls <= history.call_count).all()
+    assert schedule.decisions.max(initial=-1) < len(schedule.table)
+    assert np.isin(schedule.blocks, np.arange(len(history.kind))).all()
