@@ -176,3 +176,31 @@ def test_formats_lists_every_format_with_where_it_is_looked_for():
     for each in FORMATS:
         assert f"{each.name}: {each.title}" in words
         assert " ".join(each.where.split()) in words
+
+
+def test_compare_has_a_row_for_every_strategy_and_the_best_comes_first(small: Path):
+    from inspector.strategies.registry import STRATEGIES
+
+    outcome = run_program("compare", small)
+    plans = json.loads(run_program("compare", small, "--format", "json").out)["plans"]
+    order = [line.split()[0] for line in outcome.out.splitlines() if line.strip().startswith(tuple(STRATEGIES))]
+
+    assert {plan["name"] for plan in plans} == set(order) == set(STRATEGIES)
+    saved = {plan["name"]: plan["saved"]["percent"] for plan in plans}
+    assert [saved[name] for name in order] == sorted(saved.values(), reverse=True)
+    assert max(map(len, outcome.out.splitlines())) <= 80
+
+
+def test_compact_gives_well_formed_messages_under_every_strategy(corpus: Path, capsys):
+    from inspector.cli import main
+    from inspector.strategies.registry import STRATEGIES
+
+    session = corpus / "claude-code-growth/cc432c40/snap4.jsonl"
+    for name in STRATEGIES:
+        assert main(["compact", str(session), "--strategy", name]) == 0
+        messages = json.loads(capsys.readouterr().out)
+        parts = [part for message in messages if isinstance(message["content"], list) for part in message["content"]]
+        results = [part["tool_use_id"] for part in parts if part["type"] == "tool_result"]
+        asked = {part["id"] for part in parts if part["type"] == "tool_use"}
+        assert set(results) <= asked, name
+        assert len(results) == len(set(results)), name

@@ -80,6 +80,14 @@ COMMANDS = {
             "inspector.cli.compact",
         ),
         Command(
+            "compare",
+            "every strategy on one session, one row each",
+            "Replays a session under each strategy alone, with the defaults that fit the session, and prints what each "
+            "would send, cost and save.",
+            ("inspector compare session.jsonl", "inspector compare session.jsonl --format json"),
+            "inspector.cli.compare",
+        ),
+        Command(
             "strategies",
             "the strategies there are and what can be tuned",
             "Lists every strategy with where it comes from; with a name, its parameters with unit, default and range.",

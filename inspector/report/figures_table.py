@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from inspector.report.layout import HEADING, LABEL, LEFT, LOSS, RIGHT
-from inspector.report.numbers import UNKNOWN, dollars, percent, whole
+from inspector.report.numbers import NOTHING, UNKNOWN, dollars, percent, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -95,11 +95,11 @@ def _table(page: Page, columns: Sequence[Column]) -> None:
     ]
     if any(column.plan for column in columns):
         rows += [
-            ("saved", of_plan(lambda plan: _saving(dollars(plan.saved.usd), plan.saved.usd), "usd")),
+            ("saved", of_plan(lambda plan: shown_saving(dollars(plan.saved.usd), plan.saved.usd), "usd")),
             ("  of the cost", of_plan(lambda plan: _saved_percent(plan, "cost_usd"), "percent")),
-            ("  tokens", of_plan(lambda plan: _saving(whole(plan.saved.tokens), plan.saved.tokens), "tokens")),
+            ("  tokens", of_plan(lambda plan: shown_saving(whole(plan.saved.tokens), plan.saved.tokens), "tokens")),
             ("  of the prompt", of_plan(lambda plan: _saved_percent(plan, "prompt_tokens"), "percent")),
-            ("pays off from call", of_plan(lambda plan: Text(_pays_off(plan)))),
+            ("pays off from call", of_plan(lambda plan: Text(pays_off(plan)))),
             ("edits", of_plan(lambda plan: Text(whole(plan.edits)))),
         ]
     rows = [row for row in rows if any(cell.plain for cell in row[1])]
@@ -120,14 +120,18 @@ def _read_share(figures: FigureSet) -> str:
 
 def _saved_percent(plan: PlanFacts, of: str) -> Text:
     """The percentage where it is one of `of`, and nothing otherwise."""
-    return _saving(percent(plan.saved.percent), plan.saved.percent) if plan.saved.percent_of == of else Text()
+    return shown_saving(percent(plan.saved.percent), plan.saved.percent) if plan.saved.percent_of == of else Text()
 
 
-def _saving(text: str, value: float | None) -> Text:
+def shown_saving(text: str, value: float | None) -> Text:
+    """A saving as written, losses in their colour."""
     return Text(text, LOSS if value is not None and value < 0 else "")
 
 
-def _pays_off(plan: PlanFacts) -> str:
+def pays_off(plan: PlanFacts) -> str:
+    """From which call on a plan has paid off, in a word; `-` where it changes nothing."""
+    if plan.edits == 0:
+        return NOTHING
     if plan.break_even_call is None:
         return UNKNOWN if plan.saved.usd is None else "never"
     return whole(plan.break_even_call)

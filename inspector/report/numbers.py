@@ -5,13 +5,13 @@ from __future__ import annotations
 UNKNOWN = "unknown"
 """A figure that would need something nobody said: a price."""
 
-NOT_REPORTED = "-"
-"""A figure nobody reports."""
+NOTHING = "-"
+"""Where there is no figure to be had."""
 
 
 def whole(value: float | None) -> str:
     """A count: `1,234,567`, `-31`, or `-` where there is none."""
-    return NOT_REPORTED if value is None else f"{value:,.0f}"
+    return NOTHING if value is None else f"{value:,.0f}"
 
 
 def dollars(value: float | None) -> str:

@@ -11,7 +11,7 @@ from inspector.report.layout import HEADING, LEFT, LOSS, RIGHT, WARNING, WIDTH, 
 from inspector.report.numbers import dollars, plural, whole
 
 if TYPE_CHECKING:
-    from inspector.report.document import PlanFacts, Report, SessionFacts, TierFacts, TokenFacts
+    from inspector.report.document import PlanFacts, Report, TierFacts, TokenFacts
 
 SPEC_WIDTH = 72
 """Characters of a strategy's one-line form on one line of the report."""
@@ -26,7 +26,7 @@ def report_text(report: Report, width: int = WIDTH, *, color: bool = False) -> s
         color: Use colours and bold type; the words are the same without.
     """
     page = Page(width, color=color)
-    _session(page, report.session, report.tokens)
+    heading(page, report)
     page.line()
     figures_tables(page, report)
     page.line()
@@ -34,14 +34,21 @@ def report_text(report: Report, width: int = WIDTH, *, color: bool = False) -> s
     for index, plan in enumerate(report.plans):
         page.line()
         _plan(page, plan_letter(index), plan)
+    worth_knowing(page, report)
+    return page.text()
+
+
+def worth_knowing(page: Page, report: Report) -> None:
+    """Write what makes the figures less than they seem."""
     if report.warnings:
         page.line()
         page.line("Worth knowing", HEADING)
         page.table(None, [(Text("!", WARNING), warning) for warning in report.warnings], LEFT + WRAPPED, gap=1)
-    return page.text()
 
 
-def _session(page: Page, session: SessionFacts, tokens: TokenFacts) -> None:
+def heading(page: Page, report: Report) -> None:
+    """Write what session it is, what is in it, and how its tokens were counted."""
+    session = report.session
     page.line(session.title or session.id, HEADING)
     recorded_by = f", recorded by {session.agent}" if session.agent else ""
     rows = [
@@ -60,7 +67,7 @@ def _session(page: Page, session: SessionFacts, tokens: TokenFacts) -> None:
                 )
             ),
         ),
-        ("tokens", _tokens(tokens)),
+        ("tokens", _tokens(report.tokens)),
     ]
     page.pairs(rows)
 

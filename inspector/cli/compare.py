@@ -1,0 +1,31 @@
+"""`inspector compare`: every strategy on one session, one row each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from inspector.cli.reading import read_session
+from inspector.cli.reporting import add_report_arguments, check_output, deliver
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """What to compare strategies on, and in which form."""
+    add_report_arguments(parser)
+
+
+def run(options: Namespace) -> int:
+    """Print or save the comparison."""
+    from inspector.cli.replaying import replay_inputs
+    from inspector.report.comparison import comparison_text
+    from inspector.report.summary import report_of
+    from inspector.strategies.plan import Plan
+    from inspector.strategies.registry import STRATEGIES, strategy_for
+
+    check_output(options)
+    session = read_session(options.path)
+    plans = [Plan.of(strategy_for(name, session), name=name) for name in STRATEGIES]
+    report = report_of(replay_inputs(session, options.model), plans, options.runs_per_day)
+    return deliver(report, options, comparison_text)
