@@ -57,30 +57,33 @@ class CountCache:
     room_bytes: int = ROOM_BYTES
 
     def load(self, session: Session, texts: CountedTexts) -> None:
-        """Add what an earlier run counted of this session."""
+        """Add what an earlier run counted of this session. A conversation that is in no file is not kept."""
+        if not session.files:
+            return
         path = self._path(session, texts)
         try:
             with np.load(path, allow_pickle=False) as kept:
                 digests, tokens, lengths = kept["digests"], kept["tokens"], kept["lengths"]
             _check(digests, tokens, lengths)
-            # A file in use is not the next one to go.
-            os.utime(path)
         except Exception:  # noqa: BLE001  whatever a damaged file makes the archive and array readers raise
             return
         texts.add_counted([row.tobytes() for row in digests], tokens.astype(np.int64), lengths)
         texts.tokens_kept = len(lengths)
+        with contextlib.suppress(OSError):  # a file in use is not the next one to go
+            os.utime(path)
 
     def save(self, session: Session, texts: CountedTexts) -> None:
         """Keep what was counted of this session, unless hardly anything is new since it was loaded or saved."""
+        if not session.files:
+            return
         columns = texts.columns()
         token_count = int(columns.first_token[-1])
         new = token_count - texts.tokens_kept
         if not new or (texts.tokens_kept and new < max(_WORTH_SAVING_TOKENS, token_count // 20)):
             return
-        if not session.path.exists():  # a conversation given in memory
-            return
         digests = texts.digests()[: len(columns.first_token) - 1]
-        wanted = {block.digest for block in session.blocks} | {digest_of(block.tool_name) for block in session.blocks}
+        wanted = {block.digest for block in session.blocks}
+        wanted.update(map(digest_of, {block.tool_name for block in session.blocks}))
         tokens = np.diff(columns.first_token)
         keep = np.fromiter((digest in wanted for digest in digests), np.bool_, len(digests)) & (tokens > 0)
         lengths = columns.lengths[:token_count][np.repeat(keep, tokens)]

@@ -195,8 +195,9 @@ class CountedTexts:
 
     def _enter(self, digest: bytes, lengths: NDArray[np.uint8], characters: int) -> int:
         with self._lock:
-            row = self._rows.setdefault(digest, len(self._rows))
-            if row == len(self._rows) - 1:
+            row = self._rows.get(digest)
+            if row is None:
+                row = self._rows[digest] = len(self._rows)
                 self._waiting.append(lengths)
                 self._waiting_characters.append(characters)
             return row

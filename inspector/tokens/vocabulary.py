@@ -16,6 +16,7 @@ from binascii import a2b_base64
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,7 @@ _PACKAGES = (
     ("bpe_openai", "data", "{encoding}.tiktoken.gz"),
     ("litellm", "litellm_core_utils/tokenizers", "{url_sha1}"),
 )
-_LINES_AT_ONCE = 8192
+_BYTES_AT_ONCE = 1 << 17
 _LOADER = "load_tiktoken_bpe"
 
 
@@ -62,12 +63,12 @@ class Vocabulary:
 
     def ranks(self) -> dict[bytes, int]:
         """Every token and its rank."""
-        words = self.data.split()
         ranks: dict[bytes, int] = {}
+        lines = BytesIO(self.data)
         # In parts, so that other threads get their turn: a single pass would hold the interpreter for 0.2 s.
-        for start in range(0, len(words), 2 * _LINES_AT_ONCE):
-            stop = start + 2 * _LINES_AT_ONCE
-            ranks.update(zip(map(a2b_base64, words[start:stop:2]), map(int, words[start + 1 : stop : 2]), strict=True))
+        while part := lines.readlines(_BYTES_AT_ONCE):
+            words = b"".join(part).split()
+            ranks.update(zip(map(a2b_base64, words[::2]), map(int, words[1::2]), strict=True))
         return ranks
 
 
@@ -136,7 +137,10 @@ def _candidates(encoding: str, url_sha1: str) -> Iterator[Path]:
         if folder := os.environ.get(variable):
             yield Path(folder) / url_sha1
     for package, folder, name in _PACKAGES:
-        spec = find_spec(package)
+        try:
+            spec = find_spec(package)
+        except (ImportError, ValueError):  # a package that was imported in a broken state
+            continue
         for location in (spec and spec.submodule_search_locations) or ():
             yield Path(location) / folder / name.format(encoding=encoding, url_sha1=url_sha1)
 

@@ -82,7 +82,8 @@ def session_of(
     """A session with one tool result a message; after `messages`, where given, whose texts begin below `offset`."""
     kept = dict(enumerate(texts, start=offset))
     new = tuple(Message(Role.USER, (block_of(text, number),)) for number, text in kept.items())
-    return Session("test", path, "test", messages + new, (), (), TextsInMemory(kept))
+    files = (path,) if path.exists() else ()
+    return Session("test", path, "test", messages + new, (), (), TextsInMemory(kept), files=files)
 
 
 @pytest.fixture(scope="session")

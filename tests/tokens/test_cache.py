@@ -61,7 +61,8 @@ def test_tool_names_are_kept_too_so_that_no_tokenizer_is_needed(counter, cache, 
 
     def session():
         block = block_of("{}", 0, BlockKind.TOOL_CALL, tool_name="list_everything")
-        return Session("test", file, "test", (Message(Role.ASSISTANT, (block,)),), (), (), TextsInMemory({0: "{}"}))
+        messages = (Message(Role.ASSISTANT, (block,)),)
+        return Session("test", file, "test", messages, (), (), TextsInMemory({0: "{}"}), files=(file,))
 
     expected = counted(session(), counter, cache).tokens.tolist()
     fresh = load_counter()
@@ -96,8 +97,10 @@ def test_sessions_and_encodings_have_files_of_their_own(counter, counter_of, cac
     assert table.tokens.tolist() == counter_of("cl100k_base").count_all(TEXTS)
 
 
-def test_a_conversation_that_is_no_file_is_not_kept(counter, cache):
-    counted(session_of(TEXTS, Path("no such file")), counter, cache)
+def test_a_conversation_that_is_in_no_file_is_not_kept(counter, cache):
+    session = session_of(TEXTS, Path("no such file"))
+    assert session.files == ()
+    counted(session, counter, cache)
     assert not cache.folder.exists()
 
 

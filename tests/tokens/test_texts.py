@@ -70,6 +70,9 @@ def test_a_text_is_counted_once(counter):
     assert added(texts, ["same", "other", "same"]).tolist() == [1, 2, 1]
     assert texts.row(digest_of("same")) == 1
     assert texts.row(digest_of("never seen")) == -1
+    texts.add_counted([digest_of("other")], np.array([1]), np.array([5], np.uint8))
+    assert added(texts, ["one more"]).tolist() == [3]
+    assert texts.columns().characters(np.arange(4, dtype=np.int32)).tolist() == [0, 4, 5, 8]
 
 
 def test_the_columns_do_not_depend_on_how_texts_were_added(counter):

