@@ -27,8 +27,8 @@ def comparison_text(report: Report, width: int = WIDTH, *, color: bool = False) 
     rows += [_figures("baseline", report.baseline), *(_plan(plan) for plan in plans)]
     of_tokens = any(plan.saved.percent_of == "prompt_tokens" for plan in plans)
     share = "of tokens" if of_tokens else "of cost"
-    head = ("", "prompt tokens", "", "cost", "", "saved", "", share, "breaks", "pays off")
-    page.table(head, rows, LEFT + (RIGHT + LEFT) * 3 + RIGHT * 3, gap=1)
+    head = ("", "prompt tokens", "", "cost", "", "saved", share, "breaks", "pays off")
+    page.table(head, rows, LEFT + (RIGHT + LEFT) * 2 + RIGHT * 4, gap=1)
     page.line()
     page.pairs(legend(report))
     worth_knowing(page, report)
@@ -43,7 +43,7 @@ def _figures(name: str, figures: FigureSet) -> tuple[str | Text, ...]:
         name,
         *marked("prompt_tokens", whole),
         *marked("cost_usd", dollars),
-        *("", Text()),
+        "",
         "",
         whole(figures.cache_breaks),
         "",
@@ -51,14 +51,13 @@ def _figures(name: str, figures: FigureSet) -> tuple[str | Text, ...]:
 
 
 def _plan(plan: PlanFacts) -> tuple[str | Text, ...]:
-    name, tokens, tokens_mark, cost, cost_mark, *_, breaks, _ = _figures(plan.name, plan.figures)
+    name, tokens, tokens_mark, cost, cost_mark, _, _, breaks, _ = _figures(plan.name, plan.figures)
     saved = plan.saved
-    mark = Text(MARKS[saved.known.get("usd", "exact")], LABEL)
     return (
         name,
         *(tokens, tokens_mark),
         *(cost, cost_mark),
-        *(shown_saving(dollars(saved.usd), saved.usd), mark),
+        shown_saving(dollars(saved.usd), saved.usd),
         shown_saving(percent(saved.percent), saved.percent),
         breaks,
         pays_off(plan),

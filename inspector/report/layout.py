@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 WIDTH = 80
 """Columns every report fits, whatever the terminal: it is mailed and pasted."""
 
+_WIDEST = 1000
+"""Columns there are for a table of figures whose numbers need more than the page has: better wide than cut."""
+
 LONGEST = 4000
 """Characters of one foreign text that are shown."""
 
@@ -37,10 +40,11 @@ class Page:
     """A page being written from top to bottom."""
 
     def __init__(self, width: int = WIDTH, *, color: bool = False) -> None:
+        self._width = width
         self._file = StringIO()
         self._console = Console(
             file=self._file,
-            width=width,
+            width=_WIDEST,
             force_terminal=color,
             color_system="standard" if color else None,
             no_color=not color,
@@ -59,7 +63,8 @@ class Page:
         if not text:
             self._console.print()
             return
-        self._console.print(Padding(Text(plain(text), style, overflow="fold"), (0, 0, 0, indent), expand=False))
+        paragraph = Padding(Text(plain(text), style, overflow="fold"), (0, 0, 0, indent), expand=False)
+        self._console.print(paragraph, width=self._width)
 
     def pairs(self, rows: Iterable[tuple[str, str]], indent: int = 2) -> None:
         """Labels and what they say, the latter wrapped in a column of its own."""
@@ -94,7 +99,8 @@ class Page:
             )
         for row in rows:
             table.add_row(*(cell if isinstance(cell, Text) else Text(plain(cell)) for cell in row))
-        self._console.print(Padding(table, (0, 0, 0, indent), expand=False))
+        width = self._width if WRAPPED in columns else _WIDEST
+        self._console.print(Padding(table, (0, 0, 0, indent), expand=False), width=width)
 
 
 def plain(text: str) -> str:
