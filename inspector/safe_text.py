@@ -110,6 +110,8 @@ def fit_cells(safe: str, width: int, *, align_right: bool = False, ellipsis: str
 
 def _fitting(text: str, room: int) -> int:
     """How many characters of `text` fit into `room` cells, with the marks on the last of them."""
+    if cell_len(text[:room]) == room == cell_len(text[: room + 1]) - 1:
+        return room
     for position, character in enumerate(text):
         room -= get_character_cell_size(character)
         if room < 0:

@@ -26,6 +26,8 @@ class SectionKind(StrEnum):
     RECORDED = "recorded"
     INSERTED = "inserted"
     """Sent in place of what was cut: a marker, a pointer, a summary."""
+    ABSENT = "absent"
+    """Recorded, and not part of the prompt."""
     NOTE = "note"
     """Neither recorded nor sent: said by the inspector."""
 
@@ -81,7 +83,7 @@ class DetailContent:
 def sent_sections(recorded: str, content: DetailContent) -> tuple[Section, ...]:
     """What is sent of a block, in order, with a note wherever something was left out."""
     if content.absent:
-        return (_note(one_line(content.absent)),)
+        return (_note(one_line(content.absent)), Section(recorded, SectionKind.ABSENT))
     rendition = content.sent
     if rendition is None or rendition.action is Action.WHOLE:
         return (Section(recorded, SectionKind.RECORDED),)

@@ -75,7 +75,8 @@ def call_summary(arguments: str, working_directory: str = "") -> str:
     value = members[name] if name else next(iter(members.values()))
     if name in ("command", "cmd") and (listed := _LISTED_STRINGS.match(arguments, arguments.find(f'"{name}"'))):
         value = _joined_command(listed[1])
-    prefix = working_directory.rstrip("/") + "/"
+    separator = "\\" if "\\" in working_directory and "/" not in working_directory else "/"
+    prefix = working_directory.rstrip(separator) + separator
     return value.removeprefix(prefix) if len(prefix) > 1 else value
 
 

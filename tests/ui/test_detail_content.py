@@ -94,7 +94,10 @@ def test_a_plan_that_adds_is_not_said_to_save() -> None:
 def test_a_whole_block_is_shown_as_recorded_and_an_absent_one_as_absent() -> None:
     assert parts(content(None)) == [(TEXT, RECORDED)]
     assert parts(content(Rendition.whole(100))) == [(TEXT, RECORDED)]
-    assert parts(content(None, absent="not in the prompt of call 3")) == [("⋯ not in the prompt of call 3 ⋯", NOTE)]
+    assert parts(content(None, absent="not in the prompt of call 3")) == [
+        ("⋯ not in the prompt of call 3 ⋯", NOTE),
+        (TEXT, SectionKind.ABSENT),
+    ]
 
 
 @given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 30), st.integers(0, 30)), max_size=4), st.booleans())

@@ -33,6 +33,12 @@ def test_a_call_is_summed_up_by_the_argument_that_says_most(arguments: str, summ
     assert call_summary(arguments, "/srv/project") == summary
 
 
+def test_paths_are_shortened_on_every_platform() -> None:
+    assert call_summary('{"file_path": "C:\\\\srv\\\\src\\\\app.py"}', "C:\\srv") == "src\\app.py"
+    assert call_summary('{"file_path": "/srv/src/app.py"}', "/srv/") == "src/app.py"
+    assert call_summary('{"file_path": "/srv/src/app.py"}', "") == "/srv/src/app.py"
+
+
 @given(st.dictionaries(st.text(), st.text() | st.integers() | st.lists(st.text())), st.integers(0, 240))
 def test_any_beginning_of_any_arguments_has_a_summary(arguments: dict[str, object], length: int) -> None:
     assert isinstance(call_summary(json.dumps(arguments)[:length], "/srv"), str)

@@ -95,6 +95,30 @@ async def test_rows_show_amounts_and_what_the_plan_did() -> None:
         assert "tiered-stale: stale, tier search" in row
 
 
+async def test_another_plan_redraws_what_it_changes_and_nothing_else() -> None:
+    app = TimelineApp(VIEW)
+    async with app.run_test(size=(100, 20)) as pilot:
+        await pilot.press("G")
+        before = list(strips(app.timeline))[1:]
+        app.timeline.view = replace(VIEW, state=synthetic.state_of(VIEW.rows.history, 500))
+        await pilot.pause()
+        after = list(strips(app.timeline))[1:]
+        redrawn = [old is not new for old, new in zip(before, after, strict=True)]
+        assert redrawn == [old.text != new.text for old, new in zip(before, after, strict=True)]
+        assert any(redrawn)
+        assert not all(redrawn)
+
+
+async def test_another_reason_for_the_same_amount_is_shown() -> None:
+    app = TimelineApp(VIEW)
+    async with app.run_test(size=(100, 20)) as pilot:
+        await pilot.press("G")
+        app.timeline.view = replace(VIEW, reason=lambda _: "token-budget: over budget")
+        await pilot.pause()
+        assert any("token-budget: over budget" in row for row in shown(app.timeline))
+        assert not any("tiered-stale" in row for row in shown(app.timeline))
+
+
 async def test_a_boundary_has_a_row_of_its_own() -> None:
     app = TimelineApp(VIEW)
     async with app.run_test(size=(100, 20)):

@@ -35,10 +35,16 @@ LOADING_AFTER = 0.15
 """Seconds before a text that is still being read is said to be."""
 
 _TABS: Final[tuple[tuple[Shown, str], ...]] = (("raw", "raw"), ("sent", "as sent"))
-_GUTTER: Final = {SectionKind.RECORDED: " ", SectionKind.INSERTED: "▎", SectionKind.NOTE: " "}
+_GUTTER: Final = {
+    SectionKind.RECORDED: " ",
+    SectionKind.INSERTED: "▎",
+    SectionKind.ABSENT: "┊",
+    SectionKind.NOTE: " ",
+}
 _STYLES: Final = {
     SectionKind.RECORDED: "detail--recorded",
     SectionKind.INSERTED: "detail--inserted",
+    SectionKind.ABSENT: "detail--absent",
     SectionKind.NOTE: "detail--note",
 }
 
@@ -57,6 +63,7 @@ class Detail(LineView):
         & > .detail--tab-active { color: $foreground; text-style: bold underline; }
         & > .detail--recorded { color: $foreground; }
         & > .detail--inserted { color: $text-warning; background: $warning-muted; text-style: bold; }
+        & > .detail--absent { color: $text-muted; }
         & > .detail--note { color: $text-accent; text-style: italic; }
         &:ansi > .detail--inserted { background: ansi_default; text-style: bold reverse; }
         &:nocolor > .detail--inserted { background: $surface; text-style: bold reverse; }
@@ -69,6 +76,7 @@ class Detail(LineView):
         "detail--tab-active",
         "detail--recorded",
         "detail--inserted",
+        "detail--absent",
         "detail--note",
     }
 

@@ -60,6 +60,9 @@ class LineView(ScrollView, can_focus=True):
         overflow-x: hidden;
         overflow-y: scroll;
         scrollbar-size-vertical: 1;
+        scrollbar-background: $surface;
+        scrollbar-background-hover: $surface;
+        scrollbar-background-active: $surface;
         background: $surface;
         color: $foreground;
     }
@@ -106,15 +109,23 @@ class LineView(ScrollView, can_focus=True):
         """What a drawn line depends on, besides its width and what `forget_lines` is called for."""
         return line
 
-    def show_lines(self, count: int) -> None:
-        """Say how many lines there are now, and draw them anew."""
+    def show_lines(self, count: int, *, keep: bool = False) -> None:
+        """Say how many lines there are now, and draw them anew.
+
+        Args:
+            count: Lines there are.
+            keep: What was drawn before may be used again for lines of equal `line_key`.
+        """
         self._line_count = count
         self._is_moving = True
         try:
             self.virtual_size = Size(0, count + self.HEADER_LINES)
         finally:
             self._is_moving = False
-        self.forget_lines()
+        if keep:
+            self.refresh()
+        else:
+            self.forget_lines()
 
     def forget_lines(self) -> None:
         """Draw every line anew."""

@@ -206,14 +206,16 @@ class Timeline(LineView):
 
     def watch_view(self, before: TimelineView | None, view: TimelineView | None) -> None:
         """Show other rows or amounts, the cursor where it was."""
-        self._columns = None
         if view is None:
             self._seen_rows = self.new_rows = 0
             self.show_lines(0)
             self.cursor = -1
             return
         old_block, old_row = self.cursor_identity(before)
-        self.show_lines(view.count)
+        redraws = before is None or before.rows is not view.rows or before.tokens is not view.tokens
+        if redraws:
+            self._columns = None
+        self.show_lines(view.count, keep=not redraws)
         same_session = before is not None and before.rows.history.session.path == view.rows.history.session.path
         if self.follow or not view.count:
             position = view.count - 1
@@ -313,8 +315,13 @@ class Timeline(LineView):
         self.logarithmic = not self.logarithmic
 
     def line_key(self, line: int) -> Hashable:
-        """A row is drawn differently under the cursor."""
-        return line, line == self.cursor
+        """A row, whether the cursor is on it, and what the plan does to it: other rows need not be drawn for a drag."""
+        if self.view is None:
+            return line
+        row = self.view.row_at(line)
+        block = int(self.view.rows.block[row])
+        amount = self.view.amount(block)
+        return row, line == self.cursor, amount, self.view.reason(block) if amount.action else ""
 
     def draw_line(self, line: int, width: int) -> Strip:
         """One row."""

@@ -1,0 +1,71 @@
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+
+from inspector.session.open import open_session
+from inspector.ui.timeline_columns import columns_for
+from inspector.ui.timeline_strip import header_pieces, row_pieces, rule
+from inspector.ui.timeline_view import TimelineView
+from tests.ui import synthetic
+
+CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
+VIEW = synthetic.view_of(synthetic.session(130, compact_every=50))
+
+
+def row_text(view: TimelineView, index: int, width: int, *, logarithmic: bool = False) -> str:
+    columns = columns_for(width, view.rows.largest_message, view.largest)
+    pieces = row_pieces(view, index, columns, width, selected=False, logarithmic=logarithmic)
+    return "".join(text for text, _ in pieces)
+
+
+@pytest.mark.parametrize("format_name", ["claude-code", "openai-chat", "mini-swe-agent"])
+def test_every_row_of_recorded_sessions_fits_and_is_safe(corpus: Path, format_name: str) -> None:
+    files = [path for path in sorted((corpus / format_name).glob("*.json*")) if path.stat().st_size < 3_000_000]
+    rows = 0
+    for path in files:
+        if "tau-bench" in path.name:
+            continue
+        view = synthetic.view_of(open_session(path))
+        for index in range(len(view.rows)):
+            text = row_text(view, index, 119)
+            assert cell_len(text) <= 119
+            assert not CONTROL.search(text)
+        rows += len(view.rows)
+    assert rows > 5
+
+
+def test_numbers_stand_in_the_same_cells_in_every_row() -> None:
+    columns = columns_for(119, VIEW.rows.largest_message, VIEW.largest)
+    end_of_tokens = 1 + columns.number + 1 + 3 + 1 + columns.tool + 1 + columns.bar + 1 + columns.tokens
+
+    for index in range(len(VIEW.rows)):
+        row = VIEW.rows.row(index)
+        if row.boundary is None:
+            text = row_text(VIEW, index, 119)
+            assert text[:end_of_tokens].endswith(f" {VIEW.amount(row.block).recorded:,}")
+            assert text[end_of_tokens] == " "
+
+
+def test_the_header_names_the_columns_over_them() -> None:
+    for width in (40, 60, 80, 120, 200):
+        columns = columns_for(width, VIEW.rows.largest_message, VIEW.largest)
+        text = header_pieces(VIEW, columns, logarithmic=True)[0][0]
+        assert cell_len(text) <= width
+        assert text.index("tokens") + len("tokens") == text.index("change") - 1 - (columns.change - len("change"))
+        assert ("what" in text) == bool(columns.what)
+
+
+def test_estimated_tokens_are_said_to_be() -> None:
+    columns = columns_for(120, 1000, 1_234_567)
+
+    assert "~tokens" in header_pieces(replace(VIEW, known="estimated"), columns, logarithmic=False)[0][0]
+    assert "~tokens" not in header_pieces(VIEW, columns, logarithmic=False)[0][0]
+
+
+def test_a_rule_fills_the_row_and_keeps_what_fits_of_its_label() -> None:
+    assert rule("compaction", 20) == "── compaction ──────"
+    assert rule("compaction", 12) == "── compa… ──"
+    assert rule("compaction", 4) == "────"
