@@ -92,6 +92,8 @@ class Renderer:
 
     def tokens(self, block: int, rendition: Rendition) -> int:
         """Tokens of one rendition of a block."""
+        if rendition.action is Action.WHOLE:
+            return int(self.table.tokens[block])
         return int(self._tokens_of([block], [rendition])[0])
 
     def outcome(self, blocks: NDArray[np.int32], stacks: NDArray[np.int32], table: tuple[Stack, ...]) -> Outcome:

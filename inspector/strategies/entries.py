@@ -7,20 +7,16 @@ remembered is remembered per thread.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from inspector.session.model import BlockKind, Role
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from inspector.strategies.base import Moment
     from inspector.strategies.history import History
 
-_NEVER_SENT = (BlockKind.SYSTEM_TEXT, BlockKind.OTHER)
+_RESULT = int(BlockKind.TOOL_RESULT)
+_NEVER_SENT = (int(BlockKind.SYSTEM_TEXT), int(BlockKind.OTHER))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,31 +34,53 @@ class Entry:
     is_result: bool
 
 
-def thread_of(moment: Moment) -> int:
-    """The thread of the call about to be made."""
-    history = moment.history
-    return history.session.contexts[int(history.call_context[moment.call])].thread
+class Reader:
+    """Reads what arrives, call by call. Calls bring a few blocks each, and for those plain lists are quicker."""
 
+    def __init__(self, history: History) -> None:
+        self._history = history
+        self._kinds: list[int] = history.kind.tolist()
+        self._messages: list[int] = history.message.tolist()
+        self._threads = [context.thread for context in history.session.contexts]
+        self._contexts: list[int] = history.call_context.tolist()
 
-def arrived_blocks(moment: Moment) -> NDArray[np.int32]:
-    """What this call's prompt holds that the thread's last one did not; all of it at the start of a context."""
-    return moment.history.prompt(moment.call) if moment.starts_context else moment.arrived
+    def thread(self, moment: Moment) -> int:
+        """The thread of the call about to be made."""
+        return self._threads[self._contexts[moment.call]]
 
+    def arrived(self, moment: Moment) -> list[int]:
+        """What this call's prompt holds that the thread's last one did not; all of it at the start of a context."""
+        blocks = self._history.prompt(moment.call) if moment.starts_context else moment.arrived
+        arrived: list[int] = blocks.tolist()
+        return arrived
 
-def entries_of(history: History, blocks: NDArray[np.int32]) -> list[Entry]:
-    """Blocks in the order they are sent, as entries; system texts are none."""
-    blocks = blocks[~np.isin(history.kind[blocks], _NEVER_SENT)]
-    if not len(blocks):
-        return []
-    results, messages = history.kind[blocks] == BlockKind.TOOL_RESULT, history.message[blocks]
-    starts = np.ones(len(blocks), dtype=np.bool_)
-    starts[1:] = results[1:] | results[:-1] | (messages[1:] != messages[:-1])
-    bounds = [*np.flatnonzero(starts).tolist(), len(blocks)]
-    indices, owners, kinds = blocks.tolist(), messages.tolist(), results.tolist()
-    return [Entry(owners[first], tuple(indices[first:last]), kinds[first]) for first, last in pairwise(bounds)]
+    def results(self, blocks: list[int]) -> list[int]:
+        """The tool results among some blocks."""
+        kinds = self._kinds
+        return [block for block in blocks if kinds[block] == _RESULT]
 
+    def entries(self, blocks: list[int]) -> list[Entry]:
+        """Blocks in the order they are sent, as entries; system texts are none."""
+        found: list[Entry] = []
+        gathered: list[int] = []
+        for block in blocks:
+            kind, message = self._kinds[block], self._messages[block]
+            if kind in _NEVER_SENT:
+                continue
+            if gathered and (kind == _RESULT or message != self._messages[gathered[0]]):
+                found.append(Entry(self._messages[gathered[0]], tuple(gathered), is_result=False))
+                gathered = []
+            if kind == _RESULT:
+                found.append(Entry(message, (block,), is_result=True))
+            else:
+                gathered.append(block)
+        if gathered:
+            found.append(Entry(self._messages[gathered[0]], tuple(gathered), is_result=False))
+        return found
 
-def asks(history: History, entry: Entry) -> bool:
-    """Whether the entry begins a new run of the agent: what a user said, in a message without results."""
-    message = history.session.messages[entry.message]
-    return message.role is Role.USER and not history.message_has_results[entry.message]
+    def asks(self, entry: Entry) -> bool:
+        """Whether the entry begins a new run of the agent: what a user said, in a message without results."""
+        if entry.is_result:
+            return False
+        message = self._history.session.messages[entry.message]
+        return message.role is Role.USER and not self._history.message_has_results[entry.message]

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from inspector.strategies.base import Choice, Decision
-from inspector.strategies.entries import arrived_blocks, asks, entries_of, thread_of
+from inspector.strategies.entries import Reader
 from inspector.strategies.operations import CutText, ReplaceText
 from inspector.strategies.parameters import Parameter, ParameterKind
 from inspector.strategies.tunable import Tunable, setting
@@ -83,7 +83,7 @@ class PruneOld(Tunable):
 
     def start(self, history: History) -> PruneOldRun:
         """A fresh run over one session."""
-        return PruneOldRun(self, history)
+        return PruneOldRun(self, Reader(history))
 
 
 @dataclass
@@ -111,21 +111,21 @@ class PruneOldRun:
 
     Attributes:
         strategy: The values.
-        history: What was recorded.
+        reader: Reads what arrives.
     """
 
     strategy: PruneOld
-    history: History
+    reader: Reader
     _threads: dict[int, _Thread] = field(default_factory=dict)
     _cleared: set[int] = field(default_factory=set)
 
     def step(self, moment: Moment) -> Iterable[Choice]:
         """Let messages age that newer ones have pushed out, then prune if the iteration is late enough."""
-        thread = self._threads.setdefault(thread_of(moment), _Thread())
+        thread = self._threads.setdefault(self.reader.thread(moment), _Thread())
         if moment.starts_context:
             thread.forget()
-        arrived = entries_of(self.history, arrived_blocks(moment))
-        asked = any(asks(self.history, entry) for entry in arrived)
+        arrived = self.reader.entries(self.reader.arrived(moment))
+        asked = any(self.reader.asks(entry) for entry in arrived)
         thread.iteration = 1 if asked else thread.iteration + 1
         thread.newest.extend(arrived)
         while len(thread.newest) > 2 * self.strategy.keep_turns:

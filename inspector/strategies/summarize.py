@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from inspector.session.model import BlockKind
 from inspector.strategies.base import Choice, Decision
-from inspector.strategies.entries import Entry, arrived_blocks, entries_of, thread_of
+from inspector.strategies.entries import Entry, Reader
 from inspector.strategies.operations import RemoveBlock
 from inspector.strategies.parameters import Parameter, ParameterKind
 from inspector.strategies.rendition import Action, Rendition
@@ -71,7 +71,7 @@ class Summarize(Tunable):
             "threshold",
             ParameterKind.WHOLE_NUMBER,
             80_000,
-            "Prompt tokens at which the conversation is summarized.",
+            "Tokens at which the conversation is summarized.",
             unit="tokens",
             minimum=1_000,
             maximum=2_000_000,
@@ -89,6 +89,15 @@ class Summarize(Tunable):
             maximum=1_000,
         )
     )
+    trigger: str = setting(
+        Parameter(
+            "trigger",
+            ParameterKind.CHOICE,
+            "content",
+            "What is held against the threshold: the messages' own tokens, or the last prompt's with all around them.",
+            choices=("content", "prompt"),
+        )
+    )
     summary_tokens: int = setting(
         Parameter(
             "summary-tokens",
@@ -104,7 +113,7 @@ class Summarize(Tunable):
 
     def start(self, history: History) -> SummarizeRun:
         """A fresh run over one session."""
-        return SummarizeRun(self, history)
+        return SummarizeRun(self, history, Reader(history))
 
 
 @dataclass
@@ -113,6 +122,7 @@ class _Thread:
 
     messages: list[list[Entry]] = field(default_factory=list)
     summaries: tuple[str, ...] = ()
+    tokens: int = 0
 
     def add(self, entries: Iterable[Entry]) -> None:
         for entry in entries:
@@ -129,29 +139,34 @@ class SummarizeRun:
     Attributes:
         strategy: The values.
         history: What was recorded.
+        reader: Reads what arrives.
     """
 
     strategy: Summarize
     history: History
+    reader: Reader
     _threads: dict[int, _Thread] = field(default_factory=dict)
     _gone: set[int] = field(default_factory=set)
 
     def step(self, moment: Moment) -> Iterable[Choice]:
         """Take in what arrived, then summarize if the prompt has reached the threshold."""
-        thread = self._threads.setdefault(thread_of(moment), _Thread())
-        blocks = arrived_blocks(moment)
+        thread = self._threads.setdefault(self.reader.thread(moment), _Thread())
+        blocks = self.reader.arrived(moment)
         choices: list[Choice] = []
         if moment.starts_context:
-            thread.messages, thread.summaries = [], ()
+            thread.messages, thread.summaries, thread.tokens = [], (), 0
             back = Decision(None, "another conversation began")
-            choices = [Choice(block, back) for block in blocks.tolist() if block in self._gone]
-            self._gone.difference_update(blocks.tolist())
-        thread.add(entries_of(self.history, blocks))
-        if moment.prompt_tokens >= self.strategy.threshold:
-            choices.extend(self._summarize(thread, moment.prompt_tokens))
+            choices = [Choice(block, back) for block in blocks if block in self._gone]
+            self._gone.difference_update(blocks)
+        entries = self.reader.entries(blocks)
+        thread.add(entries)
+        thread.tokens += sum(moment.tokens(block) for entry in entries for block in entry.blocks)
+        tokens = thread.tokens if self.strategy.trigger == "content" else moment.previous_prompt_tokens
+        if tokens >= self.strategy.threshold:
+            choices.extend(self._summarize(thread, moment, tokens))
         return choices
 
-    def _summarize(self, thread: _Thread, tokens: int) -> Iterable[Choice]:
+    def _summarize(self, thread: _Thread, moment: Moment, tokens: int) -> Iterable[Choice]:
         messages = thread.messages
         end = self._boundary(messages, len(messages) - self.strategy.tail)
         anchor = self._anchor(messages[0]) if messages else -1
@@ -160,8 +175,9 @@ class SummarizeRun:
         middle = messages[1:end]
         del messages[1:end]
         thread.summaries = (*thread.summaries, stand_in(len(middle), self.strategy.summary_tokens))
-        reason = f"summarized at a prompt of {tokens:,} tokens"
+        reason = f"summarized at {tokens:,} tokens"
         gone = [block for message in middle for entry in message for block in entry.blocks]
+        thread.tokens += self.strategy.summary_tokens - sum(moment.tokens(block) for block in gone)
         self._gone.update((anchor, *gone))
         removed = Decision(RemoveBlock(), reason)
         yield Choice(anchor, Decision(AppendSummaries(thread.summaries), reason))

@@ -15,9 +15,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from inspector.session.model import BlockKind, TextUnavailableError
+from inspector.session.model import TextUnavailableError
 from inspector.strategies.base import Choice, Decision
-from inspector.strategies.entries import arrived_blocks, thread_of
+from inspector.strategies.entries import Reader
 from inspector.strategies.operations import CutText
 from inspector.strategies.parameters import Parameter, ParameterKind
 from inspector.strategies.prompt_ends import result_runs
@@ -25,9 +25,6 @@ from inspector.strategies.tunable import Tunable, setting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    import numpy as np
-    from numpy.typing import NDArray
 
     from inspector.strategies.base import Moment
     from inspector.strategies.history import History
@@ -84,7 +81,7 @@ class TokenBudget(Tunable):
 
     def start(self, history: History) -> TokenBudgetRun:
         """A fresh run over one session."""
-        return TokenBudgetRun(self, history, result_runs(history))
+        return TokenBudgetRun(self, history, Reader(history), result_runs(history)[history.message].tolist())
 
 
 @dataclass
@@ -93,10 +90,10 @@ class _Thread:
 
     batches: list[tuple[int, list[int]]] = field(default_factory=list)
 
-    def add(self, runs: NDArray[np.int32], results: NDArray[np.int32], messages: NDArray[np.int32]) -> None:
-        for block, run in zip(results.tolist(), runs[messages].tolist(), strict=True):
-            if not self.batches or self.batches[-1][0] != run:
-                self.batches.append((run, []))
+    def add(self, results: list[int], runs: list[int]) -> None:
+        for block in results:
+            if not self.batches or self.batches[-1][0] != runs[block]:
+                self.batches.append((runs[block], []))
             self.batches[-1][1].append(block)
 
 
@@ -107,28 +104,29 @@ class TokenBudgetRun:
     Attributes:
         strategy: The values.
         history: What was recorded.
-        runs: Per message, its batch.
+        reader: Reads what arrives.
+        runs: Per block, its batch.
     """
 
     strategy: TokenBudget
     history: History
-    runs: NDArray[np.int32]
+    reader: Reader
+    runs: list[int]
     _threads: dict[int, _Thread] = field(default_factory=dict)
     _done: set[int] = field(default_factory=set)
 
     def step(self, moment: Moment) -> Iterable[Choice]:
         """Cut what is old if the previous prompt was over the budget, then take in what arrived."""
-        thread = self._threads.setdefault(thread_of(moment), _Thread())
-        blocks = arrived_blocks(moment)
+        thread = self._threads.setdefault(self.reader.thread(moment), _Thread())
+        arrived = self.reader.results(self.reader.arrived(moment))
         if moment.starts_context:
-            held = set(blocks.tolist())
+            held = set(arrived)
             thread.batches = [(run, [block for block in batch if block in held]) for run, batch in thread.batches]
         choices = list(self._cut(thread, moment))
-        results = blocks[self.history.kind[blocks] == BlockKind.TOOL_RESULT]
         if moment.starts_context:
             thread.batches.clear()
-            results = results[[block not in self._done for block in results.tolist()]] if len(results) else results
-        thread.add(self.runs, results, self.history.message[results])
+            arrived = [block for block in arrived if block not in self._done]
+        thread.add(arrived, self.runs)
         return choices
 
     def _cut(self, thread: _Thread, moment: Moment) -> Iterable[Choice]:

@@ -38,3 +38,10 @@ def test_the_stand_in_is_as_long_as_the_summary_is_taken_to_be():
     text = stand_in(34, 1_500)
     assert text.startswith("A model's summary of 34 messages, taken to be 1,500 tokens long")
     assert abs(text.count(" summary") - 1_500) < 40
+
+
+def test_the_content_s_own_tokens_or_the_last_prompt_s_can_trigger():
+    session = session_of(steps(10, size=4000))
+    around = dict.fromkeys(range(20), 50_000)
+    assert Sent(session, Summarize(threshold=20_000), measured=around).changed() == {}
+    assert Sent(session, Summarize(threshold=20_000, trigger="prompt"), measured=around).changed() != {}
