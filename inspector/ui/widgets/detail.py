@@ -62,7 +62,7 @@ class Detail(LineView):
         & > .detail--tab { color: $text-muted; }
         & > .detail--tab-active { color: $foreground; text-style: bold underline; }
         & > .detail--recorded { color: $foreground; }
-        & > .detail--inserted { color: $text-warning; background: $warning-muted; text-style: bold; }
+        & > .detail--inserted { color: $foreground; background: $warning-muted; text-style: bold; }
         & > .detail--absent { color: $text-muted; }
         & > .detail--note { color: $text-accent; text-style: italic; }
         &:ansi > .detail--inserted { background: ansi_default; text-style: bold reverse; }
