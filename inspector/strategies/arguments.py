@@ -1,0 +1,76 @@
+"""What a tool call's arguments name: a file, a command. Every agent calls these arguments something of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from inspector.session.model import PREVIEW_CHARACTERS, TextUnavailableError
+
+if TYPE_CHECKING:
+    from inspector.session.model import Block, Session
+
+PATH_ARGUMENTS = (
+    "file_path",
+    "path",
+    "filePath",
+    "absolute_path",
+    "filename",
+    "file",
+    "target_file",
+    "notebook_path",
+    "AbsolutePath",
+)
+"""What agents call the argument that names a file, most common first."""
+
+COMMAND_ARGUMENTS = ("command", "cmd", "script", "code", "chars", "CommandLine")
+"""What agents call the argument that holds a command or a program, most common first."""
+
+_REMEMBERED = 200_000
+_paths: dict[bytes, str] = {}
+
+
+def path_of(session: Session, call: Block) -> str:
+    """The file a tool call names in its arguments; empty where it names none.
+
+    Short arguments are in the block's preview, so that hardly ever a text has to be read again. What was found is
+    remembered by the arguments' digest.
+    """
+    known = _paths.get(call.digest)
+    if known is None:
+        if len(_paths) >= _REMEMBERED:
+            _paths.clear()
+        known = _paths[call.digest] = _named(session, call, PATH_ARGUMENTS)
+    return known
+
+
+def paths_of(session: Session, calls: list[Block]) -> list[str]:
+    """The files many tool calls name."""
+    found = [_paths.get(call.digest) for call in calls]
+    return [path_of(session, call) if path is None else path for path, call in zip(found, calls, strict=True)]
+
+
+def command_of(session: Session, call: Block) -> str:
+    """The command a tool call runs, a list of words joined by blanks; empty where it runs none."""
+    return _named(session, call, COMMAND_ARGUMENTS)
+
+
+def _named(session: Session, call: Block, names: tuple[str, ...]) -> str:
+    arguments = _arguments(session, call)
+    if isinstance(arguments, dict):
+        for name in names:
+            value = arguments.get(name)
+            if isinstance(value, list) and all(isinstance(word, str) for word in value):
+                value = " ".join(value)
+            if isinstance(value, str) and value:
+                return value
+    return ""
+
+
+def _arguments(session: Session, call: Block) -> object:
+    try:
+        text = call.preview if call.characters <= PREVIEW_CHARACTERS else session.text(call)
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, TextUnavailableError, UnicodeEncodeError):
+        return None

@@ -1,0 +1,94 @@
+from dataclasses import replace
+
+import pytest
+
+from inspector.session.model import BlockKind
+from inspector.strategies.arguments import command_of, path_of
+from inspector.strategies.tools import (
+    AGENT_TOOLS,
+    DOCUMENT_TIERS,
+    TIER_OF_MEANING,
+    Meaning,
+    default_tiers,
+    meaning_mask,
+    meaning_of,
+    tool_set_for,
+)
+from tests.strategies.conversations import Texts, block, session_of, steps
+
+
+@pytest.mark.parametrize(
+    ("tool", "meaning"),
+    [
+        ("Read", Meaning.READ),
+        ("read_file", Meaning.READ),
+        ("Bash", Meaning.SHELL),
+        ("exec_command", Meaning.SHELL),
+        ("run_shell_command", Meaning.SHELL),
+        ("terminal", Meaning.SHELL),
+        ("apply_patch", Meaning.EDIT),
+        ("replace_in_file", Meaning.EDIT),
+        ("write_to_file", Meaning.WRITE),
+        ("Grep", Meaning.SEARCH),
+        ("WebFetch", Meaning.WEB),
+        ("TodoWrite", Meaning.CONFIRMATION),
+        ("unfocus", Meaning.LIGHT),
+        ("Task", Meaning.AGENT),
+        ("execute_trade", Meaning.ACTION),
+        ("mcp__files__read_file", Meaning.READ),
+        ("functions.exec_command", Meaning.SHELL),
+        ("GREP", Meaning.SEARCH),
+        ("mcp__linear-server__create_issue", Meaning.OTHER),
+        ("", Meaning.OTHER),
+    ],
+)
+def test_a_tool_s_meaning_is_known_by_its_name(tool, meaning):
+    assert meaning_of(tool) is meaning
+
+
+def test_agents_agree_on_what_a_name_means():
+    seen = {}
+    for agent, tools in AGENT_TOOLS.items():
+        for meaning, names in tools.items():
+            for name in names.split():
+                assert seen.setdefault(name, (meaning, agent))[0] is meaning, (name, agent, seen[name])
+
+
+def test_every_meaning_has_a_tier_and_the_document_names_twenty_three_tools():
+    assert set(TIER_OF_MEANING) == set(Meaning)
+    assert sum(map(len, DOCUMENT_TIERS.values())) == 23
+
+
+def test_known_tools_decide_which_classification_fits():
+    assert tool_set_for(["Bash", "whatever"]) == "coding"
+    assert tool_set_for(["Bash", "execute_trade"]) == "document"
+    assert tool_set_for(["whatever"]) == "document"
+    assert tool_set_for([]) == "document"
+    assert default_tiers(session_of(steps(1, tool="execute_trade")))["action"] == ("execute_trade",)
+
+
+def test_a_mask_is_false_for_blocks_without_a_tool():
+    mask = meaning_mask(("Read", "Bash", "mine"), (Meaning.READ,), ("mine",))
+    assert mask[[0, 1, 2, -1]].tolist() == [True, False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "path", "command"),
+    [
+        ('{"file_path": "a/b.py"}', "a/b.py", ""),
+        ('{"path": "", "filename": "c.py"}', "c.py", ""),
+        ('{"command": ["bash", "-lc", "ls"]}', "", "bash -lc ls"),
+        ('{"cmd": "make test"}', "", "make test"),
+        ('{"path": 3}', "", ""),
+        ("[1]", "", ""),
+        ("no json", "", ""),
+        ("", "", ""),
+        ('{"note": "' + "n" * 1000 + '", "path": "far/away.py"}', "far/away.py", ""),
+    ],
+)
+def test_arguments_name_a_file_or_a_command(arguments, path, command):
+    texts = Texts()
+    session = replace(session_of([]), texts=texts)
+    call = block(texts, BlockKind.TOOL_CALL, arguments)
+    assert path_of(session, call) == path
+    assert command_of(session, call) == command
