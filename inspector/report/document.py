@@ -112,7 +112,7 @@ class ProjectionFacts(Struct, frozen=True, kw_only=True):
 class PlanFacts(Struct, frozen=True, kw_only=True):
     """The session replayed under one plan."""
 
-    name: Annotated[str, about("The plan's own name, or a letter.")]
+    name: Annotated[str, about("The plan's own name; empty where it has none.")]
     strategies: Annotated[list[str], about("Its strategies in order, in their one-line form.")]
     figures: FigureSet
     saved: Saving

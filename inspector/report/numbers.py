@@ -8,6 +8,15 @@ UNKNOWN = "unknown"
 NOTHING = "-"
 """Where there is no figure to be had."""
 
+DOLLAR_DIGITS = 6
+PERCENT_DIGITS = 4
+"""Digits kept of figures that are passed on as data: more than anybody needs, fewer than arithmetic makes up."""
+
+
+def rounded(value: float | None, digits: int) -> float | None:
+    """A figure as it is passed on as data."""
+    return None if value is None else round(value, digits)
+
 
 def whole(value: float | None) -> str:
     """A count: `1,234,567`, `-31`, or `-` where there is none."""

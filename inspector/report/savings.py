@@ -8,6 +8,7 @@ import numpy as np
 
 from inspector.replay.ledger import Figure, weakest
 from inspector.report.document import Saving
+from inspector.report.numbers import DOLLAR_DIGITS, PERCENT_DIGITS, rounded
 
 if TYPE_CHECKING:
     from inspector.replay.ledger import Figures, Ledger
@@ -24,8 +25,8 @@ def saving(baseline: Figures, planned: Figures) -> Saving:
     percent = Figure(None if part.value is None or not whole.value else 100 * part.value / whole.value, part.known)
     return Saving(
         tokens=None if tokens.value is None else int(tokens.value),
-        usd=dollars.value,
-        percent=percent.value,
+        usd=rounded(dollars.value, DOLLAR_DIGITS),
+        percent=rounded(percent.value, PERCENT_DIGITS),
         percent_of="prompt_tokens" if dollars.value is None else "cost_usd",
         known={
             name: figure.known.value

@@ -22,6 +22,7 @@ from inspector.report.document import (
     TierFacts,
     TokenFacts,
 )
+from inspector.report.numbers import DOLLAR_DIGITS, rounded
 from inspector.report.recorded import recorded_figures
 from inspector.report.savings import break_even_call, saving
 from inspector.session.model import BlockKind
@@ -83,7 +84,7 @@ def figure_set(figures: Figures) -> FigureSet:
         uncached_tokens=tokens("uncached_tokens"),
         output_tokens=tokens("output_tokens"),
         cache_breaks=tokens("cache_breaks"),
-        cost_usd=amount("cost_usd"),
+        cost_usd=rounded(amount("cost_usd"), DOLLAR_DIGITS),
         known=known,
     )
 
@@ -110,9 +111,9 @@ def _session(session: Session) -> SessionFacts:
 def _tokens(inputs: ReplayInputs) -> TokenFacts:
     fit = inputs.scale.calibration
     calibration = CalibrationFacts(
-        ratio=fit.ratio,
-        overhead=fit.overhead,
-        residual=None if math.isnan(fit.residual) else fit.residual,
+        ratio=round(fit.ratio, 6),
+        overhead=round(fit.overhead, 1),
+        residual=None if math.isnan(fit.residual) else round(fit.residual, 6),
         calls=fit.calls,
     )
     calibrated = inputs.scale.known is HowKnown.CALIBRATED
@@ -153,8 +154,8 @@ def _projection(planned: Replay, baseline: Replay, runs_per_day: float | None) -
     month = projected.per_month.saving
     return ProjectionFacts(
         runs_per_day=runs_per_day,
-        usd_per_day=projected.per_day.saving.middle,
-        usd_per_month=month.middle,
-        usd_per_month_low=month.low,
-        usd_per_month_high=month.high,
+        usd_per_day=round(projected.per_day.saving.middle, DOLLAR_DIGITS),
+        usd_per_month=round(month.middle, DOLLAR_DIGITS),
+        usd_per_month_low=round(month.low, DOLLAR_DIGITS),
+        usd_per_month_high=round(month.high, DOLLAR_DIGITS),
     )
