@@ -37,7 +37,7 @@ class Reason:
     decision: Decision
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Changes:
     """One row for every time a block's rendition becomes another, sorted by block, then call.
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from inspector.strategies.rendition import Rendition
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class PromptSizes:
     """What every call's prompt measures with nothing cut, in the provider's tokens.
 
@@ -209,7 +209,7 @@ class _Walk:
         self.rows.append((block, call, stack_at, self.reason_index.setdefault(reason, len(self.reason_index))))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class _Moment:
     """What one strategy may see of one call."""
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from inspector.tokens.table import TokenTable
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ReplayInputs:
     """All of it, worked out once for any number of plans.
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from inspector.strategies.history import History
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class ContextLayout:
     """One context.
 
@@ -53,7 +53,7 @@ class ContextLayout:
         return np.where(self.blocks[places] == blocks, places, -1)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class PromptSums:
     """Per call, the next one included, in counted tokens.
 
@@ -76,7 +76,7 @@ class PromptSums:
     edits: NDArray[np.int32]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Layout:
     """All contexts of a session.
 

@@ -41,7 +41,7 @@ class Figure:
     known: HowKnown
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Ledger:
     """One row of figures a call, as columns in call order.
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from inspector.tokens.table import TokenTable
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ContextState:
     """How every block stands at one call, as columns over all blocks of the session.
 
@@ -70,7 +70,7 @@ class GroupOutcome:
     tokens_cut: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Replay:
     """A plan over every call of a session. Ask it for figures, for a call's prompt, or for a block's fate.
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from inspector.tokens.table import TokenTable
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Scale:
     """What our counts measure at the provider, per call, the next one included.
 

@@ -47,7 +47,7 @@ class RecordedBlock:
         return self.session.text(self.session.blocks[self.index])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Outcome:
     """What stacks make of blocks, as columns of one length.
 

@@ -25,7 +25,7 @@ NEVER = np.iinfo(np.int32).max
 """Stands for a call that never comes."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class History:
     """The columns. Call index `call_count` is the next call, not yet made; every call column has an entry for it.
 
