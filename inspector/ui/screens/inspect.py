@@ -81,6 +81,8 @@ class InspectScreen(Viewing):
         self.say_instead(Word(f"opening {self.path.name}"))
         self.set_interval(1, self._tick)
         self.bindings_updated_signal.subscribe(self, self._show_keys)
+        for problem in self.settings.problems:
+            self.show_notice(problem, is_problem=True)
         self.call_after_refresh(self.open_file)
 
     def _tick(self) -> None:
@@ -171,7 +173,9 @@ class InspectScreen(Viewing):
         self.show_detail()
 
     def on_timeline_follow_changed(self) -> None:
-        """Following was turned on or off."""
+        """Following was turned on or off; whoever follows looks at the present."""
+        if self.parts is not None and self.parts.timeline.follow and self.call is not None:
+            self.look_at(None)
         self._show_standing()
 
     def tokens_known(self) -> str:

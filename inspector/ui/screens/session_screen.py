@@ -80,6 +80,7 @@ class SessionScreen(Screen[None]):
         self._wanted = 0
         self._shown = 0
         self._is_replaying = False
+        self._is_advised = False
         self._replay_started = 0.0
 
     def show_progress(self, what: str, fraction: float | None, stop: str = "") -> None:
@@ -184,6 +185,10 @@ class SessionScreen(Screen[None]):
         self.table = message.table
         self.is_counting = not message.is_final
         self.show_progress("counting", None if message.is_final else message.fraction, "esc stops")
+        advice = message.table.counter.advice
+        if message.is_final and advice and not self._is_advised:
+            self._is_advised = True
+            self.show_notice(advice)
         if message.is_final or monotonic() - self._replay_started > SECONDS_BETWEEN_COUNTED_REPLAYS:
             await self.show_session()
             self.request_replay()

@@ -70,8 +70,9 @@ class StrategyPicker(ModalScreen[str | None]):
     @on(OptionList.OptionHighlighted)
     def _explain(self, event: OptionList.OptionHighlighted) -> None:
         chosen = next(each for each in self._strategies if each.name == event.option_id)
-        help_text = Content.assemble(chosen.summary, "\n", (f"From {chosen.source}", "$text-muted"))
-        self.query_one("#picker-help", Static).update(help_text)
+        self.query_one("#picker-help", Static).update(
+            Content.assemble(chosen.summary, "\n", (f"From {chosen.source}", "$text-muted"))
+        )
 
     @on(Input.Submitted)
     def _choose_highlighted(self) -> None:

@@ -121,6 +121,8 @@ class Viewing(PlanEditing):
     def look_at(self, call: int | None) -> None:
         """Show everything as of a call; None for the next one, not yet made."""
         self.call = call
+        if call is not None and self.parts is not None:
+            self.parts.timeline.follow = False
         outcome = self.outcome
         if outcome is None:
             return

@@ -92,15 +92,16 @@ class PlanEntryView(Vertical):
     def show(self, entry: PlanEntry) -> None:
         """Show other values of the same strategy."""
         self.entry = entry
-        if not self.is_mounted:
-            return
-        self.query_one(StrategyToggle).enabled = entry.enabled
+        for toggle in self.query(StrategyToggle):
+            toggle.enabled = entry.enabled
         for control in self.query(ParameterControl):
             control.value = value_of(entry, control.parameter)
             control.set_class(not entry.enabled, "-off")
 
     def show_outcomes(self, outcomes: Mapping[str, GroupOutcome]) -> None:
         """Show what each part of the strategy does, by the part's name."""
+        if not self.query(StrategyToggle):
+            return  # not composed yet; whoever mounts it shows the outcomes again
         tiers = {control.parameter.group for control in self.query(ParameterControl)} - {""}
         for control in self.query(ParameterControl):
             group = control.parameter.group

@@ -1,0 +1,210 @@
+"""The application as its users meet it: opening a session, switching strategies, moving limits, going back in time."""
+
+from pathlib import Path
+
+from inspector.strategies.plan import Plan
+from inspector.ui.messages import ReplayReady, SessionLoaded, TokensCounted
+from inspector.ui.screens.help import HelpScreen
+from inspector.ui.widgets.limit_slider import LimitSlider
+from inspector.ui.widgets.strategy_toggle import StrategyToggle
+
+
+async def test_a_session_is_shown_estimated_then_counted_then_replayed(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        order = [
+            type(message)
+            for message in run.messages
+            if isinstance(message, SessionLoaded | TokensCounted | ReplayReady)
+        ]
+
+        assert order[0] is SessionLoaded
+        assert order.index(SessionLoaded) < order.index(TokensCounted) < len(order) - 1
+        assert order[-1] is ReplayReady
+        assert run.screen.view.count == len(run.screen.session.blocks)
+        assert run.screen.table.is_complete
+
+
+async def test_tiered_truncation_is_offered_and_off(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        (entry,) = run.screen.plan.entries
+
+        assert (entry.strategy.name, entry.strategy.tool_set, entry.enabled) == ("tiered-stale", "coding", False)
+        assert run.screen.cost.summary.is_idle
+        assert "changes nothing yet" in run.text()
+
+
+async def test_a_number_key_switches_a_strategy_and_the_saving_follows(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        await run.press("1")
+
+        saved = run.screen.cost.summary
+        ledger = run.screen.outcome.replay.ledger
+        assert run.screen.plan.entries[0].enabled
+        assert saved.saved_tokens.value == ledger.removed_tokens.sum() > 0
+        assert (run.screen.view.state.sent < run.screen.view.state.recorded).any()
+
+        await run.press("1")
+        assert run.screen.cost.summary.is_idle
+
+
+async def test_a_given_plan_is_used(running, session_file) -> None:
+    plan = Plan.from_specs(["tiered-stale:data=40,tool-set=coding"])
+    async with running(session_file.path, plan=plan) as run:
+        assert run.screen.plan == plan
+        assert run.screen.outcome.replay.plan == plan
+
+
+async def test_a_limit_moves_with_the_arrows_and_switches_its_strategy_on(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        await run.press("p", "down", "right")
+        slider = run.app.focused
+        strategy = run.screen.plan.entries[0].strategy
+        assert isinstance(slider, LimitSlider)
+        assert (slider.parameter.name, strategy.confirmation, run.screen.plan.entries[0].enabled) == (
+            "confirmation",
+            160,
+            True,
+        )
+
+        await run.press("shift+right")
+        assert run.screen.plan.entries[0].strategy.confirmation == 260
+        await run.press("home")
+        assert run.screen.plan.entries[0].strategy.confirmation == 0
+        await run.press("end")
+        assert run.screen.plan.entries[0].strategy.confirmation == 100_000
+        await run.press("u")
+        assert run.screen.plan.entries[0].strategy.confirmation == 150
+
+
+async def test_digits_on_a_slider_type_a_value_and_switch_nothing(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        await run.press("p", "down", "1", "2")
+        assert run.screen.plan.entries[0].strategy.confirmation == 150
+        assert not run.screen.plan.entries[0].enabled
+
+        await run.press("enter")
+        assert run.screen.plan.entries[0].strategy.confirmation == 12
+
+        await run.press("9", "escape", "enter")
+        assert run.screen.plan.entries[0].strategy.confirmation == 12
+
+
+async def test_a_value_out_of_range_is_refused_with_the_range(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        await run.press("p", "down", "9", "9", "9", "9", "9", "9", "enter")
+
+        assert run.screen.plan.entries[0].strategy.confirmation == 150
+        assert "0 to 100,000" in run.text()
+
+
+async def test_a_drag_is_one_change_to_take_back(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        slider = next(slider for slider in run.screen.query(LimitSlider) if slider.parameter.name == "data")
+        first, width = slider._track
+        await run.pilot.mouse_down(slider, offset=(first + 1, 0))
+        for cell in range(2, width):
+            await run.pilot.hover(slider, offset=(first + cell, 0))
+        await run.pilot.mouse_up(slider, offset=(first + width - 1, 0))
+        await run.settled()
+        assert run.screen.plan.entries[0].strategy.data == 100_000
+
+        await run.press("ctrl+z")
+        assert run.screen.plan.entries[0].strategy.data == 400
+        assert slider.value == 400
+        await run.press("ctrl+y")
+        assert run.screen.plan.entries[0].strategy.data == 100_000
+
+
+async def test_strategies_are_added_moved_and_removed(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        await run.pilot.press("plus")
+        await run.pilot.pause()
+        await run.press("enter")
+        await run.until(lambda: len(run.screen.plan.entries) == 2)
+        added = run.screen.plan.entries[1]
+        assert added.enabled
+        await run.until(lambda: isinstance(run.app.focused, StrategyToggle) and run.app.focused.entry == 1)
+
+        await run.press("shift+up")
+        assert run.screen.plan.entries[0] == added
+        await run.press("delete")
+        assert added not in run.screen.plan.entries
+
+
+async def test_calls_are_looked_at_with_brackets_and_end_comes_back(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        count = run.screen.history.call_count
+        await run.press("left_square_bracket")
+        assert (run.screen.call, run.screen.view.state.call) == (count - 1, count - 1)
+        assert run.screen.parts.chart.series.cursor == count - 1
+        assert f"as of call {count}" in run.text()
+
+        await run.press("left_curly_bracket", "right_square_bracket")
+        assert run.screen.call == count - 10
+        sent = run.screen.view.state.in_prompt.sum()
+
+        await run.press("end")
+        assert run.screen.call is None
+        assert run.screen.view.state.in_prompt.sum() > sent
+        assert run.screen.parts.timeline.follow
+
+
+async def test_the_detail_says_why_a_block_is_cut(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        await run.press("1", "x")
+        detail = run.screen.parts.detail
+        await run.until(lambda: detail.content is not None and detail.content.note is not None)
+        content = detail.content
+
+        assert content.note.tokens > 0
+        assert content.note.reason.startswith("tiered-stale: stale, tier ")
+        assert content.sent.text(content.raw()).endswith("...[truncated, already processed]")
+
+
+async def test_help_names_every_key_of_what_is_focused_and_of_the_screen(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        await run.press("p", "down")
+        await run.pilot.press("question_mark")
+        await run.pilot.pause()
+        assert isinstance(run.app.screen, HelpScreen)
+        shown = {row.name for section in run.app.screen._sections for row in section.rows}
+        focused = {binding.id for binding in LimitSlider.BINDINGS}
+
+        assert focused <= shown
+        assert {"app.quit", "plan.undo", "call.previous", "plan.switch-1"} <= shown
+
+
+async def test_the_plan_is_a_drawer_on_narrow_screens(running, session_file) -> None:
+    async with running(session_file.path, size=(80, 24)) as run:
+        assert not run.screen.panel.display
+        await run.press("p")
+        assert run.screen.panel.display
+        assert run.screen.panel.has_focus_within
+        await run.press("escape")
+        assert not run.screen.panel.display
+
+
+async def test_q_leaves(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        await run.pilot.press("q")
+        await run.until(lambda: run.app._exit)
+
+
+async def test_nothing_is_written_beside_the_session(running, session_file: object) -> None:
+    path: Path = session_file.path
+    before = path.read_bytes()
+    async with running(path) as run:
+        await run.press("1", "p", "down", "right")
+
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+    assert path.read_bytes() == before
+
+
+async def test_the_plan_is_there_again_the_next_time(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        await run.press("1", "p", "down", "1", "2", "enter")
+        plan = run.screen.plan
+
+    async with running(session_file.path) as run:
+        assert run.screen.plan == plan
+        assert "the one you left" in run.text()

@@ -1,0 +1,73 @@
+"""Rules of the whole room: what importing it costs, and that no text of a session is ever parsed as markup."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import inspector.ui
+
+HEAVY = ("numpy", "tiktoken", "genai_prices", "watchfiles", "msgspec")
+SOURCES = sorted(Path(inspector.ui.__file__).parent.rglob("*.py"))
+PARSING = {"notify", "update", "Static", "Label", "Button"}
+"""Calls that parse a plain string as markup unless told not to."""
+
+
+def test_the_first_paint_waits_for_nothing_heavy() -> None:
+    code = f"import sys, inspector.ui.app; print([name for name in {HEAVY!r} if name in sys.modules])"
+
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+    assert found.strip() == "[]"
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
+def test_no_text_is_parsed_as_markup(source: Path) -> None:
+    for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if name in PARSING and not _is_plain(node):
+                raise AssertionError(f"{source.name}:{node.lineno}: {ast.unparse(node)}")
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Attribute) and target.attr in ("border_title", "border_subtitle", "tooltip"):
+                    assert _is_content(node.value), f"{source.name}:{node.lineno}: {ast.unparse(node)}"
+
+
+def _is_plain(call: ast.Call) -> bool:
+    told = any(
+        keyword.arg == "markup" and isinstance(keyword.value, ast.Constant) and keyword.value.value is False
+        for keyword in call.keywords
+    )
+    return told or not call.args or _is_content(call.args[0])
+
+
+def _is_content(value: ast.expr) -> bool:
+    if isinstance(value, ast.Constant):
+        return value.value is None
+    text = ast.unparse(value)
+    return text.startswith(("Content(", "Content.assemble(", "Content.styled(", "self._text("))
+
+
+def test_every_binding_can_be_remapped_and_says_what_it_does() -> None:
+    from textual.binding import Binding
+    from textual.widget import Widget
+
+    from inspector.ui.app import InspectorApp
+    from inspector.ui.widgets import context_chart, detail, timeline  # noqa: F401  so that their keys are looked at
+
+    def below(kind: type) -> list[type]:
+        return [kind, *(each for child in kind.__subclasses__() for each in below(child))]
+
+    ours = [kind for kind in (*below(Widget), InspectorApp) if kind.__module__.startswith("inspector.")]
+    bindings = [binding for kind in ours for binding in kind.__dict__.get("BINDINGS", [])]
+    assert len(bindings) > 40
+    for binding in bindings:
+        assert isinstance(binding, Binding)
+        assert binding.id, binding
+        assert binding.description, binding
+        assert binding.tooltip, binding
+    names = [binding.id for binding in bindings]
+    assert len(set(names)) == len(names)

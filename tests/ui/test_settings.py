@@ -1,0 +1,127 @@
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspector.strategies.plan import Plan
+from inspector.ui.plan_store import load_plan, plan_path, save_plan
+from inspector.ui.settings import Settings, load_settings, save_setting, settings_path, with_line
+
+
+def test_no_file_means_the_defaults(tmp_path: Path) -> None:
+    path = tmp_path / "settings.toml"
+
+    assert load_settings(path) == Settings(path=path)
+
+
+def test_a_file_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "settings.toml"
+    path.write_text('theme = "light"\nruns_per_day = 3\nlog_scale = true\n[keymap]\n"plan.undo" = "f5"\n')
+
+    settings = load_settings(path)
+
+    assert (settings.theme, settings.runs_per_day, settings.log_scale) == ("light", 3, True)
+    assert settings.keymap == {"plan.undo": "f5"}
+    assert not settings.problems
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("runs_per_day = -1", "runs_per_day"),
+        ("runs_per_day = true", "runs_per_day"),
+        ("theme = 4", "theme"),
+        ("log_scale = 1", "log_scale"),
+        ("keymap = 1", "keymap"),
+        ("colour = 'red'", "colour"),
+        ("theme = ", "settings.toml"),
+        ("\x00", "settings.toml"),
+    ],
+)
+def test_what_is_wrong_is_named_and_the_rest_is_used(tmp_path: Path, text: str, named: str) -> None:
+    path = tmp_path / "settings.toml"
+    path.write_text(text)
+
+    settings = load_settings(path)
+
+    assert named in settings.problems[0]
+    assert (settings.theme, settings.runs_per_day) == ("dark", 24)
+
+
+def test_bytes_that_are_no_text_are_a_problem_not_a_crash(tmp_path: Path) -> None:
+    path = tmp_path / "settings.toml"
+    path.write_bytes(b"\xff\xfe\x00")
+
+    assert load_settings(path).problems
+
+
+def test_a_changed_setting_leaves_the_rest_of_the_file_alone(tmp_path: Path) -> None:
+    path = tmp_path / "settings.toml"
+    path.write_text('# mine\ntheme = "dark"  # at night\n\n[keymap]\n"plan.undo" = "f5"  # runs_per_day = 3\n')
+    settings = load_settings(path)
+
+    settings = save_setting(settings, "runs_per_day", 100)
+    settings = save_setting(settings, "theme", "light")
+
+    text = path.read_text()
+    assert text.startswith("# mine\n")
+    assert "# at night" in text
+    assert "# runs_per_day = 3" in text
+    assert load_settings(path) == settings
+
+
+def test_a_file_that_cannot_be_read_is_never_written(tmp_path: Path) -> None:
+    path = tmp_path / "settings.toml"
+    path.write_text("theme = \n")
+
+    changed = save_setting(load_settings(path), "theme", "light")
+
+    assert changed.theme == "light"
+    assert path.read_text() == "theme = \n"
+
+
+texts = st.sampled_from(
+    [
+        "",
+        "# a comment\n",
+        'theme = "dark"\n',
+        'theme="nord" # dark\nruns_per_day = 2',
+        "[keymap]\n",
+        '\n\n[keymap]\na = "b"\n',
+    ]
+)
+
+
+@given(texts, st.floats(0.5, 1e6), st.booleans(), st.sampled_from(["dark", "light", "ansi"]))
+def test_any_change_can_be_read_back(text: str, runs: float, scale: bool, theme: str) -> None:
+    for name, value in (("runs_per_day", round(runs)), ("log_scale", scale), ("theme", theme)):
+        text = with_line(text, name, value)
+
+    table = tomllib.loads(text)
+    assert (table["runs_per_day"], table["log_scale"], table["theme"]) == (round(runs), scale, theme)
+
+
+def test_settings_and_state_are_where_the_platform_wants_them(private_home: Path, tmp_path: Path) -> None:
+    assert private_home in settings_path().parents
+    assert private_home in plan_path(tmp_path / "session.jsonl").parents
+
+
+def test_a_plan_is_kept_apart_for_every_session(tmp_path: Path) -> None:
+    one, other = Plan.from_specs(["tiered-stale:data=40"]), Plan.from_specs(["tiered-stale:data=50,enabled=false"])
+    save_plan(tmp_path / "one.jsonl", one)
+    save_plan(tmp_path / "other.jsonl", other)
+
+    assert load_plan(tmp_path / "one.jsonl") == one
+    assert load_plan(tmp_path / "other.jsonl") == other
+    assert load_plan(tmp_path / "third.jsonl") is None
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_kept_plan_that_cannot_be_read_is_passed_over(tmp_path: Path) -> None:
+    path = plan_path(tmp_path / "session.jsonl")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("[[strategies]]\nname = 'no-such-strategy'\n")
+
+    assert load_plan(tmp_path / "session.jsonl") is None

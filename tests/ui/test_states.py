@@ -1,0 +1,174 @@
+"""What the screen shows when things are not as they should be: nothing, garbage, hostile text, files that come and go."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from inspector.ui.messages import FileChanged, SessionAppended, WorkFailed
+from inspector.ui.settings import Settings
+from inspector.ui.widgets.pane import Placeholder
+from tests.hostile import DISTURBING, hostile_copy
+from tests.ui.recordings import recording
+
+
+async def test_a_file_that_is_no_session_is_named_with_a_way_out(running, tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("[/foo] these are notes, not a session\n")
+    async with running(path, ready=False) as run:
+        await run.until(lambda: run.screen.state == "failed")
+        await run.pilot.pause()
+        shown = run.text()
+
+        assert "cannot be opened" in shown
+        assert "q leaves" in shown
+        await run.pilot.press(
+            "1", "p", "x", "left_square_bracket", "end", "ctrl+z", "plus", "question_mark", "escape", "q"
+        )
+        await run.until(lambda: run.app._exit)
+
+
+async def test_a_missing_file_is_told(running, tmp_path: Path) -> None:
+    async with running(tmp_path / "nothing.jsonl", ready=False) as run:
+        await run.until(lambda: run.screen.state == "failed")
+
+
+async def test_a_session_without_rows_says_so(running, tmp_path: Path) -> None:
+    path = tmp_path / "empty.jsonl"
+    path.write_text('{"type":"summary","summary":"Nothing yet","leafUuid":"00000000-0000-4000-8000-000000000000"}\n')
+    async with running(path, ready=False) as run:
+        await run.until(lambda: run.screen.state == "live")
+        await run.until(lambda: "nothing in this session yet" in run.text())
+
+
+async def test_hostile_text_reaches_no_strip(running, session_file, tmp_path: Path) -> None:
+    path = hostile_copy(session_file.path, tmp_path / "hostile.jsonl")
+    async with running(path) as run:
+        for keys in (("1", "x"), ("down", "down"), ("tab", "tab"), ("s",), ("r",), ("question_mark",), ("escape",)):
+            await run.press(*keys)
+            shown = run.text()
+            found = DISTURBING.search(shown.replace("\n", ""))
+            assert found is None, shown[max(found.start() - 40, 0) : found.start() + 40]
+        assert run.screen.header.heading.title
+
+
+async def test_rows_that_are_appended_appear(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        rows = run.screen.view.count
+        calls = run.screen.history.call_count
+        session_file.turn()
+        await run.until(lambda: run.screen.view.count > rows)
+        await run.settled()
+
+        assert run.seen(SessionAppended)
+        assert run.screen.history.call_count == calls + 1
+        await run.until(lambda: run.screen.outcome.replay.history.call_count == calls + 1)
+        assert run.screen.state == "live"
+
+
+async def test_a_file_that_vanishes_keeps_its_last_view_and_may_return(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        rows = run.screen.view.count
+        aside = session_file.path.with_suffix(".aside")
+        session_file.path.rename(aside)
+        await run.until(lambda: run.screen.state == "vanished")
+        await run.pilot.pause()
+        assert "file is gone" in run.text()
+        assert run.screen.view.count == rows
+
+        aside.rename(session_file.path)
+        await run.until(lambda: run.screen.state == "live")
+        assert any("is back" in message.notice for message in run.seen(FileChanged))
+
+
+async def test_a_file_that_was_rewritten_is_shown_anew(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        await run.press("1")
+        other = recording(session_file.path.with_suffix(".other"), turns=4)
+        os.replace(other.path, session_file.path)
+        await run.until(lambda: run.screen.view is not None and run.screen.view.count == 13)
+        await run.settled()
+
+        assert run.screen.history.call_count == 4
+        assert run.screen.plan.entries[0].enabled
+        assert "read again" in run.screen.status.notice
+
+
+async def test_a_model_without_a_price_is_told_with_what_to_do(running, tmp_path: Path) -> None:
+    path = recording(tmp_path / "session.jsonl", model="house-model-9").path
+    async with running(path) as run:
+        await run.press("1")
+
+        assert run.screen.cost.summary.recorded.value is None
+        assert "no price for house-model-9" in run.text()
+        assert run.screen.cost.summary.saved_tokens.value > 0
+
+
+async def test_estimated_counts_say_how_to_get_exact_ones(running, session_file, monkeypatch) -> None:
+    from inspector.tokens.counter import EstimateCounter
+
+    def no_vocabulary(encoding: str = "") -> EstimateCounter:
+        return EstimateCounter("token counts are estimated: install a vocabulary")
+
+    monkeypatch.setattr("inspector.tokens.counter.load_counter", no_vocabulary)
+    async with running(session_file.path) as run:
+        await run.until(lambda: "install a vocabulary" in run.text())
+        assert "tokens estimated" in run.text()
+
+
+async def test_work_that_fails_is_told_and_the_screen_goes_on(running, session_file, monkeypatch) -> None:
+    async with running(session_file.path) as run:
+        import inspector.replay.replay
+
+        real = inspector.replay.replay.replay
+
+        def broken(inputs: object, plan: object) -> object:
+            raise RuntimeError("[/b] out of luck")
+
+        monkeypatch.setattr(inspector.replay.replay, "replay", broken)
+        await run.pilot.press("1")
+        await run.until(lambda: run.seen(WorkFailed))
+        await run.pilot.pause()
+        assert "could not replay the plan: [/b] out of luck" in run.text()
+
+        monkeypatch.setattr(inspector.replay.replay, "replay", real)
+        await run.press("p", "down", "right")
+        assert run.screen.outcome.plan.entries[0].strategy.confirmation == 160
+
+
+async def test_counting_can_be_stopped(running, session_file, monkeypatch) -> None:
+    async with running(session_file.path, ready=False) as run:
+        await run.until(lambda: run.screen.is_counting)
+        await run.pilot.press("escape")
+        await run.until(lambda: not run.screen.is_counting)
+        await run.settled()
+        assert run.screen.status.progress is None
+
+
+@pytest.mark.parametrize("size", [(20, 6), (40, 10), (80, 24), (120, 36), (200, 60)])
+async def test_every_size_of_terminal_is_drawn(running, session_file, size: tuple[int, int]) -> None:
+    async with running(session_file.path, size=size) as run:
+        await run.press("1", "x", "p")
+        lines = run.text().split("\n")
+
+        assert len(lines) == size[1]
+
+
+async def test_without_colour_every_state_has_a_glyph(running, session_file, monkeypatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with running(session_file.path) as run:
+        await run.press("1", "p", "down")
+        shown = run.text()
+
+        assert run.app.no_color
+        assert "[x] tiered-stale" in shown
+        assert re.search("▸ confirmation", shown)
+        assert "░" in shown
+
+
+async def test_a_broken_settings_file_is_told_and_never_fatal(running, session_file) -> None:
+    settings = Settings(problems=("settings.toml: [/x] runs_per_day is a number above 0",))
+    async with running(session_file.path, settings=settings) as run:
+        await run.until(lambda: "runs_per_day is a number" in run.text())
+        assert not run.screen.query_one(Placeholder).display
