@@ -173,7 +173,9 @@ class LinesReader:
         waits = self._place.size > self._offset and not self._tail_settled
         if not waits or time.time() - status.st_mtime < SETTLED_SECONDS:
             return Change.NONE
-        return Change.APPENDED if self._settle_tail() else Change.NONE
+        changed = self._settle_tail()
+        self._remember()
+        return Change.APPENDED if changed else Change.NONE
 
     def _settle_tail(self) -> bool:
         """Take what stands behind the last line end, if it is a whole record; otherwise say that there is something."""

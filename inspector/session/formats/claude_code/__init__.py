@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 NAME = "claude-code"
 
-CONVERSATION_TYPES = frozenset({"user", "assistant"})
+CONVERSATION_TYPES = ("user", "assistant")
 
 TELLING_FIELDS: dict[str, tuple[str, ...]] = {
     "agent-name": ("sessionId",),

@@ -85,7 +85,7 @@ def _attachment_kind(record: Record) -> RecordKind:
     fields = attachment_fields(bytes(record.attachment))
     if is_sent(fields):
         return RecordKind.USER
-    return RecordKind.NOTICE if fields.get("type") in NOTICES else RecordKind.QUIET
+    return RecordKind.NOTICE if str(fields.get("type")) in NOTICES else RecordKind.QUIET
 
 
 def _system_kind(record: Record) -> RecordKind:

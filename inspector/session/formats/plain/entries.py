@@ -116,10 +116,10 @@ def _tool_entry(entry: Mapping[str, Any], origin: Origin, names: Names) -> TextB
 
 
 def _block_of_part(part: Any, role: Role, origin: Origin, names: Names) -> TextBlock:
-    kind = part.get("type") if isinstance(part, dict) else None
+    kind = str(part.get("type")) if isinstance(part, dict) else ""
     if isinstance(part, str) or kind in TEXT_PARTS:
         return text_block(TEXT_KIND[role], _text_of(part), origin)
-    if not isinstance(part, dict) or not isinstance(kind, str):
+    if not isinstance(part, dict):
         return text_block(BlockKind.OTHER, clean_text(compact_json(part)), origin)
     if kind in ("thinking", "reasoning"):
         text = clean_text(_string(part.get("thinking") or part.get("text") or part.get("reasoning")))
@@ -146,7 +146,7 @@ def _result(content: Any, call: str, name: str, is_error: bool, origin: Origin) 
         return text_block(BlockKind.TOOL_RESULT, text, origin, tool_call_id=call, tool_name=name, is_error=is_error)
     texts, media, data = [], [], []
     for item in content if isinstance(content, list) else [content]:
-        kind = item.get("type") if isinstance(item, dict) else None
+        kind = str(item.get("type")) if isinstance(item, dict) else ""
         if kind in IMAGE_PARTS or kind in DOCUMENT_PARTS:
             one, encoded, text = _media(item)
             media.append(one)

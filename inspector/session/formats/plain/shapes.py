@@ -56,7 +56,7 @@ def is_message(value: object) -> bool:
     """Whether a value is one chat message."""
     if not isinstance(value, dict):
         return False
-    if value.get("role") in ROLES:
+    if str(value.get("role")) in ROLES:
         return any(name in value for name in ("content", "parts", *OPENAI_FIELDS))
     return isinstance(value.get("from"), str) and isinstance(value.get("value"), str)
 
@@ -103,7 +103,7 @@ def _signs(value: Any, depth: int) -> Iterator[Form]:
 
 
 def _own_signs(value: dict[str, Any]) -> Iterator[Form]:
-    if value.get("type") in ANTHROPIC_PARTS or "input_schema" in value:
+    if str(value.get("type")) in ANTHROPIC_PARTS or "input_schema" in value:
         yield Form.ANTHROPIC
     if "messages" in value and ("system" in value or str(value.get("model", "")).startswith("claude")):
         yield Form.ANTHROPIC

@@ -1,0 +1,294 @@
+"""A file read as it grows gives the session that reading it at once gives, wherever it was cut."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inspector.session.assembly import LOOKED_AT_AGAIN
+from inspector.session.follow import Follower
+from inspector.session.open import open_session
+from tests.session.claude_lines import Script
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from inspector.session.model import Message
+
+LONG_AGO = 1_700_000_000
+
+STEPS = (
+    "prompt",
+    "text",
+    "call",
+    "result",
+    "same response",
+    "attachment",
+    "synthetic",
+    "notice",
+    "progress",
+    "boundary",
+    "kept boundary",
+    "summary",
+    "microcompact",
+    "rewind",
+    "side prompt",
+    "side answer",
+    "again",
+    "title",
+    "garbage",
+    "blank",
+    "surrogate",
+)
+
+
+def build(steps: list[str], choices: list[int]) -> bytes:
+    """A file made of steps; `choices` say where rewinds go and which line is repeated."""
+    script = Script()
+    spoken: list[str] = []
+    data: list[bytes] = []
+    written = response = 0
+    main: str | None = None
+    for step, choice in zip(steps, choices, strict=True):
+        script.parent = main
+        match step:
+            case "prompt":
+                script.prompt(f"prompt {written}")
+            case "text":
+                response += 1
+                script.text(f"m{response}", "words " * (choice % 9), usage={"input_tokens": 1, "output_tokens": choice})
+            case "same response":
+                script.call(f"m{response}", f"t{written}")
+            case "call":
+                response += 1
+                script.call(f"m{response}", f"t{written}")
+            case "result":
+                script.result(f"t{max(written - choice % 3, 0)}", f"result {written}")
+            case "attachment":
+                script.attachment("date_change", newDate="2026-01-01")
+            case "synthetic":
+                message = {"id": "x", "model": "<synthetic>", "content": [{"type": "text", "text": "API Error"}]}
+                script.add(type="assistant", message=message)
+            case "notice":
+                script.add(type="system", subtype="api_error", error="overloaded")
+            case "progress":
+                script.add(type="progress", data={"type": "bash_progress"})
+            case "boundary":
+                script.boundary()
+            case "kept boundary":
+                kept = spoken[-(choice % 4 + 1) :]
+                script.boundary(preservedMessages={"anchorUuid": "x", "uuids": kept, "allUuids": kept})
+            case "summary":
+                script.summary()
+            case "microcompact":
+                details = {"compactedToolIds": [f"t{written}"], "tokensSaved": 5}
+                script.add(type="system", subtype="microcompact_boundary", microcompactMetadata=details)
+            case "rewind":
+                script.parent = spoken[choice % len(spoken)] if spoken else None
+                script.prompt(f"instead {written}")
+            case "side prompt" | "side answer":
+                script.parent = None if step == "side prompt" else script.parent
+                script.prompt(f"side {written}", isSidechain=True, agentId=f"agent{choice % 3}")
+                script.parent = main
+            case "title":
+                script.add(type="ai-title", aiTitle=f"title {written}")
+            case "again" if data:
+                data.append(data[choice % len(data)])
+                continue
+            case "garbage":
+                data.append(b'{"type": "user", "mess\n')
+                continue
+            case "blank":
+                data.append(b" \r\n\n")
+                continue
+            case "surrogate":
+                script.prompt("lone")
+                data.append(script.encoded()[-1].replace(b"lone", b"l\\ud800ne"))
+            case _:
+                continue
+        if step not in ("side prompt", "side answer"):
+            main = script.parent
+        if step in ("prompt", "text", "call", "result", "rewind"):
+            spoken.append(script.lines[-1]["uuid"])
+        if step != "surrogate":
+            data.append(script.encoded()[-1])
+        written += 1
+    return b"".join(data)
+
+
+def settle(path: Path) -> None:
+    """Make the file look as if nothing had been written for a while."""
+    os.utime(path, (LONG_AGO, LONG_AGO + path.stat().st_size / 1000))
+
+
+def unchanged(messages: tuple[Message, ...], before: tuple[Message, ...]) -> int:
+    """Where someone finds the first change who compares from the end and stops at a run of equal messages."""
+    equal = 0
+    for index in range(min(len(messages), len(before)) - 1, -1, -1):
+        equal = equal + 1 if messages[index] is before[index] else 0
+        if equal > LOOKED_AT_AGAIN:
+            return index + equal
+    return equal
+
+
+steps = st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 50)), min_size=1, max_size=45)
+
+
+@settings(max_examples=120, deadline=None)
+@given(steps=steps, cuts=st.lists(st.floats(0, 1), min_size=1, max_size=8))
+def test_a_tailed_session_is_a_loaded_one_at_every_cut(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int]], cuts: list[float]
+) -> None:
+    # The first line makes the file a session whatever follows.
+    first = Script()
+    first.prompt("the beginning")
+    data = first.encoded()[0] + build([step for step, _ in steps], [choice for _, choice in steps])
+    start = len(first.encoded()[0])
+    path = tmp_path_factory.mktemp("tail") / "session.jsonl"
+    path.write_bytes(data[:start])
+    settle(path)
+    follower = Follower(path)
+    done = start
+    for cut in [*sorted(start + int(cut * (len(data) - start)) for cut in cuts), len(data)]:
+        before = follower.session
+        with path.open("ab") as file:
+            file.write(data[done:cut])
+        done = cut
+        settle(path)
+        follower.poll()
+        follower.poll()  # the second look finds a file that is left alone, and takes a last line without its end
+        session, fresh = follower.session, open_session(path)
+        assert session == fresh
+        assert session.blocks == tuple(block for message in session.messages for block in message.blocks)
+        same = unchanged(session.messages, before.messages)
+        assert all(new is old for new, old in zip(session.messages[:same], before.messages[:same], strict=True))
+        assert [session.text(block) for block in session.blocks] == [fresh.text(block) for block in fresh.blocks]
+
+
+@settings(max_examples=15, deadline=None)
+@given(data=st.data())
+def test_a_real_session_tailed_at_random_cuts_is_the_loaded_one(
+    tmp_path_factory: pytest.TempPathFactory, corpus: Path, data: st.DataObject
+) -> None:
+    content = (corpus / "claude-code-growth/cc432c40/snap4.jsonl").read_bytes()
+    cuts = sorted(data.draw(st.lists(st.integers(2_000, len(content)), min_size=1, max_size=12)))
+    path = tmp_path_factory.mktemp("real") / "session.jsonl"
+    path.write_bytes(content[: cuts[0]])
+    follower = Follower(path)
+    for before, cut in zip(cuts, [*cuts[1:], len(content)], strict=True):
+        with path.open("ab") as file:
+            file.write(content[before:cut])
+        settle(path)
+        follower.poll()
+        follower.poll()
+        assert follower.session == open_session(path)
+
+
+def test_successive_snapshots_of_a_live_session_are_its_growth(tmp_path: Path, corpus: Path) -> None:
+    snapshots = [corpus / f"claude-code-growth/cc432c40/snap{number}.jsonl" for number in range(5)]
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(snapshots[0].read_bytes())
+    follower = Follower(path)
+    for snapshot in snapshots[1:]:
+        content = snapshot.read_bytes()
+        with path.open("ab") as file:
+            file.write(content[path.stat().st_size :])
+        settle(path)
+        follower.poll()
+        follower.poll()
+        expected = open_session(snapshot)
+        assert follower.session.messages == expected.messages
+        assert follower.session.calls == expected.calls
+        assert follower.session.contexts == expected.contexts
+        assert follower.session.skipped_records == 0
+
+
+def test_untouched_messages_are_the_same_objects(tmp_path: Path) -> None:
+    script = Script()
+    for number in range(50):
+        script.prompt(f"prompt {number}")
+        script.text(f"m{number}")
+    path = script.write(tmp_path / "session.jsonl")
+    follower = Follower(path)
+    before = follower.session
+    script.prompt("more")
+    script.write(path)
+    after = follower.poll()
+    assert after is not None
+    assert follower.change == "appended"
+    assert len(after.messages) == 101
+    assert all(new is old for new, old in zip(after.messages, before.messages, strict=False))
+    assert all(new is old for new, old in zip(after.calls, before.calls, strict=True))
+
+
+def test_a_change_far_behind_the_end_reaches_to_the_end(tmp_path: Path) -> None:
+    script = Script()
+    fork = script.text("m0")
+    for number in range(60):
+        script.prompt(f"prompt {number}")
+        script.text(f"m{number + 1}")
+    follower = Follower(script.write(tmp_path / "session.jsonl"))
+    before = follower.session
+    script.parent = fork
+    script.prompt("back to the beginning")
+    script.write(follower.path)
+    after = follower.poll()
+    assert after is not None
+    assert sum(message.is_abandoned for message in after.messages) == 120
+    assert unchanged(after.messages, before.messages) == 1
+    late = script.text("m0", "a block for the very first response")
+    assert late
+    script.write(follower.path)
+    last = follower.poll()
+    assert last is not None
+    assert len(last.messages[0].blocks) == 2
+    assert unchanged(last.messages, after.messages) == 0
+
+
+def test_a_line_waits_for_its_end(tmp_path: Path) -> None:
+    script = Script()
+    script.prompt("one")
+    script.prompt("two")
+    lines = script.encoded()
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(lines[0])
+    follower = Follower(path)
+    for part in (lines[1][:30], lines[1][30:-1]):
+        with path.open("ab") as file:
+            file.write(part)
+        assert follower.poll() is None
+        assert follower.change == ""
+    with path.open("ab") as file:
+        file.write(b"\n")
+    session = follower.poll()
+    assert session is not None
+    assert len(session.blocks) == 2
+
+
+def test_a_whole_line_without_its_end_is_taken_once_the_file_is_left_alone(tmp_path: Path) -> None:
+    script = Script()
+    script.prompt("one")
+    script.prompt("two")
+    script.prompt("three")
+    lines = script.encoded()
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(lines[0])
+    follower = Follower(path)
+    with path.open("ab") as file:
+        file.write(lines[1][:-1])
+    assert follower.poll() is None
+    settle(path)
+    follower.poll()
+    session = follower.poll() or follower.session
+    assert len(session.blocks) == 2
+    with path.open("ab") as file:
+        file.write(b"\n" + lines[2])
+    session = follower.poll()
+    assert session is not None
+    assert follower.change == "appended"
+    assert len(session.blocks) == 3
+    assert session == open_session(path)
