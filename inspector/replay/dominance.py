@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+Weight = TypeVar("Weight", np.int64, np.float64)
+
 
 def weight_below(
     rows: NDArray[np.int64],
-    weights: NDArray[np.int64],
+    weights: NDArray[Weight],
     query_counts: NDArray[np.int64],
     query_rows: NDArray[np.int64],
-) -> NDArray[np.int64]:
+) -> NDArray[Weight]:
     """For every query `(n, r)`: the sum of the first `n` weights whose row is below `r`.
 
     A wavelet matrix walked for all queries together: one stable partition and one running sum for every bit of the
@@ -30,19 +32,20 @@ def weight_below(
     Returns:
         One sum a query.
     """
-    result = np.zeros(len(query_counts), dtype=np.int64)
+    result = np.zeros(len(query_counts), dtype=weights.dtype)
     if not len(rows) or not len(query_counts):
         return result
     bits = int(rows.max()).bit_length()
     beyond = query_rows >= (1 << bits)
-    running = np.concatenate(([0], np.cumsum(weights)))
+    running = np.concatenate((np.zeros(1, dtype=weights.dtype), np.cumsum(weights, dtype=weights.dtype)))
     result[beyond] = running[query_counts[beyond]]
     first = np.zeros(len(query_counts), dtype=np.int64)
     last = np.where(beyond, 0, query_counts)
     for bit in range(bits - 1, -1, -1):
         is_one = (rows >> bit & 1).astype(bool)
         zeros_before = np.concatenate(([0], np.cumsum(~is_one)))
-        zero_weight = np.concatenate(([0], np.cumsum(np.where(is_one, 0, weights))))
+        zero_weight = np.cumsum(np.where(is_one, 0, weights), dtype=weights.dtype)
+        zero_weight = np.concatenate((np.zeros(1, dtype=weights.dtype), zero_weight))
         takes_ones = (query_rows >> bit & 1).astype(bool)
         # Points whose bit is 0 where the query's is 1 are below it, whatever their lower bits are.
         result += np.where(takes_ones, zero_weight[last] - zero_weight[first], 0)

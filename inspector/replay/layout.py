@@ -61,6 +61,7 @@ class PromptSums:
         whole: The prompt with every block whole, int64.
         removed: What the plan left out of it, int64.
         first_changed: Block at which it departs from the previous prompt of its context, -1 for none, int32.
+        reusable: How many blocks at its beginning a cache could hold, int64.
         shortened: A change stands before the end of what a cache could hold, bool.
         reusable_whole: Tokens, with every block whole, of the blocks at its beginning that a cache could hold, int64.
         reusable_removed: What the plan left out of those blocks, int64.
@@ -70,6 +71,7 @@ class PromptSums:
     whole: NDArray[np.int64]
     removed: NDArray[np.int64]
     first_changed: NDArray[np.int32]
+    reusable: NDArray[np.int64]
     shortened: NDArray[np.bool_]
     reusable_whole: NDArray[np.int64]
     reusable_removed: NDArray[np.int64]
@@ -162,7 +164,7 @@ class Layout:
             cached_blocks: Per call, how many blocks at its beginning a cache could hold if nothing in them changed.
         """
         count = self.history.call_count + 1
-        whole, removed, reusable_whole, reusable_removed = (np.zeros(count, dtype=np.int64) for _ in range(4))
+        whole, removed, reusable, reusable_whole, reusable_removed = (np.zeros(count, dtype=np.int64) for _ in range(5))
         first_changed = np.full(count, -1, dtype=np.int32)
         edits = np.zeros(count, dtype=np.int32)
         shortened = np.zeros(count, dtype=bool)
@@ -173,12 +175,13 @@ class Layout:
             part = self._context_sums(context, changes, rows, cached_blocks)
             calls = context.calls
             whole[calls], removed[calls] = part.whole, part.removed
+            reusable[calls] = part.reusable
             reusable_whole[calls], reusable_removed[calls] = part.reusable_whole, part.reusable_removed
             edits[calls] = part.edits
             shortened[calls] = part.reusable < np.minimum(cached_blocks[calls], context.prompt_blocks)
             broken = part.first_changed >= 0
             first_changed[calls[broken]] = context.blocks[part.first_changed[broken]]
-        return PromptSums(whole, removed, first_changed, shortened, reusable_whole, reusable_removed, edits)
+        return PromptSums(whole, removed, first_changed, reusable, shortened, reusable_whole, reusable_removed, edits)
 
     def _rows_by_context(self, changes: Changes) -> list[NDArray[np.int64]]:
         """Rows of `changes` that take effect within each context, sorted by call.

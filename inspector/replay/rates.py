@@ -114,6 +114,22 @@ class CallRates:
         table = np.array(rows, dtype=np.float64).reshape(-1, 6) * (factor / TOKENS_PER_PRICE)
         return cls(rates, index, factor, table, np.array(first_row, dtype=np.int64), starts)
 
+    def of_prompts(self, prompt: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Dollars a token, by the tier of each call's prompt.
+
+        Args:
+            prompt: Per call, all prompt tokens.
+
+        Returns:
+            One row a call, or one row for all where they share it: uncached, cache read, five-minute write, one-hour
+            write, output, and last the dollars of the call itself.
+        """
+        row = self._first_row[self.index]
+        starts = self._starts[self.index]
+        for tier in range(starts.shape[1]):
+            row = row + (prompt > starts[:, tier])
+        return self._table if len(self._table) == 1 else self._table[row]
+
     def cost(
         self,
         uncached: NDArray[np.int64],
@@ -131,13 +147,7 @@ class CallRates:
             cache_write_1h: Per call, prompt tokens written to a one-hour cache.
             output: Per call, response tokens.
         """
-        row = self._first_row[self.index]
-        if self._starts.shape[1]:
-            prompt = uncached + cache_read + cache_write_5m + cache_write_1h
-            starts = self._starts[self.index]
-            for tier in range(starts.shape[1]):
-                row = row + (prompt > starts[:, tier])
-        rate = self._table if len(self._table) == 1 else self._table[row]
+        rate = self.of_prompts(uncached + cache_read + cache_write_5m + cache_write_1h)
         cost: NDArray[np.float64] = (
             uncached * rate[:, 0]
             + cache_read * rate[:, 1]

@@ -80,6 +80,7 @@ class Replay:
         changes: Everything the plan changes.
         ledger: One row of figures a call.
         figures: Totals.
+        reusable_blocks: Per call, the next one included, how many blocks at its beginning a cache could hold, int64.
     """
 
     inputs: ReplayInputs
@@ -87,6 +88,7 @@ class Replay:
     changes: Changes
     ledger: Ledger
     figures: Figures
+    reusable_blocks: NDArray[np.int64]
 
     @property
     def history(self) -> History:
@@ -188,7 +190,8 @@ def replay(inputs: ReplayInputs, plan: Plan) -> Replay:
     sums = inputs.layout.sums(changes, inputs.cached_blocks)
     ledger = ledger_of(inputs, sums)
     untouched = not any(entry.enabled for entry in plan.entries) or not _changed_by_plan(changes)
-    return Replay(inputs, plan, changes, ledger, figures_of(ledger, *how_known(inputs, untouched=untouched)))
+    figures = figures_of(ledger, *how_known(inputs, untouched=untouched))
+    return Replay(inputs, plan, changes, ledger, figures, sums.reusable)
 
 
 def _changed_by_plan(changes: Changes) -> bool:
