@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    import pytest
+
 COMMAND = (sys.executable, "-m", "inspector")
 
 
@@ -54,3 +56,12 @@ def run_program(
         check=False,
     )
     return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode(), done.stdout)
+
+
+def run_here(capsys: pytest.CaptureFixture[str], *arguments: str | os.PathLike[str]) -> Outcome:
+    """Run `inspector` in this process: the same commands without starting Python again."""
+    from inspector.cli import main
+
+    code = main([os.fspath(argument) for argument in arguments])
+    said = capsys.readouterr()
+    return Outcome(code, said.out, said.err, said.out.encode())

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.hostile import DISTURBING, hostile_copy
-from tests.program import run_program
+from tests.program import run_here, run_program
 
 SMALL = "claude-code/acc53d32-5580-4747-9273-e2acff2ba566.jsonl"
 
@@ -31,16 +31,17 @@ def small(corpus: Path) -> Path:
     return corpus / SMALL
 
 
-@pytest.mark.parametrize("command", ["formats", None])
 @pytest.mark.parametrize("name", NO_SESSIONS)
-def test_a_file_that_is_no_session_is_one_line_that_names_it(command: str | None, name: str, tmp_path: Path):
+def test_a_file_that_is_no_session_is_one_line_that_names_it(name: str, tmp_path: Path, capsys):
     path = tmp_path / name
     path.write_bytes(NO_SESSIONS[name])
-    outcome = run_program(*([command] if command else []), path)
+    outcome = run_program(path)
 
     assert outcome.code == 1
     assert str(path) in outcome.complaint
     assert outcome.out == ""
+    for command in ("report", "compact", "formats"):
+        assert run_here(capsys, command, path) == outcome
 
 
 def _missing(folder: Path) -> Path:
@@ -77,27 +78,18 @@ def _locked(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("make", [_missing, _dangling, _circle, _pipe, _no_folder, _locked])
-@pytest.mark.parametrize("command", ["formats", None])
-def test_a_path_that_cannot_be_opened_is_one_line_that_names_it(command: str | None, make, tmp_path: Path):
+def test_a_path_that_cannot_be_opened_is_one_line_that_names_it(make, tmp_path: Path, capsys):
     path = make(tmp_path)
-    outcome = run_program(*([command] if command else []), path)
 
-    assert outcome.code == 1
-    assert str(path) in outcome.complaint
-    assert outcome.out == ""
-
-
-@pytest.mark.parametrize("command", ["report", "compact"])
-def test_what_report_and_compact_cannot_read_is_told_the_same_way(command: str, tmp_path: Path):
-    path = tmp_path / "notes.txt"
-    path.write_text("just some words")
-
-    assert run_program(command, path).complaint == run_program("formats", path).complaint
+    for outcome in (run_program("report", path), run_here(capsys, "formats", path), run_here(capsys, path)):
+        assert outcome.code == 1
+        assert str(path) in outcome.complaint
+        assert outcome.out == ""
 
 
-@pytest.mark.parametrize("command", ["report", "compact", "formats"])
-def test_a_directory_without_sessions_is_one_line_that_names_it(command: str, tmp_path: Path):
-    outcome = run_program(command, tmp_path)
+@pytest.mark.parametrize("command", ["report", "compact", "formats", "compare"])
+def test_a_directory_without_sessions_is_one_line_that_names_it(command: str, tmp_path: Path, capsys):
+    outcome = run_here(capsys, command, tmp_path)
 
     assert outcome.code == 1
     assert str(tmp_path) in outcome.complaint
@@ -107,14 +99,14 @@ def test_the_longest_path_there_can_be_does_not_hide_what_is_wrong():
     assert run_program("report", "/" + "a/" * 2000 + "x").complaint.endswith("Check the path.")
 
 
-def test_a_damaged_session_is_read_as_far_as_it_goes_and_the_report_says_so(small: Path, tmp_path: Path):
+def test_a_damaged_session_is_read_as_far_as_it_goes_and_the_report_says_so(small: Path, tmp_path: Path, capsys):
     lines = small.read_bytes().splitlines(keepends=True)
     damaged = tmp_path / "damaged.jsonl"
     damaged.write_bytes(b"".join([*lines[:50], b"\x00\xff{{{ no record\n", *lines[50:]]))
 
-    report = json.loads(run_program("report", damaged, "--format", "json").out)
-    whole = json.loads(run_program("report", small, "--format", "json").out)
-    explained = run_program("formats", damaged).out
+    report = json.loads(run_here(capsys, "report", damaged, "--format", "json").out)
+    whole = json.loads(run_here(capsys, "report", small, "--format", "json").out)
+    explained = run_here(capsys, "formats", damaged).out
 
     assert report["session"]["skipped_records"] == 1
     assert report["session"]["messages"] == whole["session"]["messages"]
@@ -123,11 +115,11 @@ def test_a_damaged_session_is_read_as_far_as_it_goes_and_the_report_says_so(smal
     assert f"51  {offset:,}  left out" in explained
 
 
-def test_a_session_cut_off_in_its_last_record_is_read_up_to_there(small: Path, tmp_path: Path):
+def test_a_session_cut_off_in_its_last_record_is_read_up_to_there(small: Path, tmp_path: Path, capsys):
     cut = tmp_path / "cut.jsonl"
     cut.write_bytes(small.read_bytes()[:-100])
 
-    assert run_program("report", cut).code == 0
+    assert run_here(capsys, "report", cut).code == 0
 
 
 @pytest.mark.parametrize(
@@ -151,16 +143,16 @@ def test_nothing_in_a_session_disturbs_a_terminal(arguments: list[str], small: P
     assert outcome.out.count("\n") > 5
 
 
-def test_a_hostile_session_still_fits_eighty_columns(small: Path, tmp_path: Path):
+def test_a_hostile_session_still_fits_eighty_columns(small: Path, tmp_path: Path, capsys):
     from rich.cells import cell_len
 
     session = hostile_copy(small, tmp_path / "session.jsonl")
 
-    for line in run_program("report", session, "--strategy", "tiered-stale").out.splitlines():
+    for line in run_here(capsys, "report", session, "--strategy", "tiered-stale").out.splitlines():
         assert cell_len(line) <= 80
 
 
-def test_a_plan_file_that_is_none_is_one_line_that_names_it(small: Path, tmp_path: Path):
+def test_a_plan_file_that_is_none_is_one_line_that_names_it(small: Path, tmp_path: Path, capsys):
     plan = tmp_path / "plan.toml"
     for content, part in (
         (b"= nonsense", "TOML"),
@@ -168,7 +160,7 @@ def test_a_plan_file_that_is_none_is_one_line_that_names_it(small: Path, tmp_pat
         (b'[[strategies]]\nname = "tired"', "tired"),
     ):
         plan.write_bytes(content)
-        outcome = run_program("report", small, "--plan", plan)
+        outcome = run_here(capsys, "report", small, "--plan", plan)
 
         assert outcome.code == 1
         assert str(plan) in outcome.complaint

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.program import COMMAND, environment, run_program
+from tests.program import COMMAND, environment, run_here, run_program
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Callable
     from pathlib import Path
 
 SMALL = "claude-code/acc53d32-5580-4747-9273-e2acff2ba566.jsonl"
@@ -26,13 +27,19 @@ def small(corpus: Path) -> Path:
     return corpus / SMALL
 
 
-def compacted(*arguments: str | os.PathLike[str]) -> list[dict]:
-    outcome = run_program("compact", *arguments)
-    assert (outcome.code, outcome.err) == (0, "")
-    return json.loads(outcome.out)
+@pytest.fixture
+def compacted(capsys: pytest.CaptureFixture[str]) -> Callable[..., list[dict]]:
+    """Runs `inspector compact` and reads what it prints."""
+
+    def run(*arguments: str | os.PathLike[str]) -> list[dict]:
+        outcome = run_here(capsys, "compact", *arguments)
+        assert (outcome.code, outcome.err) == (0, "")
+        return json.loads(outcome.out)
+
+    return run
 
 
-def test_compact_gives_messages_in_anthropics_form(small: Path):
+def test_compact_gives_messages_in_anthropics_form(small: Path, compacted):
     messages = compacted(small, "--strategy", "tiered-stale")
 
     asked = set()
@@ -45,7 +52,7 @@ def test_compact_gives_messages_in_anthropics_form(small: Path):
                 assert part["tool_use_id"] in asked
 
 
-def test_compact_gives_messages_in_openais_form(small: Path):
+def test_compact_gives_messages_in_openais_form(small: Path, compacted):
     messages = compacted(small, "--strategy", "tiered-stale", "--format", "openai")
 
     asked = set()
@@ -56,7 +63,7 @@ def test_compact_gives_messages_in_openais_form(small: Path):
     assert asked
 
 
-def test_compact_gives_less_the_more_a_plan_cuts(small: Path):
+def test_compact_gives_less_the_more_a_plan_cuts(small: Path, compacted):
     sizes = [
         len(json.dumps(compacted(small, *arguments)))
         for arguments in ((), ("--strategy", "tiered-stale"), ("--strategy", "tiered-stale:data=0,action=0"))
@@ -66,7 +73,7 @@ def test_compact_gives_less_the_more_a_plan_cuts(small: Path):
     assert len(set(sizes)) == 3
 
 
-def test_compact_gives_the_prompt_of_one_call(small: Path):
+def test_compact_gives_the_prompt_of_one_call(small: Path, compacted):
     first, second = compacted(small, "--call", "1"), compacted(small, "--call", "2")
 
     assert [message["role"] for message in first] == ["user"]
@@ -76,14 +83,14 @@ def test_compact_gives_the_prompt_of_one_call(small: Path):
 
 
 @pytest.mark.parametrize("call", ["0", "-1", "13"])
-def test_a_call_there_is_not_is_wrong_usage_and_says_how_many_there_are(call: str, small: Path):
-    outcome = run_program("compact", small, "--call", call)
+def test_a_call_there_is_not_is_wrong_usage_and_says_how_many_there_are(call: str, small: Path, capsys):
+    outcome = run_here(capsys, "compact", small, "--call", call)
 
     assert outcome.code == 2
     assert "11 calls" in outcome.complaint
 
 
-def test_strategies_given_one_by_one_are_one_plan_to_compact(small: Path):
+def test_strategies_given_one_by_one_are_one_plan_to_compact(small: Path, compacted):
     one_by_one = ("--strategy", "tiered-stale:data=300", "--strategy", "tiered-stale:action=20")
 
     assert compacted(small, *one_by_one) == compacted(
@@ -100,14 +107,14 @@ def test_a_report_goes_to_the_named_file_and_not_to_standard_output(small: Path,
     assert run_program("report", small, "-o", target).code == 0, "an earlier report may be replaced"
 
 
-def test_a_report_never_replaces_a_session(small: Path, tmp_path: Path):
+def test_a_report_never_replaces_a_session(small: Path, tmp_path: Path, capsys):
     session, other, link = tmp_path / "session.jsonl", tmp_path / "other.jsonl", tmp_path / "link"
     for path in (session, other):
         path.write_bytes(small.read_bytes())
     link.symlink_to(session)
 
     for target in (session, other, link, tmp_path):
-        outcome = run_program("report", session, "-o", target)
+        outcome = run_here(capsys, "report", session, "-o", target)
         assert outcome.code == 2
         assert str(target) in outcome.complaint
     assert session.read_bytes() == other.read_bytes() == small.read_bytes()
@@ -125,14 +132,13 @@ def test_a_report_into_a_pipe_has_no_colours(small: Path):
     assert "\x1b" not in run_program("report", small, env={"TERM": "xterm-256color", "FORCE_COLOR": "1"}).out
 
 
-def test_reading_leaves_a_session_and_its_folder_as_they_were(small: Path, tmp_path: Path):
+def test_reading_leaves_a_session_and_its_folder_as_they_were(small: Path, tmp_path: Path, capsys):
     session = tmp_path / "session.jsonl"
     session.write_bytes(small.read_bytes())
     before = session.stat()
 
-    run_program("report", session, "--strategy", "tiered-stale")
-    run_program("compact", session)
-    run_program("formats", session)
+    for arguments in (["report", session, "--strategy", "tiered-stale"], ["compact", session], ["formats", session]):
+        assert run_here(capsys, *arguments).code == 0
 
     assert session.stat().st_mtime_ns == before.st_mtime_ns
     assert session.read_bytes() == small.read_bytes()
@@ -152,14 +158,14 @@ def test_ctrl_c_ends_a_command_quietly(corpus: Path):
     assert (code, complaint) == (130, b"")
 
 
-def test_formats_says_what_a_file_was_taken_for_why_and_what_is_in_it(small: Path):
+def test_formats_says_what_a_file_was_taken_for_why_and_what_is_in_it(small: Path, capsys):
     kinds: dict[str, int] = {}
     for line in small.read_text(encoding="utf-8").splitlines():
         record = json.loads(line)
         kind = f"system:{record['subtype']}" if record["type"] == "system" else record["type"]
         kinds[kind] = kinds.get(kind, 0) + 1
 
-    words = " ".join(run_program("formats", small).out.split())
+    words = " ".join(run_here(capsys, "formats", small).out.split())
 
     assert "format claude-code" in words
     assert "because" in words
@@ -178,11 +184,11 @@ def test_formats_lists_every_format_with_where_it_is_looked_for():
         assert " ".join(each.where.split()) in words
 
 
-def test_compare_has_a_row_for_every_strategy_and_the_best_comes_first(small: Path):
+def test_compare_has_a_row_for_every_strategy_and_the_best_comes_first(small: Path, capsys):
     from inspector.strategies.registry import STRATEGIES
 
-    outcome = run_program("compare", small)
-    plans = json.loads(run_program("compare", small, "--format", "json").out)["plans"]
+    outcome = run_here(capsys, "compare", small)
+    plans = json.loads(run_here(capsys, "compare", small, "--format", "json").out)["plans"]
     order = [line.split()[0] for line in outcome.out.splitlines() if line.strip().startswith(tuple(STRATEGIES))]
 
     assert {plan["name"] for plan in plans} == set(order) == set(STRATEGIES)
@@ -191,14 +197,12 @@ def test_compare_has_a_row_for_every_strategy_and_the_best_comes_first(small: Pa
     assert max(map(len, outcome.out.splitlines())) <= 80
 
 
-def test_compact_gives_well_formed_messages_under_every_strategy(corpus: Path, capsys):
-    from inspector.cli import main
+def test_compact_gives_well_formed_messages_under_every_strategy(corpus: Path, compacted):
     from inspector.strategies.registry import STRATEGIES
 
     session = corpus / "claude-code-growth/cc432c40/snap4.jsonl"
     for name in STRATEGIES:
-        assert main(["compact", str(session), "--strategy", name]) == 0
-        messages = json.loads(capsys.readouterr().out)
+        messages = compacted(session, "--strategy", name)
         parts = [part for message in messages if isinstance(message["content"], list) for part in message["content"]]
         results = [part["tool_use_id"] for part in parts if part["type"] == "tool_result"]
         asked = {part["id"] for part in parts if part["type"] == "tool_use"}

@@ -123,15 +123,3 @@ def test_reports_have_colours_on_a_terminal_unless_nobody_wants_them(variables: 
 
     assert program.exitstatus == 0
     assert (b"\x1b[1m" in program.before) is (not variables)
-
-
-def test_progress_is_wiped_before_the_report_is_printed(corpus: Path):
-    large = corpus / "claude-code/0cf3db51-1c73-43bb-8d05-dc02739514a5.jsonl"
-    program = started("report", str(large), "--no-color")
-    program.expect(pexpect.EOF)
-    program.close()
-    progress, _, report = program.before.decode().rpartition("\r\x1b[K")
-
-    assert "counting tokens: " in progress
-    assert "\r" not in report.replace("\r\n", "\n")
-    assert "prompt tokens" in report

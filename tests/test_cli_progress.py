@@ -1,0 +1,51 @@
+import io
+import sys
+
+import pytest
+
+from inspector.cli import progress
+from inspector.cli.progress import Progress
+
+
+class Stream(io.StringIO):
+    def __init__(self, *, terminal: bool) -> None:
+        super().__init__()
+        self.terminal = terminal
+
+    def isatty(self) -> bool:
+        return self.terminal
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """A clock that stands where it is put."""
+    now = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    return now
+
+
+def said(monkeypatch: pytest.MonkeyPatch, clock: list[float], steps: list[float], *, terminal: bool = True) -> str:
+    """What is written when a step is reported at each of the given seconds."""
+    stream = Stream(terminal=terminal)
+    monkeypatch.setattr(sys, "stderr", stream)
+    with Progress("reading") as report:
+        for done, seconds in enumerate(steps, 1):
+            clock[0] = seconds
+            report(done, len(steps))
+    return stream.getvalue()
+
+
+def test_long_work_shows_how_far_it_is_and_wipes_the_line(monkeypatch, clock):
+    assert said(monkeypatch, clock, [0.1, 5.0]) == "\rreading: 100 %\x1b[K\r\x1b[K"
+
+
+def test_short_work_says_nothing(monkeypatch, clock):
+    assert said(monkeypatch, clock, [0.01, 0.02]) == ""
+
+
+def test_fast_steps_are_not_all_shown(monkeypatch, clock):
+    assert said(monkeypatch, clock, [1 + step / 1000 for step in range(300)]).count("reading") < 5
+
+
+def test_where_nobody_looks_nothing_is_written(monkeypatch, clock):
+    assert said(monkeypatch, clock, [0.1, 5.0], terminal=False) == ""
