@@ -1,0 +1,282 @@
+"""Following files that other processes write, replace and delete."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from inspector.session.follow import Follower, Update, follow, open_session_in_slices
+from inspector.session.model import TextUnavailableError
+from inspector.session.open import SessionError, open_session
+from tests.session.claude_lines import Script
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+WRITER = """
+import sys, time
+source, target, first = sys.argv[1], sys.argv[2], int(sys.argv[3])
+for line in open(source, "rb").read().splitlines(keepends=True)[first:]:
+    with open(target, "ab") as file:
+        file.write(line[:len(line) // 2]); file.flush()
+        file.write(line[len(line) // 2:])
+    time.sleep(0.002)
+"""
+
+
+def conversation(turns: int, start: int = 0) -> Script:
+    script = Script()
+    for number in range(start, start + turns):
+        script.prompt(f"prompt {number}", uuid=f"u{number}")
+        script.text(f"m{number}", f"answer {number}", uuid=f"a{number}")
+    return script
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return conversation(3).write(tmp_path / "session.jsonl")
+
+
+@contextlib.asynccontextmanager
+async def following(path: Path) -> AsyncIterator[AsyncIterator[Update]]:
+    stop = asyncio.Event()
+    updates = follow(path, stop)
+    try:
+        async with asyncio.timeout(20):
+            yield updates
+    finally:
+        stop.set()
+        await updates.aclose()  # type: ignore[attr-defined]  # it is an async generator
+
+
+@pytest.fixture(params=["events", "stat"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    if request.param == "stat":
+        monkeypatch.setenv("INSPECTOR_WATCH", "stat")
+    return str(request.param)
+
+
+@pytest.mark.usefixtures("way")
+async def test_what_another_process_appends_arrives_whole(tmp_path: Path, corpus: Path) -> None:
+    source = corpus / "claude-code-growth/cc432c40/snap4.jsonl"
+    lines = source.read_bytes().splitlines(keepends=True)
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(b"".join(lines[:20]))
+    expected = open_session(source)
+    async with following(path) as updates:
+        assert (await anext(updates)).change == "loaded"
+        writer = subprocess.Popen([sys.executable, "-c", WRITER, str(source), str(path), "20"])
+        try:
+            update = await anext(updates)
+            while len(update.session.blocks) < len(expected.blocks):
+                update = await anext(updates)
+                assert update.change == "appended"
+        finally:
+            writer.wait(20)
+    assert update.session.messages == expected.messages
+    assert update.session.calls == expected.calls
+
+
+@pytest.mark.usefixtures("way")
+async def test_deletion_keeps_the_last_view_and_reappearance_is_noticed(path: Path) -> None:
+    async with following(path) as updates:
+        last = (await anext(updates)).session
+        content = path.read_bytes()
+        path.unlink()
+        update = await anext(updates)
+        assert (update.change, update.session) == ("vanished", last)
+        assert update.session.text(update.session.blocks[-1]) == "answer 2"
+        assert path.name in update.notice
+        other = path.with_name("new")
+        other.write_bytes(content + conversation(1, 3).encoded()[0])
+        other.replace(path)
+        update = await anext(updates)
+        assert update.change == "returned"
+        assert len(update.session.blocks) == 7
+
+
+@pytest.mark.usefixtures("way")
+async def test_a_deleted_folder_that_comes_back_is_followed_on(path: Path) -> None:
+    content = path.read_bytes()
+    async with following(path) as updates:
+        await anext(updates)
+        shutil.rmtree(path.parent)
+        assert (await anext(updates)).change == "vanished"
+        path.parent.mkdir()
+        path.write_bytes(content)
+        assert (await anext(updates)).change == "returned"
+        with path.open("ab") as file:
+            file.write(conversation(1, 9).encoded()[0])
+        update = await anext(updates)
+        assert update.change == "appended"
+        assert len(update.session.blocks) == 7
+
+
+async def test_a_link_to_a_session_elsewhere_is_followed(path: Path, tmp_path: Path) -> None:
+    link = tmp_path / "links" / "latest.jsonl"
+    link.parent.mkdir()
+    link.symlink_to(path)
+    async with following(link) as updates:
+        await anext(updates)
+        with path.open("ab") as file:
+            file.write(conversation(1, 9).encoded()[0])
+        assert (await anext(updates)).change == "appended"
+
+
+async def test_what_is_no_session_cannot_be_followed(tmp_path: Path) -> None:
+    with pytest.raises(SessionError):
+        await anext(follow(tmp_path / "missing.jsonl"))
+
+
+def poll(follower: Follower) -> str:
+    follower.poll()
+    return follower.change
+
+
+def test_an_atomic_replacement_is_read_anew(path: Path) -> None:
+    follower = Follower(path)
+    conversation(5, 10).write(path.with_name("new")).replace(path)
+    assert poll(follower) == "reloaded"
+    assert follower.session == open_session(path)
+    assert poll(follower) == ""
+
+
+def test_a_file_cut_short_is_read_anew(path: Path) -> None:
+    follower = Follower(path)
+    path.write_bytes(b"".join(conversation(3).encoded()[:2]))
+    assert poll(follower) == "reloaded"
+    assert len(follower.session.messages) == 2
+
+
+def test_a_longer_rewrite_in_place_is_read_anew(path: Path) -> None:
+    follower = Follower(path)
+    conversation(30, 50).write(path)
+    assert poll(follower) == "reloaded"
+    assert follower.session == open_session(path)
+
+
+def test_a_change_just_before_the_end_of_what_was_read_is_noticed(tmp_path: Path) -> None:
+    path = conversation(40).write(tmp_path / "session.jsonl")
+    assert path.stat().st_size > 8192
+    follower = Follower(path)
+    script = conversation(40)
+    script.lines[-1]["message"]["content"][0]["text"] = "ANSWER 39"
+    script.prompt("more")
+    script.write(path)
+    assert poll(follower) == "reloaded"
+    assert follower.session == open_session(path)
+
+
+def test_a_file_emptied_before_it_is_written_anew_keeps_its_last_view(path: Path) -> None:
+    follower = Follower(path)
+    before = follower.session
+    path.write_bytes(b"")
+    assert poll(follower) == ""
+    assert follower.session is before
+    conversation(1, 7).write(path)
+    assert poll(follower) == "reloaded"
+    assert len(follower.session.messages) == 2
+
+
+def test_something_else_in_its_place_keeps_the_last_view_and_says_so_once(path: Path) -> None:
+    notices: list[str] = []
+    follower = Follower(path, on_notice=notices.append)
+    before = follower.session
+    path.write_text("Dear diary")
+    assert poll(follower) == "notice"
+    assert poll(follower) == ""
+    assert follower.session is before
+    assert len(notices) == 1
+    conversation(4, 7).write(path)
+    assert poll(follower) == "reloaded"
+
+
+def test_a_folder_or_pipe_in_its_place_does_no_harm(path: Path) -> None:
+    follower = Follower(path)
+    before = follower.session
+    path.unlink()
+    os.mkfifo(path)
+    assert poll(follower) == "notice"
+    path.unlink()
+    path.mkdir()
+    assert poll(follower) == "notice"
+    assert follower.session is before
+
+
+def test_a_file_moved_away_and_back_returns_as_it_was(path: Path) -> None:
+    follower = Follower(path)
+    before = follower.session
+    path.rename(path.with_name("aside"))
+    assert poll(follower) == "vanished"
+    assert follower.state == "vanished"
+    assert poll(follower) == ""
+    path.with_name("aside").rename(path)
+    assert poll(follower) == "returned"
+    assert follower.state == "live"
+    assert follower.session is before
+
+
+def test_touching_a_file_changes_nothing(path: Path) -> None:
+    follower = Follower(path)
+    os.utime(path)
+    assert poll(follower) == ""
+    assert follower.poll() is None
+
+
+def test_texts_of_a_rewritten_file_are_unavailable_not_wrong(path: Path) -> None:
+    session = open_session(path)
+    path.write_bytes(path.read_bytes().replace(b"answer 1", b"ANSWER 1"))
+    with pytest.raises(TextUnavailableError, match=r"session\.jsonl was rewritten"):
+        session.text(session.blocks[3])
+    assert session.text(session.blocks[1]) == "answer 0"
+    path.write_bytes(b"")
+    with pytest.raises(TextUnavailableError, match="shorter"):
+        session.texts.record(session.blocks[3])
+
+
+def test_reading_changes_nothing_on_disk(path: Path) -> None:
+    before = (path.read_bytes(), path.stat().st_mtime_ns, sorted(path.parent.iterdir()))
+    follower = Follower(path)
+    follower.poll()
+    for block in follower.session.blocks:
+        follower.session.text(block)
+    assert (path.read_bytes(), path.stat().st_mtime_ns, sorted(path.parent.iterdir())) == before
+
+
+def test_a_big_file_shows_its_first_rows_before_it_is_read(tmp_path: Path) -> None:
+    script = Script()
+    for number in range(60):
+        script.call(f"m{number}", f"t{number}")
+        script.result(f"t{number}", f"{number:06d} " * 15_000)
+    path = script.write(tmp_path / "session.jsonl")
+    loadings = list(open_session_in_slices(path))
+    parts = [loading.session for loading in loadings if loading.session is not None]
+    assert len(parts) > 2
+    assert parts[-1] == open_session(path)
+    for part in parts[:-1]:
+        common = len(part.messages) - 2
+        assert all(new is old for new, old in zip(parts[-1].messages[:common], part.messages, strict=False))
+    assert [loading.done for loading in loadings] == sorted(loading.done for loading in loadings)
+    assert loadings[-1].is_complete
+    assert loadings[-1].done == loadings[-1].total == path.stat().st_size
+
+
+def test_a_document_is_read_anew_when_it_changes_and_kept_while_it_is_broken(tmp_path: Path) -> None:
+    path = tmp_path / "conversation.json"
+    path.write_text('[{"role": "user", "content": "hi"}]')
+    follower = Follower(path)
+    path.write_text('[{"role": "user", "content": "hi"}, {"role": "assi')
+    assert poll(follower) == "notice"
+    assert len(follower.session.messages) == 1
+    path.write_text('[{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]')
+    assert poll(follower) == "reloaded"
+    assert len(follower.session.messages) == 2
+    assert poll(follower) == ""
