@@ -38,8 +38,9 @@ class Outcome:
 
 
 def environment(**more: str) -> dict[str, str]:
-    """The environment of a program under test."""
-    return {**os.environ, "PYTHONPATH": str(ROOT), **more}
+    """The environment of a program under test, with Python's own ways of buffering output."""
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    return {**inherited, "PYTHONPATH": str(ROOT), **more}
 
 
 def run_program(

@@ -1,6 +1,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -66,9 +67,10 @@ def test_control_characters_in_arguments_do_not_reach_the_terminal():
     assert not set(outcome.complaint) & {"\x1b", "\x07", "\x9b"}
 
 
-def test_a_reader_that_goes_away_is_no_error_to_talk_about():
+@pytest.mark.parametrize("arguments", [["strategies", "--json"], ["--help"], ["report", "--help"]], ids=" ".join)
+def test_a_reader_that_goes_away_is_no_error_to_talk_about(arguments: list[str]):
     with subprocess.Popen(
-        [*COMMAND, "strategies", "--json"], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*COMMAND, *arguments], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as program:
         assert program.stdout is not None
         assert program.stderr is not None
@@ -77,6 +79,27 @@ def test_a_reader_that_goes_away_is_no_error_to_talk_about():
         code = program.wait(60)
 
     assert (code, complaint) == (141, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_full_disk_is_one_line():
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [*COMMAND, "strategies"], env=environment(), stdout=full, stderr=subprocess.PIPE, check=False, timeout=60
+        )
+
+    assert done.returncode == 1
+    assert done.stderr.decode().count("\n") == 1
+    assert b"cannot be written" in done.stderr
+
+
+def test_a_program_started_without_an_output_ends_quietly():
+    closing = f"import os, sys; os.close(1); os.execv(sys.executable, {[*COMMAND, 'strategies']!r})"
+    done = subprocess.run(
+        [sys.executable, "-c", closing], env=environment(), stderr=subprocess.PIPE, timeout=60, check=False
+    )
+
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_output_an_encoding_cannot_write_is_escaped():

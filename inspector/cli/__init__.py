@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit code, see `ExitCode`.
     """
-    from inspector.cli.console import narrate, prepare_streams
+    from inspector.cli.console import forget_output, narrate, prepare_streams
 
     prepare_streams()
     try:
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
-        _forget_output()
+        forget_output()
         return ExitCode.BROKEN_PIPE
     except Exception as error:  # the last line of defence: a bug is told in one safe line, never hidden
         if os.environ.get(TRACEBACK_VARIABLE):
@@ -52,6 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
+    from inspector.cli.console import write
     from inspector.cli.parsing import command_parser, find_command, screen_parser
 
     command, rest = find_command(arguments)
@@ -59,6 +60,7 @@ def _run(arguments: Sequence[str]) -> int:
     try:
         options = parser.parse_args(rest)
     except SystemExit as ending:  # argparse printed its help or version
+        write("")  # flushed here, where a reader that is gone is understood
         return ending.code if isinstance(ending.code, int) else ExitCode.FINE
     if options.no_color:
         os.environ["NO_COLOR"] = "1"
@@ -67,13 +69,6 @@ def _run(arguments: Sequence[str]) -> int:
     from inspector.cli import screen
 
     return screen.run(options)
-
-
-def _forget_output() -> None:
-    """Point standard output nowhere, so that flushing it at exit does not fail once more."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
 
 
 def _bug(error: Exception) -> str:

@@ -6,6 +6,8 @@ import os
 import sys
 from typing import TextIO
 
+from inspector.cli.exits import CommandError
+
 LONGEST_LINE = 10_000
 """Characters of one message: more than two of the longest paths there can be."""
 
@@ -19,9 +21,29 @@ def prepare_streams() -> None:
 
 
 def write(text: str) -> None:
-    """Print data, as it is. The caller has made it safe: reports by `safe_text`, JSON by escaping."""
-    sys.stdout.write(text)
-    sys.stdout.flush()
+    """Print data, as it is. The caller has made it safe: reports by `safe_text`, JSON by escaping.
+
+    Raises:
+        CommandError: It cannot be written.
+        BrokenPipeError: Nobody reads it any more.
+    """
+    if sys.stdout is None:  # the program was started with a closed output: nobody wants it
+        return
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        forget_output()
+        raise CommandError(f"standard output cannot be written: {error.strerror or error}") from None
+
+
+def forget_output() -> None:
+    """Point standard output nowhere, so that flushing it once more at exit does not fail again."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def narrate(message: str) -> None:
