@@ -76,19 +76,19 @@ class Renderer:
     history: History
     table: TokenTable
     precise: bool = False
-    _renditions: dict[tuple[int, Stack], Rendition] = field(default_factory=dict)
+    _renditions: dict[Stack, dict[int, Rendition]] = field(default_factory=dict)
+    _outcomes: dict[Stack, dict[int, tuple[int, int, int]]] = field(default_factory=dict)
 
     def rendition(self, block: int, stack: Stack) -> Rendition:
         """The rendition a stack makes of one block."""
-        key = (block, stack)
-        known = self._renditions.get(key)
-        if known is None:
+        known = self._renditions.setdefault(stack, {})
+        if block not in known:
             source = RecordedBlock(self.history.session, block)
-            known = Rendition.whole(int(self.history.characters[block]))
+            rendition = Rendition.whole(int(self.history.characters[block]))
             for operation in stack:
-                known = operation.apply(known, source)
-            self._renditions[key] = known
-        return known
+                rendition = operation.apply(rendition, source)
+            known[block] = rendition
+        return known[block]
 
     def tokens(self, block: int, rendition: Rendition) -> int:
         """Tokens of one rendition of a block."""
@@ -158,19 +158,24 @@ class Renderer:
         ]
 
     def _one_by_one(self, stack: Stack, blocks: NDArray[np.int32], where: NDArray[np.int64], result: Outcome) -> None:
+        known = self._outcomes.setdefault(stack, {})
         indices = blocks.tolist()
-        renditions = [self.rendition(block, stack) for block in indices]
-        changed = [at for at, rendition in enumerate(renditions) if rendition.action is not Action.WHOLE]
-        if not changed:
-            return
-        places = where[changed]
-        chosen = [renditions[at] for at in changed]
-        result.tokens[places] = self._tokens_of([indices[at] for at in changed], chosen)
-        result.action[places] = [rendition.action for rendition in chosen]
-        lengths = self.history.characters[[indices[at] for at in changed]].tolist()
-        result.signature[places] = [
-            _signature_of(rendition, length) for rendition, length in zip(chosen, lengths, strict=True)
-        ]
+        missing = [block for block in indices if block not in known]
+        if missing:
+            renditions = [self.rendition(block, stack) for block in missing]
+            tokens = self._tokens_of(missing, renditions).tolist()
+            lengths = self.history.characters[missing].tolist()
+            for block, rendition, sent, length in zip(missing, renditions, tokens, lengths, strict=True):
+                whole = rendition.action is Action.WHOLE
+                known[block] = (
+                    int(self.table.tokens[block]) if whole else sent,
+                    rendition.action,
+                    0 if whole else _signature_of(rendition, length),
+                )
+        rows = np.array([known[block] for block in indices], dtype=np.int64).reshape(-1, 3)
+        result.tokens[where] = rows[:, 0]
+        result.action[where] = rows[:, 1]
+        result.signature[where] = rows[:, 2]
 
     def _tokens_of(self, blocks: list[int], renditions: list[Rendition]) -> NDArray[np.int32]:
         # What is beside a text (images, a call's name) goes with it when the whole block is replaced.
