@@ -10,7 +10,7 @@ from inspector.tokens.counter import Counter, load_counter
 RATIO = 1.15
 """Tokens a provider reports for each token of o200k, on average over the samples."""
 
-SPREAD = 0.02
+SPREAD = 0.1
 """How far the ratio of a single text lies from the average at most."""
 
 

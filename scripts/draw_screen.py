@@ -1,0 +1,41 @@
+"""Draw the screen on a sample session into docs/screen.svg, from the running app: `draw_screen.py [FILE]`."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+from pathlib import Path
+
+from running import running, settled
+
+from inspector.strategies.plan import Plan
+
+ROOT = Path(__file__).resolve().parent.parent
+
+SESSION = ROOT / "sample_sessions" / "coding-agent.jsonl"
+
+PLAN = ("tiered-stale:tool-set=coding",)
+
+SIZE = (132, 42)
+
+KEYS = ("left_curly_bracket", "home", *("x",) * 14)
+"""To a cut that is part of the prompt, so that the detail has something to show."""
+
+WEB_FONT = re.compile(r"\s*@font-face \{.*?\}", re.DOTALL)
+
+
+async def drawn() -> str:
+    """The screen as SVG, in the reader's own fonts: nothing is fetched to show it."""
+    async with running(SESSION, Plan.from_specs(list(PLAN)), SIZE) as pilot:
+        for key in KEYS:
+            await pilot.press(key)
+            await settled(pilot)
+        picture = pilot.app.export_screenshot(title="inspector", simplify=True)
+    return WEB_FONT.sub("", picture).replace("Fira Code", "monospace")
+
+
+if __name__ == "__main__":
+    target = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "screen.svg"
+    target.write_text(asyncio.run(drawn()) + "\n", encoding="utf-8")
+    print(f"{target}: {target.stat().st_size:,} bytes")

@@ -1,0 +1,136 @@
+"""Write the parts of README.md and docs/ that the program itself knows: `python scripts/update_readme.py`.
+
+A part stands between `<!-- begin NAME -->` and `<!-- end NAME -->`; everything else is written by hand.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from keys import key_sections
+
+from inspector.cli.commands import COMMANDS
+from inspector.session.formats import FORMATS
+from inspector.strategies.registry import STRATEGIES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from inspector.strategies.parameters import Parameter
+    from inspector.ui.help import HelpSection
+
+ROOT = Path(__file__).resolve().parent.parent
+
+PART = re.compile(r"(?P<begin><!-- begin (?P<name>[a-z-]+) -->\n).*?(?P<end><!-- end (?P=name) -->)", re.DOTALL)
+
+
+def commands() -> str:
+    """What can be typed."""
+    rows = [("`inspector [PATH …]`", "the screen: a session file, a directory, or nothing to pick from what is found")]
+    rows += [(f"`inspector {command.name}`", command.summary) for command in COMMANDS.values()]
+    return table(("command", "what it does"), rows)
+
+
+def formats() -> str:
+    """What can be read."""
+    rows = [(each.title, each.where or "anywhere", "yes" if each.is_live else "no", each.exact) for each in FORMATS]
+    return table(("format", "where it lives", "followed live", "what of it is exact"), rows)
+
+
+def strategies() -> str:
+    """What there is to try."""
+    rows = [(f"[`{name}`](docs/strategies.md#{name})", each.summary, each.source) for name, each in STRATEGIES.items()]
+    return table(("strategy", "what it does", "source"), rows)
+
+
+def parameters() -> str:
+    """Every strategy with all its parameters."""
+    parts = []
+    for name, each in STRATEGIES.items():
+        rows = [(f"`{p.name}`", shown(p), p.range, p.help) for p in each.parameters]
+        head = f"## {name}\n\n**{each.title}.** {each.summary}\n\nSource: {each.source}.\n"
+        parts.append(f"{head}\n{table(('parameter', 'default', 'range', 'what it is'), rows)}" if rows else head)
+    return "\n".join(parts)
+
+
+@cache
+def sections() -> list[HelpSection]:
+    """The keys, asked of the app once."""
+    return asyncio.run(key_sections(ROOT / "sample_sessions" / "coding-agent.jsonl"))
+
+
+def keys() -> str:
+    """What every key does, by the part of the screen that has the focus."""
+    return "\n".join(f"## {section.title}\n\n{key_table(section)}" for section in sections())
+
+
+def keys_everywhere() -> str:
+    """What keys do wherever the focus is."""
+    return "\n".join(key_table(section) for section in sections() if section.is_everywhere)
+
+
+def key_table(section: HelpSection) -> str:
+    """The keys of one part of the screen."""
+    return table(("key", "what it does"), [(keyed(row.keys), row.text) for row in section.rows])
+
+
+def keyed(keys: str) -> str:
+    """Keys as code, `or` and `to` between them as words."""
+    return "".join(part if part in (" or ", " to ") else f"`{part}`" for part in re.split("( or | to )", keys))
+
+
+def shown(parameter: Parameter) -> str:
+    """A default as one would write it."""
+    match parameter.default:
+        case bool(value):
+            return str(value).lower()
+        case int() | float() as number:
+            return f"{number:,}"
+        case tuple(names):
+            return ", ".join(names) or "none"
+        case text:
+            return f"`{text!r}`" if "\n" in text else f"`{text}`" if text else "empty"
+
+
+def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    """A Markdown table."""
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "".join("| " + " | ".join(field.replace("|", "\\|") for field in line) + " |\n" for line in lines)
+
+
+PARTS: dict[str, Callable[[], str]] = {
+    "commands": commands,
+    "formats": formats,
+    "strategies": strategies,
+    "parameters": parameters,
+    "keys": keys,
+    "keys-everywhere": keys_everywhere,
+}
+
+FILES = (ROOT / "README.md", ROOT / "docs" / "strategies.md", ROOT / "docs" / "keys.md")
+
+
+def current(text: str) -> str:
+    """A document with its parts as they should be.
+
+    Raises:
+        KeyError: It has a part of a name that is not known.
+    """
+    return PART.sub(lambda part: f"{part['begin']}{PARTS[part['name']]()}{part['end']}", text)
+
+
+def main() -> None:
+    """Update the documents."""
+    for path in FILES:
+        before = path.read_text(encoding="utf-8")
+        after = current(before)
+        path.write_text(after, encoding="utf-8")
+        print(f"{path.relative_to(ROOT)}: {'updated' if after != before else 'is current'}")
+
+
+if __name__ == "__main__":
+    main()

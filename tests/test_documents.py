@@ -1,0 +1,117 @@
+"""What the documents promise is so: commands, keys, parameters, links and file names."""
+
+import re
+import shlex
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from inspector.cli.commands import COMMANDS
+from inspector.cli.parsing import command_parser, find_command, screen_parser
+from inspector.replay.price_file import read_price_file
+from inspector.strategies.plan import Plan
+
+ROOT = Path(__file__).resolve().parent.parent
+README = ROOT / "README.md"
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "sample_sessions" / "README.md"])
+CODE = re.compile(r"(?:^ {4}.*\n(?:\n+(?= {4}))?)+", re.MULTILINE)
+
+
+def identifier(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def lines_of_code(path: Path) -> list[str]:
+    blocks = CODE.findall(path.read_text(encoding="utf-8"))
+    return [line.strip() for block in blocks for line in block.splitlines()]
+
+
+def inspector_lines() -> list[tuple[str, list[str]]]:
+    """Every command line in the documents that runs the program, split as a shell does."""
+    found = []
+    for path in DOCUMENTS:
+        for line in lines_of_code(path):
+            last = line.split("&&")[-1].strip()
+            words = shlex.split(last, comments=True) if re.match(r"\S*\binspector( |$)", last) else []
+            if words:
+                found.append((f"{identifier(path)}: {line}", words[1:]))
+    return found
+
+
+@pytest.fixture
+def scripts(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The folder of scripts, as when one of them is run."""
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    yield
+    for name in ("update_readme", "keys", "running"):
+        sys.modules.pop(name, None)
+
+
+def test_what_the_program_knows_itself_is_current(scripts: None) -> None:
+    import update_readme
+
+    for path in update_readme.FILES:
+        text = path.read_text(encoding="utf-8")
+        assert update_readme.current(text) == text, f"{identifier(path)}: run python scripts/update_readme.py"
+
+
+def test_the_readme_names_every_command() -> None:
+    text = README.read_text(encoding="utf-8")
+    assert [name for name in COMMANDS if f"inspector {name}" not in text] == []
+
+
+def test_the_readme_sets_up_everything_in_one_line_for_each_of_two_jobs() -> None:
+    commands = [
+        line for line in lines_of_code(README) if line.startswith("python3 -m venv .venv && .venv/bin/pip install")
+    ]
+    assert [command.split("&& ")[-1] for command in commands] == [".venv/bin/inspector demo", ".venv/bin/pytest"]
+
+
+@pytest.mark.parametrize(("where", "words"), inspector_lines())
+def test_a_documented_command_line_is_understood(where: str, words: list[str]) -> None:
+    command, rest = find_command(words)
+    options = (command_parser(command) if command else screen_parser()).parse_args(rest)
+    for specification in getattr(options, "strategy", None) or []:
+        Plan.from_specs([part.strip() for part in specification.split(" + ")])
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=identifier)
+def test_links_lead_somewhere(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\((?!https?://)([^)]+)\)", text):
+        name, _, heading = target.partition("#")
+        file = (path.parent / name).resolve() if name else path
+        assert file.exists(), target
+        if heading:
+            headings = re.findall(r"^#+ (.+)$", file.read_text(encoding="utf-8"), re.MULTILINE)
+            assert heading in [each.lower().replace(" ", "-") for each in headings], target
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=identifier)
+def test_files_and_folders_named_in_code_exist(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    named = re.findall(r"`((?:inspector|tests|scripts|docs|sample_sessions|benchmarks)/[\w./-]*)`", text)
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_the_plan_in_the_documents_is_a_plan() -> None:
+    text = (ROOT / "docs" / "strategies.md").read_text(encoding="utf-8")
+    (block,) = [block for block in CODE.findall(text) if "[[strategies]]" in block]
+    assert Plan.from_toml(re.sub(r"^ {4}", "", block, flags=re.MULTILINE)).name == "mine"
+
+
+def test_the_price_file_in_the_documents_is_one(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "figures.md").read_text(encoding="utf-8")
+    (block,) = [block for block in CODE.findall(text) if "[aliases]" in block]
+    file = tmp_path / "prices.toml"
+    file.write_text(re.sub(r"^ {4}", "", block, flags=re.MULTILINE), encoding="utf-8")
+    assert read_price_file(file).factor == tomllib.loads(file.read_text(encoding="utf-8"))["factor"]
+
+
+def test_the_pictures_fetch_nothing() -> None:
+    for path in (ROOT / "docs").glob("*.svg"):
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"@import|@font-face|(?:href|src)\s*=|url\((?!#)", text), path
