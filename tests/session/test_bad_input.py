@@ -42,7 +42,7 @@ def sound_lines() -> list[bytes]:
         (b"", "empty"),
         (b"  \n\n", "empty"),
         (b"Dear diary,\n", "not JSON"),
-        (b"{\"type\": \"user\", \"mess", "broken JSON"),
+        (b'{"type": "user", "mess', "broken JSON"),
         (b'[{"role": "user", "content": "cut of', "broken JSON"),
         (b'{"name": "package", "version": "1.0"}', "no known agent"),
         (b"[1, 2, 3]", "no known agent"),
@@ -51,7 +51,19 @@ def sound_lines() -> list[bytes]:
         (b"[" * 100_000, "broken JSON"),
         (b'{"a":' * 100_000, "broken JSON"),
     ],
-    ids=["empty", "blank", "prose", "cut line", "cut list", "other", "list", "program", "zeros", "deep list", "deep object"],
+    ids=[
+        "empty",
+        "blank",
+        "prose",
+        "cut line",
+        "cut list",
+        "other",
+        "list",
+        "program",
+        "zeros",
+        "deep list",
+        "deep object",
+    ],
 )
 def test_what_is_no_session_is_refused_in_one_line(tmp_path: Path, content: bytes, words: str) -> None:
     path = tmp_path / "looks-like-a.jsonl"
@@ -266,7 +278,9 @@ json_values = st.recursive(
 
 
 @settings(max_examples=200, deadline=None)
-@given(value=json_values, where=st.sampled_from(["message", "content", "part", "usage", "attachment", "metadata", "line"]))
+@given(
+    value=json_values, where=st.sampled_from(["message", "content", "part", "usage", "attachment", "metadata", "line"])
+)
 def test_any_json_in_any_place_is_read_without_raising(
     tmp_path_factory: pytest.TempPathFactory, value: object, where: str
 ) -> None:

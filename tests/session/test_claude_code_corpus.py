@@ -160,7 +160,14 @@ def test_what_a_snapshot_adds_to_a_session_is_what_the_session_would_work_out(se
 
 def test_compactions_begin_contexts(corpus: Path) -> None:
     session = open_session(corpus / FILES[0])
-    assert [compaction.trigger for compaction in session.compactions] == "auto manual manual auto auto manual".split()
+    assert [compaction.trigger for compaction in session.compactions] == [
+        "auto",
+        "manual",
+        "manual",
+        "auto",
+        "auto",
+        "manual",
+    ]
     assert [context.cause.value for context in session.contexts] == ["start"] + ["compaction"] * 6
     for compaction, context in zip(session.compactions, session.contexts[1:], strict=True):
         assert context.members[0] == compaction.message

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,111 +12,16 @@ from inspector.session.assembly import LOOKED_AT_AGAIN
 from inspector.session.follow import Follower
 from inspector.session.open import open_session
 from tests.session.claude_lines import Script
+from tests.session.generated import files
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import pytest
+
     from inspector.session.model import Message
 
 LONG_AGO = 1_700_000_000
-
-STEPS = (
-    "prompt",
-    "text",
-    "call",
-    "result",
-    "same response",
-    "attachment",
-    "synthetic",
-    "notice",
-    "progress",
-    "boundary",
-    "kept boundary",
-    "summary",
-    "microcompact",
-    "rewind",
-    "side prompt",
-    "side answer",
-    "again",
-    "title",
-    "garbage",
-    "blank",
-    "surrogate",
-)
-
-
-def build(steps: list[str], choices: list[int]) -> bytes:
-    """A file made of steps; `choices` say where rewinds go and which line is repeated."""
-    script = Script()
-    spoken: list[str] = []
-    data: list[bytes] = []
-    written = response = 0
-    main: str | None = None
-    for step, choice in zip(steps, choices, strict=True):
-        script.parent = main
-        match step:
-            case "prompt":
-                script.prompt(f"prompt {written}")
-            case "text":
-                response += 1
-                script.text(f"m{response}", "words " * (choice % 9), usage={"input_tokens": 1, "output_tokens": choice})
-            case "same response":
-                script.call(f"m{response}", f"t{written}")
-            case "call":
-                response += 1
-                script.call(f"m{response}", f"t{written}")
-            case "result":
-                script.result(f"t{max(written - choice % 3, 0)}", f"result {written}")
-            case "attachment":
-                script.attachment("date_change", newDate="2026-01-01")
-            case "synthetic":
-                message = {"id": "x", "model": "<synthetic>", "content": [{"type": "text", "text": "API Error"}]}
-                script.add(type="assistant", message=message)
-            case "notice":
-                script.add(type="system", subtype="api_error", error="overloaded")
-            case "progress":
-                script.add(type="progress", data={"type": "bash_progress"})
-            case "boundary":
-                script.boundary()
-            case "kept boundary":
-                kept = spoken[-(choice % 4 + 1) :]
-                script.boundary(preservedMessages={"anchorUuid": "x", "uuids": kept, "allUuids": kept})
-            case "summary":
-                script.summary()
-            case "microcompact":
-                details = {"compactedToolIds": [f"t{written}"], "tokensSaved": 5}
-                script.add(type="system", subtype="microcompact_boundary", microcompactMetadata=details)
-            case "rewind":
-                script.parent = spoken[choice % len(spoken)] if spoken else None
-                script.prompt(f"instead {written}")
-            case "side prompt" | "side answer":
-                script.parent = None if step == "side prompt" else script.parent
-                script.prompt(f"side {written}", isSidechain=True, agentId=f"agent{choice % 3}")
-                script.parent = main
-            case "title":
-                script.add(type="ai-title", aiTitle=f"title {written}")
-            case "again" if data:
-                data.append(data[choice % len(data)])
-                continue
-            case "garbage":
-                data.append(b'{"type": "user", "mess\n')
-                continue
-            case "blank":
-                data.append(b" \r\n\n")
-                continue
-            case "surrogate":
-                script.prompt("lone")
-                data.append(script.encoded()[-1].replace(b"lone", b"l\\ud800ne"))
-            case _:
-                continue
-        if step not in ("side prompt", "side answer"):
-            main = script.parent
-        if step in ("prompt", "text", "call", "result", "rewind"):
-            spoken.append(script.lines[-1]["uuid"])
-        if step != "surrogate":
-            data.append(script.encoded()[-1])
-        written += 1
-    return b"".join(data)
 
 
 def settle(path: Path) -> None:
@@ -135,19 +39,12 @@ def unchanged(messages: tuple[Message, ...], before: tuple[Message, ...]) -> int
     return equal
 
 
-steps = st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 50)), min_size=1, max_size=45)
-
-
 @settings(max_examples=120, deadline=None)
-@given(steps=steps, cuts=st.lists(st.floats(0, 1), min_size=1, max_size=8))
+@given(lines=files(), cuts=st.lists(st.floats(0, 1), min_size=1, max_size=8))
 def test_a_tailed_session_is_a_loaded_one_at_every_cut(
-    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int]], cuts: list[float]
+    tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], cuts: list[float]
 ) -> None:
-    # The first line makes the file a session whatever follows.
-    first = Script()
-    first.prompt("the beginning")
-    data = first.encoded()[0] + build([step for step, _ in steps], [choice for _, choice in steps])
-    start = len(first.encoded()[0])
+    data, start = b"".join(lines), len(lines[0])
     path = tmp_path_factory.mktemp("tail") / "session.jsonl"
     path.write_bytes(data[:start])
     settle(path)

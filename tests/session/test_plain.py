@@ -1,0 +1,355 @@
+"""Plain Anthropic and OpenAI conversations: documents, lines, logs and lists in memory."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from inspector.session.formats import read_conversation
+from inspector.session.model import BlockKind, ContextCause, Role, Usage
+from inspector.session.open import SessionError, open_session
+from tests.session.claude_lines import outline, prompt_texts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ANTHROPIC: list[dict[str, Any]] = [
+    {"role": "user", "content": "list the files"},
+    {
+        "role": "assistant",
+        "content": [
+            {"type": "thinking", "thinking": "hm", "signature": "abc"},
+            {"type": "text", "text": "Looking."},
+            {"type": "tool_use", "id": "t1", "name": "ls", "input": {"path": "ä"}},
+            {"type": "tool_use", "id": "t2", "name": "cat", "input": {}},
+        ],
+    },
+    {
+        "role": "user",
+        "content": [
+            {"type": "tool_result", "tool_use_id": "t1", "content": "a.py"},
+            {"type": "tool_result", "tool_use_id": "t2", "content": [{"type": "text", "text": "no"}], "is_error": True},
+            {"type": "text", "text": "go on"},
+        ],
+    },
+    {"role": "assistant", "content": "Done."},
+]
+
+OPENAI: list[dict[str, Any]] = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": [{"type": "text", "text": "list the files"}]},
+    {
+        "role": "assistant",
+        "content": None,
+        "reasoning_content": "hm",
+        "tool_calls": [
+            {"id": "t1", "type": "function", "function": {"name": "ls", "arguments": '{"path": "."}'}},
+            {"id": "t2", "type": "function", "function": {"name": "cat", "arguments": "{broken"}},
+        ],
+    },
+    {"role": "tool", "tool_call_id": "t1", "content": "a.py"},
+    {"role": "tool", "tool_call_id": "t2", "content": [{"type": "text", "text": "no"}]},
+    {"role": "assistant", "content": "Done.", "usage": {"prompt_tokens": 50, "completion_tokens": 5}},
+]
+
+
+def write(path: Path, value: Any, **options: Any) -> Path:
+    path.write_text(json.dumps(value, **options))
+    return path
+
+
+def test_an_anthropic_list_in_memory_keeps_the_place_of_every_part() -> None:
+    session = read_conversation(ANTHROPIC)
+    assert session.format == "anthropic-messages"
+    found = [(block.kind.name, block.origin.offset, block.origin.part, session.text(block)) for block in session.blocks]
+    assert found == [
+        ("USER_TEXT", 0, 0, "list the files"),
+        ("THINKING", 1, 0, "hm"),
+        ("ASSISTANT_TEXT", 1, 1, "Looking."),
+        ("TOOL_CALL", 1, 2, '{"path":"ä"}'),
+        ("TOOL_CALL", 1, 3, "{}"),
+        ("TOOL_RESULT", 2, 0, "a.py"),
+        ("TOOL_RESULT", 2, 1, "no"),
+        ("USER_TEXT", 2, 2, "go on"),
+        ("ASSISTANT_TEXT", 3, 0, "Done."),
+    ]
+    results = [block for block in session.blocks if block.kind is BlockKind.TOOL_RESULT]
+    assert [(block.tool_name, block.is_error, block.plain_text) for block in results] == [
+        ("ls", False, True),
+        ("cat", True, False),
+    ]
+    assert session.blocks[1].signature_characters == 3
+    assert [(call.response, call.prompt_messages, call.usage) for call in session.calls] == [(1, 1, None), (3, 3, None)]
+    assert json.loads(session.texts.record(session.blocks[5])) == ANTHROPIC[2]
+
+
+def test_an_openai_list_in_memory_keeps_every_result_a_message() -> None:
+    session = read_conversation(OPENAI)
+    assert session.format == "openai-chat"
+    assert [message.role for message in session.messages] == [
+        Role.SYSTEM,
+        Role.USER,
+        Role.ASSISTANT,
+        Role.TOOL,
+        Role.TOOL,
+        Role.ASSISTANT,
+    ]
+    found = [(block.kind.name, block.origin.offset, block.origin.part, session.text(block)) for block in session.blocks]
+    assert found == [
+        ("SYSTEM_TEXT", 0, 0, "Be brief."),
+        ("USER_TEXT", 1, 0, "list the files"),
+        ("THINKING", 2, 0, "hm"),
+        ("TOOL_CALL", 2, 0, '{"path": "."}'),
+        ("TOOL_CALL", 2, 1, "{broken"),
+        ("TOOL_RESULT", 3, 0, "a.py"),
+        ("TOOL_RESULT", 4, 0, "no"),
+        ("ASSISTANT_TEXT", 5, 0, "Done."),
+    ]
+    assert [block.tool_name for block in session.blocks if block.kind is BlockKind.TOOL_RESULT] == ["ls", "cat"]
+    assert session.calls[-1].usage == Usage(uncached=50, output=5)
+
+
+def test_what_stands_beside_a_list_in_memory_has_no_index() -> None:
+    tools = [{"name": "ls", "input_schema": {}}]
+    session = read_conversation(
+        {"system": [{"type": "text", "text": "Be brief."}], "tools": tools, "messages": ANTHROPIC}
+    )
+    system = session.messages[0]
+    assert system.role is Role.SYSTEM
+    assert [(block.origin.offset, block.origin.locator) for block in system.blocks] == [(-1, "tools"), (-1, "system")]
+    assert json.loads(session.text(system.blocks[0])) == tools
+    assert session.blocks[2].origin.offset == 0
+
+
+def test_an_empty_list_is_an_empty_session_and_anything_else_is_refused() -> None:
+    assert read_conversation([]).messages == ()
+    with pytest.raises(SessionError):
+        read_conversation([{"name": "no message"}])
+    with pytest.raises(SessionError):
+        read_conversation({"model": "m"})
+
+
+def test_the_form_can_be_said() -> None:
+    session = read_conversation([{"role": "user", "content": "hi"}], "anthropic")
+    assert session.format == "anthropic-messages"
+
+
+def test_input_that_was_given_is_not_changed() -> None:
+    before = json.dumps(ANTHROPIC)
+    read_conversation(ANTHROPIC)
+    assert json.dumps(ANTHROPIC) == before
+
+
+@pytest.mark.parametrize("messages", [ANTHROPIC, OPENAI], ids=["anthropic", "openai"])
+@pytest.mark.parametrize(
+    "shape",
+    ["list", "pretty list", "wrapped", "lines", "one line", "traj", "runs", "no extension"],
+)
+def test_every_shape_of_file_gives_the_same_conversation(tmp_path: Path, messages: list[Any], shape: str) -> None:
+    path = tmp_path / ("conversation" if shape == "no extension" else "conversation.json")
+    match shape:
+        case "list":
+            write(path, messages)
+        case "pretty list" | "no extension":
+            write(path, messages, indent=2)
+        case "wrapped":
+            write(path, {"model": "some-model", "messages": messages}, indent=1)
+        case "lines":
+            path.write_text("".join(json.dumps(message) + "\n" for message in messages))
+        case "one line":
+            path.write_text(json.dumps({"messages": messages}) + "\n")
+        case "traj":
+            write(path, [{"task_id": 1, "reward": 1.0, "traj": messages}])
+        case _:
+            write(path, [messages])
+    session = open_session(path)
+    expected = read_conversation(messages)
+    assert outline(session) == outline(expected)
+    assert session.format == expected.format
+    assert [(call.response, call.prompt_messages, call.usage) for call in session.calls] == [
+        (call.response, call.prompt_messages, call.usage) for call in expected.calls
+    ]
+    assert [block.digest for block in session.blocks] == [block.digest for block in expected.blocks]
+    for block in session.blocks:
+        record = session.texts.record(block)
+        assert path.read_bytes()[block.origin.offset :][: block.origin.length] == record
+        assert isinstance(json.loads(record), dict)
+    if shape == "wrapped":
+        assert session.models == ("some-model",)
+
+
+def test_a_request_and_its_response_are_one_call_more(tmp_path: Path) -> None:
+    usage = {
+        "prompt_tokens": 120,
+        "completion_tokens": 9,
+        "prompt_tokens_details": {"cached_tokens": 100},
+        "completion_tokens_details": {"reasoning_tokens": 4},
+    }
+    answer = {"role": "assistant", "content": "Yes."}
+    response = {
+        "id": "r1",
+        "model": "some-model",
+        "choices": [{"message": answer}],
+        "usage": usage,
+        "created": 1_757_015_069,
+    }
+    session = open_session(write(tmp_path / "log.json", {"messages": OPENAI[:2], "response": response}))
+    (call,) = session.calls
+    assert call.usage == Usage(uncached=20, cache_read=100, output=9, reasoning=4)
+    assert (call.model, call.identifier, call.time) == ("some-model", "r1", 1_757_015_069.0)
+    assert prompt_texts(session, 0) == ["Be brief.", "list the files"]
+
+
+def test_an_anthropic_response_tells_its_usage(tmp_path: Path) -> None:
+    usage = {"input_tokens": 5, "cache_read_input_tokens": 90, "cache_creation_input_tokens": 7, "output_tokens": 3}
+    reply = {"id": "msg_1", "role": "assistant", "model": "claude-x", "content": [{"type": "text", "text": "Hi."}]}
+    request = {"url": "https://example.invalid/v1/messages", "body": {"model": "claude-x", "messages": ANTHROPIC[:1]}}
+    log = {"request": request, "response": {"status": 200, "body": {**reply, "usage": usage}}}
+    session = open_session(write(tmp_path / "log.jsonl", log))
+    assert session.calls[0].usage == Usage(uncached=5, cache_read=90, cache_write_5m=7, output=3)
+    assert outline(session) == [("user", ["list the files"]), ("assistant", ["Hi."])]
+    assert session.format == "anthropic-messages"
+
+
+def test_requests_that_repeat_the_conversation_are_one_conversation(tmp_path: Path) -> None:
+    def entry(messages: list[Any], text: str) -> str:
+        reply = {"choices": [{"message": {"role": "assistant", "content": text}}], "usage": {"prompt_tokens": 10}}
+        return json.dumps({"messages": messages, "response": reply}) + "\n"
+
+    system = {"role": "system", "content": "Be brief."}
+    one = [system, {"role": "user", "content": "one"}]
+    two = [*one, {"role": "assistant", "content": "first"}, {"role": "user", "content": "two"}]
+    side = [system, {"role": "user", "content": "title, please"}]
+    cut = [*one, {"role": "assistant", "content": "first, shortened"}, {"role": "user", "content": "three"}]
+    path = tmp_path / "log.jsonl"
+    path.write_text(entry(one, "first") + entry(side, "A title") + entry(two, "second") + entry(cut, "third"))
+    session = open_session(path)
+    assert [message.thread for message in session.messages] == [0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0]
+    assert [context.cause for context in session.contexts] == [
+        ContextCause.START,
+        ContextCause.START,
+        ContextCause.REWIND,
+    ]
+    assert [prompt_texts(session, call) for call in range(4)] == [
+        ["Be brief.", "one"],
+        ["Be brief.", "title, please"],
+        ["Be brief.", "one", "first", "two"],
+        ["Be brief.", "one", "first, shortened", "three"],
+    ]
+    assert len(session.calls) == 4
+
+
+def test_calls_of_one_id_are_told_apart_by_order() -> None:
+    def turn(name: str) -> list[dict[str, Any]]:
+        call = {"id": "call_0", "type": "function", "function": {"name": name, "arguments": "{}"}}
+        answer = {"role": "tool", "tool_call_id": "call_0", "content": name}
+        return [{"role": "assistant", "tool_calls": [call]}, answer]
+
+    session = read_conversation([{"role": "user", "content": "go"}, *turn("ls"), *turn("cat")])
+    results = [block for block in session.blocks if block.kind is BlockKind.TOOL_RESULT]
+    assert [block.tool_name for block in results] == ["ls", "cat"]
+
+
+def test_old_function_calls_and_sharegpt_are_read() -> None:
+    old = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": None, "function_call": {"name": "ls", "arguments": "{}"}},
+        {"role": "function", "name": "ls", "content": "a.py"},
+    ]
+    assert [(block.kind, block.tool_name) for block in read_conversation(old).blocks[1:]] == [
+        (BlockKind.TOOL_CALL, "ls"),
+        (BlockKind.TOOL_RESULT, "ls"),
+    ]
+    shared = {"conversations": [{"from": "human", "value": "hi"}, {"from": "gpt", "value": "hello"}]}
+    assert outline(read_conversation(shared)) == [("user", ["hi"]), ("assistant", ["hello"])]
+
+
+def test_images_of_both_apis_have_their_size() -> None:
+    gif = "R0lGODlhAwAFAPAAAAAAAAAAACH5BAAAAAAALAAAAAADAAUAAAIDhI9WADs="
+    parts = [
+        {"type": "image_url", "image_url": {"url": f"data:image/gif;base64,{gif}"}},
+        {"type": "image", "source": {"type": "base64", "media_type": "image/gif", "data": gif}},
+        {"type": "image_url", "image_url": {"url": "https://example.invalid/x.png"}},
+    ]
+    session = read_conversation([{"role": "user", "content": parts}])
+    media = [block.media[0] for block in session.blocks]
+    assert [(one.media_type, one.width, one.height) for one in media] == [("image/gif", 3, 5)] * 2 + [("", 0, 0)]
+
+
+def test_a_growing_file_of_messages_is_followed(tmp_path: Path) -> None:
+    from inspector.session.follow import Follower
+
+    path = tmp_path / "messages.jsonl"
+    lines = [json.dumps(message) + "\n" for message in OPENAI]
+    path.write_text("".join(lines[:2]))
+    follower = Follower(path)
+    for line in lines[2:]:
+        with path.open("a") as file:
+            file.write(line)
+        session = follower.poll()
+        assert session is not None
+        assert session == open_session(path)
+    assert outline(follower.session) == outline(read_conversation(OPENAI))
+
+
+def test_bad_lines_among_messages_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "messages.jsonl"
+    lines = [json.dumps(message) for message in OPENAI]
+    path.write_text("\n".join([*lines[:2], "{broken", "[]", '{"unrelated": 1}', *lines[2:]]))
+    session = open_session(path)
+    assert outline(session) == outline(read_conversation(OPENAI))
+    assert [(note.line, note.reason) for note in session.diagnostics] == [(3, "invalid JSON"), (4, "not a JSON object")]
+    assert session.record_counts["other"] == 1
+
+
+def test_odd_values_in_messages_are_kept_as_they_are() -> None:
+    odd: list[dict[str, Any]] = [
+        {"role": ["user"], "content": "nobody"},
+        {"role": "user", "content": {"type": "text", "text": "alone"}},
+        {"role": "user", "content": [None, 5, {"type": ["x"]}, {"no": "type"}]},
+        {"role": "user", "content": "l\ud800ne"},
+        {"role": "assistant", "content": [], "tool_calls": [None, {"id": 5, "function": None}, {"function": {}}]},
+        {"role": "assistant", "tool_calls": "none", "content": None, "usage": [1], "timestamp": [], "model": 4},
+        {"role": "user", "content": "end"},
+    ]
+    session = read_conversation(odd)
+    kept = [session.text(block) for block in session.blocks]
+    assert kept[0] == "nobody"
+    assert kept[1] == "alone"
+    assert "l\ufffdne" in kept
+    assert kept[-1] == "end"
+    assert session.messages[0].role is Role.OTHER
+    assert len(session.calls) == 2
+
+
+@pytest.mark.parametrize(
+    ("reported", "usage"),
+    [
+        ({"input_tokens": 7, "input_tokens_details": {"cached_tokens": 5}, "output_tokens": 2}, Usage(2, 5, 0, 0, 2)),
+        ({"prompt_tokens": 30, "prompt_cache_hit_tokens": 20, "completion_tokens": 1}, Usage(10, 20, 0, 0, 1)),
+        ({"prompt_tokens": 30, "cache_read_input_tokens": 20, "cache_creation_input_tokens": 6}, Usage(4, 20, 6, 0, 0)),
+        ({"input_tokens": 1, "cache_creation": {"ephemeral_1h_input_tokens": 8}}, Usage(1, 0, 0, 8, 0)),
+        ({"prompt_tokens": 0, "completion_tokens": 0}, None),
+        ({"prompt_tokens": "many"}, None),
+        ("none", None),
+    ],
+)
+def test_every_dialect_of_usage_counts_each_token_once(reported: Any, usage: Usage | None) -> None:
+    session = read_conversation([{"role": "assistant", "content": "x", "usage": reported}])
+    assert session.calls[0].usage == usage
+
+
+def test_a_real_completion_log_is_read(corpus: Path) -> None:
+    path = corpus / "openai-chat/litellm-deepseek-1757015076.json"
+    recorded = json.loads(path.read_text())
+    session = open_session(path)
+    assert len(session.messages) == 1 + len(recorded["messages"]) + 1  # the tools before, the answer behind
+    usage = session.calls[-1].usage
+    assert usage is not None
+    assert usage.prompt == recorded["response"]["usage"]["prompt_tokens"]
+    assert usage.cache_read == recorded["response"]["usage"]["prompt_cache_hit_tokens"]
+    texts = [session.text(message.blocks[0]) for message in session.messages[1:-1]]
+    contents = [message["content"] for message in recorded["messages"]]
+    assert texts == [content if isinstance(content, str) else content[0]["text"] for content in contents]
