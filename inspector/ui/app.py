@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from textual import on
 from textual.app import App, SystemCommand
 
-from inspector.ui.help import help_sections
-from inspector.ui.screens.help import HelpScreen
 from inspector.ui.screens.inspect import InspectScreen
 from inspector.ui.settings import Settings, load_settings, save_setting
-from inspector.ui.themes import THEMES
+from inspector.ui.themes import DARK, THEMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -49,21 +48,28 @@ class InspectorApp(App[None]):
         self.settings = settings or load_settings()
         for theme in THEMES.values():
             self.register_theme(theme)
+        # Watchers of the theme parse all styles once more, which the first paint need not wait for.
+        self.set_reactive(App.theme, DARK.name)
+        if not self._use_theme(self.settings.theme):
+            problem = f"there is no theme {self.settings.theme!r}; using dark"
+            self.settings = replace(self.settings, problems=(*self.settings.problems, problem))
+            self._use_theme("dark")
+
+    def get_default_screen(self) -> Screen[None]:
+        """The first session's."""
+        return InspectScreen(self._paths[0], self.settings, self._plan)
 
     def on_mount(self) -> None:
-        """Show the first session."""
+        """Keep the screen quick while threads compute, and give keys the user's names."""
         sys.setswitchinterval(SWITCH_INTERVAL)
-        self._use_theme(self.settings.theme)
         self.set_keymap(dict(self.settings.keymap))
-        self.push_screen(InspectScreen(self._paths[0], self.settings, self._plan))
 
-    def _use_theme(self, name: str) -> None:
+    def _use_theme(self, name: str) -> bool:
+        """Use a theme, if there is one of that name."""
         name = THEMES[name].name if name in THEMES else name
-        if name in self.available_themes:
+        if name in self.available_themes and name != self.theme:
             self.theme = name
-        else:
-            self.theme = THEMES["dark"].name
-            self.notify(f"there is no theme {name}: see settings.toml", severity="warning", markup=False)
+        return self.theme == name
 
     def action_use_theme(self, name: str) -> None:
         """Use a theme now and the next time."""
@@ -83,6 +89,9 @@ class InspectorApp(App[None]):
 
     def action_help(self) -> None:
         """Say what the keys do where the focus is."""
+        from inspector.ui.help import help_sections
+        from inspector.ui.screens.help import HelpScreen
+
         if not isinstance(self.screen, HelpScreen):
             self.push_screen(HelpScreen(help_sections(self)))
 

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 LONGEST = 500
 """Changes remembered."""
 
+NUMBERED = 9
+"""Entries of a plan that a number key switches."""
+
 
 @dataclass(frozen=True, slots=True)
 class PlanHistory:

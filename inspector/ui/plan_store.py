@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING
 
 from inspector.ui.settings import APPLICATION
@@ -20,6 +19,8 @@ def plan_path(session: Path, folder: Path | None = None) -> Path:
         session: The session's file.
         folder: Where plans are kept; the platform's own place where not given.
     """
+    import hashlib
+
     if folder is None:
         from platformdirs import user_state_path
 

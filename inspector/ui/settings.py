@@ -13,7 +13,6 @@ log_scale = false       # token bars: true for lengths in ratios, false in propo
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +59,8 @@ def load_settings(path: Path | None = None) -> Settings:
     Args:
         path: The file; the platform's own place where not given.
     """
+    import tomllib
+
     path = path or settings_path()
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))

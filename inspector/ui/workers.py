@@ -71,11 +71,11 @@ def read_session(path: Path, plan: Plan | None, generation: int, post: Post, is_
             history = History.of(session, history)
             rows = Rows.of(history, rows)
             table = TokenTable.estimated(session)
-            loaded = SessionLoaded(generation, session, history, rows, table)
+            # The rows need not wait for the strategies to be imported.
+            post(SessionLoaded(generation, session, history, rows, table))
             if loading.is_complete:
                 begin, is_kept = (plan, False) if plan is not None else plan_for(session, path)
-                loaded = SessionLoaded(generation, session, history, rows, table, begin, follower, is_kept)
-            post(loaded)
+                post(SessionLoaded(generation, session, history, rows, table, begin, follower, is_kept))
     except SessionError as error:
         post(LoadFailed(generation, error.message))
 
@@ -87,6 +87,7 @@ def _prepare_widgets() -> None:
     import inspector.ui.detail_of
     import inspector.ui.widgets.context_chart
     import inspector.ui.widgets.detail
+    import inspector.ui.widgets.plan_panel
     import inspector.ui.widgets.timeline  # noqa: F401  imported for the screen
 
 

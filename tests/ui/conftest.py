@@ -57,7 +57,7 @@ class Running:
 
     def text(self) -> str:
         """What the screen shows."""
-        width, height = self.app.size
+        _, height = self.app.size
         strips = self.app.screen._compositor.render_strips()
         return "\n".join(strip.text for strip in strips[:height])
 

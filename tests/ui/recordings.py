@@ -1,4 +1,4 @@
-"""Claude Code session files made up for tests of the application: written as the agent writes them, growing if asked."""
+"""Claude Code session files made up for tests of the application: written as the agent writes them."""
 
 import json
 from dataclasses import dataclass, field

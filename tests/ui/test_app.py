@@ -1,12 +1,15 @@
 """The application as its users meet it: opening a session, switching strategies, moving limits, going back in time."""
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from inspector.strategies.plan import Plan
 from inspector.ui.messages import ReplayReady, SessionLoaded, TokensCounted
 from inspector.ui.screens.help import HelpScreen
 from inspector.ui.widgets.limit_slider import LimitSlider
 from inspector.ui.widgets.strategy_toggle import StrategyToggle
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 async def test_a_session_is_shown_estimated_then_counted_then_replayed(running, session_file) -> None:
@@ -176,12 +179,13 @@ async def test_help_names_every_key_of_what_is_focused_and_of_the_screen(running
 
 async def test_the_plan_is_a_drawer_on_narrow_screens(running, session_file) -> None:
     async with running(session_file.path, size=(80, 24)) as run:
-        assert not run.screen.panel.display
+        pane = run.screen.query_one("#plan-pane")
+        assert not pane.display
         await run.press("p")
-        assert run.screen.panel.display
+        assert pane.display
         assert run.screen.panel.has_focus_within
         await run.press("escape")
-        assert not run.screen.panel.display
+        assert not pane.display
 
 
 async def test_q_leaves(running, session_file) -> None:

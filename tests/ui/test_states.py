@@ -1,6 +1,5 @@
-"""What the screen shows when things are not as they should be: nothing, garbage, hostile text, files that come and go."""
+"""What the screen shows when things are not as they should be: empty, broken, hostile, gone."""
 
-import os
 import re
 from pathlib import Path
 
@@ -86,7 +85,7 @@ async def test_a_file_that_was_rewritten_is_shown_anew(running, session_file) ->
     async with running(session_file.path) as run:
         await run.press("1")
         other = recording(session_file.path.with_suffix(".other"), turns=4)
-        os.replace(other.path, session_file.path)
+        other.path.replace(session_file.path)
         await run.until(lambda: run.screen.view is not None and run.screen.view.count == 13)
         await run.settled()
 

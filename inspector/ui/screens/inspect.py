@@ -19,13 +19,11 @@ from inspector.safe_text import clip_cells, one_line
 from inspector.ui import numbers
 from inspector.ui.help import help_sections
 from inspector.ui.screens.inspect_keys import INSPECT_BINDINGS, key_hints
-from inspector.ui.screens.value_dialog import ValueDialog
 from inspector.ui.screens.viewing import Viewing
 from inspector.ui.settings import MOST_RUNS
 from inspector.ui.widgets.cost_bar import CostBar
 from inspector.ui.widgets.header import Heading, SessionHeader
 from inspector.ui.widgets.pane import Pane, Placeholder, Word
-from inspector.ui.widgets.plan_panel import PlanPanel
 from inspector.ui.widgets.status_bar import Progress, Standing, StatusBar
 
 if TYPE_CHECKING:
@@ -69,13 +67,12 @@ class InspectScreen(Viewing):
             with Vertical(id="left"):
                 yield Pane("Timeline", Placeholder(), id="timeline-pane")
                 yield Pane("Detail", id="detail-pane")
-            yield PlanPanel(id="plan", classes="section")
+            yield Pane("Plan", id="plan-pane")
         yield CostBar(id="cost", classes="section")
         yield StatusBar()
 
     def on_mount(self) -> None:
         """Say what is being opened, and open it once the first frame is drawn."""
-        self.panel.border_title = Content("Plan")
         self.cost.border_title = Content("Cost")
         self.header.heading = Heading(self.path.stem)
         self.say_instead(Word(f"opening {self.path.name}"))
@@ -116,7 +113,7 @@ class InspectScreen(Viewing):
 
     def show_plan(self) -> None:
         """In the panel."""
-        if self.plan is not None:
+        if self.plan is not None and self.panel is not None:
             self.panel.show_soon(self.plan)
 
     async def show_session(self) -> None:
@@ -141,7 +138,8 @@ class InspectScreen(Viewing):
         self.show_chart()
         self.show_timeline()
         self.show_detail()
-        self.panel.show_outcomes(outcome.replay.groups)
+        if self.panel is not None:
+            self.panel.show_outcomes(outcome.replay.groups)
         self.cost.summary = summarise(outcome.baseline, outcome.replay, self.settings.runs_per_day)
         self._show_heading()
 
@@ -196,6 +194,8 @@ class InspectScreen(Viewing):
 
     def action_plan(self) -> None:
         """To the plan and back; on narrow screens its drawer opens and closes."""
+        if self.panel is None:
+            return
         if self._is_in(self.panel):
             self.remove_class("-plan-open")
             self._focus_rows()
@@ -205,9 +205,9 @@ class InspectScreen(Viewing):
 
     def action_pane(self, step: int) -> None:
         """The focus to another part of the screen."""
-        panes: list[Widget] = [self.panel, self.cost]
-        if self.parts is not None:
-            panes = [self.parts.timeline, *panes[:1], self.parts.detail, self.parts.chart, *panes[1:]]
+        if self.parts is None or self.panel is None:
+            return
+        panes: list[Widget] = [self.parts.timeline, self.panel, self.parts.detail, self.parts.chart, self.cost]
         here = next((place for place, pane in enumerate(panes) if self._is_in(pane)), -step)
         pane = panes[(here + step) % len(panes)]
         self.set_class(pane is self.panel, "-plan-open")
@@ -235,6 +235,8 @@ class InspectScreen(Viewing):
     @work(group="dialog", exclusive=True, description="ask for runs a day", exit_on_error=False)
     async def action_ask_runs(self) -> None:
         """Ask how many such sessions run in a day."""
+        from inspector.ui.screens.value_dialog import ValueDialog
+
         text = "How many sessions like this one run in a day. What is saved a day and a month is projected from it."
         shown = f"{self.settings.runs_per_day:g}"
         answer = await self.app.push_screen_wait(ValueDialog("Runs a day", text, shown, problem_with_runs))
@@ -246,6 +248,8 @@ class InspectScreen(Viewing):
     @work(group="dialog", exclusive=True, description="ask for a call", exit_on_error=False)
     async def action_ask_call(self) -> None:
         """Ask which call to look at."""
+        from inspector.ui.screens.value_dialog import ValueDialog
+
         if self.history is None:
             return
         count = self.history.call_count

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from textual.binding import Binding, BindingType
 
+from inspector.ui.plan_history import NUMBERED
 from inspector.ui.widgets.status_bar import KeyHint
-from inspector.ui.widgets.strategy_toggle import NUMBERED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,22 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from textual import on, work
-from textual.getters import query_one
+from textual import work
 
 from inspector.ui.plan_store import save_plan
 from inspector.ui.screens.session_screen import SessionScreen
-from inspector.ui.screens.strategy_picker import StrategyPicker
-from inspector.ui.screens.value_dialog import ValueDialog
-from inspector.ui.widgets.choice_control import TextControl
-from inspector.ui.widgets.plan_panel import AddStrategy, PlanPanel
-from inspector.ui.widgets.strategy_toggle import StrategyToggle
 
 if TYPE_CHECKING:
     from textual.timer import Timer
 
     from inspector.strategies.parameters import ParameterValue
     from inspector.strategies.plan import Plan
+    from inspector.ui.widgets.choice_control import TextControl
+    from inspector.ui.widgets.plan_panel import PlanPanel
+    from inspector.ui.widgets.strategy_toggle import StrategyToggle
 
 SECONDS_TO_SETTLE = 1.0
 """Key presses on one control with no longer pause between them are one change to take back."""
@@ -31,7 +28,8 @@ SECONDS_TO_SAVE = 2.0
 class PlanEditing(SessionScreen):
     """A session screen with a plan panel."""
 
-    panel = query_one(PlanPanel)
+    panel: PlanPanel | None = None
+    """Shows the plan; None before there is a session to plan for."""
 
     _settling: Timer | None = None
     _saving: Timer | None = None
@@ -66,8 +64,8 @@ class PlanEditing(SessionScreen):
             self._saving.stop()
             self._save_plan()
 
-    @on(PlanPanel.ValueChanged)
-    def _value_changed(self, event: PlanPanel.ValueChanged) -> None:
+    def on_plan_panel_value_changed(self, event: PlanPanel.ValueChanged) -> None:
+        """A control was moved."""
         self.set_value(event.entry, event.parameter, event.value, is_final=event.is_final)
 
     def set_value(self, entry: int, parameter: str, value: ParameterValue, *, is_final: bool = True) -> None:
@@ -92,8 +90,8 @@ class PlanEditing(SessionScreen):
         if self.plans is not None:
             self.plans = self.plans.settled()
 
-    @on(StrategyToggle.Switched)
-    def _switched(self, event: StrategyToggle.Switched) -> None:
+    def on_strategy_toggle_switched(self, event: StrategyToggle.Switched) -> None:
+        """A strategy was switched."""
         self.action_switch(event.entry)
 
     def action_switch(self, entry: int) -> None:
@@ -101,45 +99,49 @@ class PlanEditing(SessionScreen):
         if self.plan is not None and entry < len(self.plan.entries):
             self.edit_plan(self.plan.toggled(entry))
 
-    @on(StrategyToggle.Removed)
-    def _removed(self, event: StrategyToggle.Removed) -> None:
-        if self.plan is not None:
+    def on_strategy_toggle_removed(self, event: StrategyToggle.Removed) -> None:
+        """A strategy was taken out."""
+        if self.plan is not None and self.panel is not None:
             name = self.plan.entries[event.entry].strategy.name
             self.edit_plan(self.plan.removed(event.entry))
             self.panel.focus_control()
             self.show_notice(f"{name} is out of the plan: ctrl+z brings it back")
 
-    @on(StrategyToggle.Moved)
-    async def _moved(self, event: StrategyToggle.Moved) -> None:
+    async def on_strategy_toggle_moved(self, event: StrategyToggle.Moved) -> None:
+        """A strategy was given another place."""
         target = event.entry + event.places
-        if self.plan is not None and 0 <= target < len(self.plan.entries):
+        if self.plan is not None and self.panel is not None and 0 <= target < len(self.plan.entries):
             self.edit_plan(self.plan.moved(event.entry, target))
             await self.panel.show(self.plan)
             self.panel.focus_control(target)
 
-    @on(AddStrategy.Pressed)
-    def _add_pressed(self) -> None:
+    def on_add_strategy_pressed(self) -> None:
+        """A strategy should be added."""
         self.action_add_strategy()
 
     @work(group="dialog", exclusive=True, description="choose a strategy", exit_on_error=False)
     async def action_add_strategy(self) -> None:
         """Choose a strategy and put it at the end of the plan, switched on."""
         from inspector.strategies.registry import STRATEGIES, strategy_for
+        from inspector.ui.screens.strategy_picker import StrategyPicker
 
         if self.plan is None or self.session is None:
             return
         name = await self.app.push_screen_wait(StrategyPicker(tuple(STRATEGIES.values())))
-        if name is not None and self.plan is not None:
+        if name is not None and self.panel is not None:
             self.edit_plan(self.plan.added(strategy_for(name, self.session)))
             await self.panel.show(self.plan)
             self.panel.focus_control(len(self.plan.entries) - 1)
 
-    @on(TextControl.EditRequested)
-    @work(group="dialog", exclusive=True, description="edit a value", exit_on_error=False)
-    async def _edit_text(self, event: TextControl.EditRequested) -> None:
-        from inspector.strategies.parameters import ParameterError
+    def on_text_control_edit_requested(self, event: TextControl.EditRequested) -> None:
+        """A text should be edited."""
+        self._edit_text(event.text_control)
 
-        control = event.text_control
+    @work(group="dialog", exclusive=True, description="edit a value", exit_on_error=False)
+    async def _edit_text(self, control: TextControl) -> None:
+        from inspector.strategies.parameters import ParameterError
+        from inspector.ui.screens.value_dialog import ValueDialog
+
         parameter = control.parameter
 
         def problem(text: str) -> str:
@@ -158,6 +160,8 @@ class PlanEditing(SessionScreen):
     async def action_save_plan(self) -> None:
         """Write the plan to a file of the user's choice."""
         from pathlib import Path
+
+        from inspector.ui.screens.value_dialog import ValueDialog
 
         if self.plan is None:
             return

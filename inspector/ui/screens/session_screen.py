@@ -6,7 +6,6 @@ fact has one handler. What is shown, and how, is the subclass's: it implements t
 
 from __future__ import annotations
 
-from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,6 @@ from textual import on
 from textual.screen import Screen
 from textual.worker import Worker, WorkerState, get_current_worker
 
-from inspector.ui import workers
 from inspector.ui.messages import (
     FileChanged,
     LoadFailed,
@@ -118,6 +116,8 @@ class SessionScreen(Screen[None]):
         generation, plan, path = self._opening, self._given_plan, self.path
 
         def work() -> None:
+            from inspector.ui import workers
+
             worker = get_current_worker()
             workers.read_session(path, plan, generation, self.post_message, lambda: worker.is_cancelled)
 
@@ -143,8 +143,8 @@ class SessionScreen(Screen[None]):
         self.table = message.table
         if message.plan is not None and self.plans is None:
             self.plans = PlanHistory(message.plan)
-            self.show_plan()
         await self.show_session()
+        self.show_plan()
         if message.follower is not None:
             self.show_progress("reading", None)
             self.state = message.follower.state
@@ -166,6 +166,8 @@ class SessionScreen(Screen[None]):
             return
 
         def work() -> None:
+            from inspector.ui import workers
+
             worker = get_current_worker()
             workers.count_tokens(session, previous, generation, self.post_message, lambda: worker.is_cancelled)
 
@@ -210,9 +212,13 @@ class SessionScreen(Screen[None]):
             self._is_replaying = False
             return
         self._replay_started = monotonic()
-        work = partial(
-            workers.replay_plan, history, table, plans.plan, self.call, self.outcome, self._wanted, self.post_message
-        )
+        plan, call, outcome, generation = plans.plan, self.call, self.outcome, self._wanted
+
+        def work() -> None:
+            from inspector.ui import workers
+
+            workers.replay_plan(history, table, plan, call, outcome, generation, self.post_message)
+
         self._work(work, "replay", "replay the plan")
 
     @on(ReplayReady)
@@ -254,6 +260,8 @@ class SessionScreen(Screen[None]):
             return
 
         def work() -> None:
+            from inspector.ui import workers
+
             worker = get_current_worker()
             workers.follow_session(follower, history, rows, generation, self.post_message, lambda: worker.is_cancelled)
 

@@ -57,6 +57,7 @@ class Viewing(PlanEditing):
             return self.parts
         from inspector.ui.widgets.context_chart import ContextChart
         from inspector.ui.widgets.detail import Detail
+        from inspector.ui.widgets.plan_panel import PlanPanel
         from inspector.ui.widgets.timeline import Timeline
 
         parts = Parts(ContextChart(id="chart"), Timeline(id="timeline"), Detail(id="detail"))
@@ -64,6 +65,8 @@ class Viewing(PlanEditing):
         await self.query_one("#chart-pane", Pane).mount(parts.chart)
         await self.query_one("#timeline-pane", Pane).mount(parts.timeline)
         await self.query_one("#detail-pane", Pane).mount(parts.detail)
+        self.panel = PlanPanel()
+        await self.query_one("#plan-pane", Pane).mount(self.panel)
         self.parts = parts
         if self.focused is None:
             parts.timeline.focus()

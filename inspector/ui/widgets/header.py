@@ -89,7 +89,9 @@ class SessionHeader(Widget):
         seconds = self.now - heading.changed if heading.changed is not None and self.now else 0.0
         match heading.state:
             case "live" if seconds > SECONDS_TO_IDLE:
-                return Content.assemble((STILL, self.get_visual_style("header--faint")), f" idle {numbers.age(seconds)}")
+                return Content.assemble(
+                    (STILL, self.get_visual_style("header--faint")), f" idle {numbers.age(seconds)}"
+                )
             case "live":
                 return Content.assemble((LIVE, self.get_visual_style("header--live")), f" live {numbers.age(seconds)}")
             case "vanished":

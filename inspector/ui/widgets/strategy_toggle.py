@@ -11,15 +11,13 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
+from inspector.ui.plan_history import NUMBERED
 from inspector.ui.widgets.parameter_control import FOCUS_MARK, NO_EFFECT, Effect
 
 if TYPE_CHECKING:
     from textual.geometry import Size
 
     from inspector.strategies.base import Strategy
-
-NUMBERED = 9
-"""Entries that have a number key."""
 
 
 class StrategyToggle(Widget, can_focus=True):
