@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import inspector
+from tests.conftest import ROOT
 from tests.program import COMMAND, environment, run_program
 
 HEAVY = {"textual", "rich.console", "numpy", "tiktoken", "genai_prices", "msgspec", "watchfiles"}
@@ -35,8 +36,12 @@ def test_nothing_heavy_is_imported_to_say_so_little(arguments: list[str]):
     assert imported_by(*arguments) & HEAVY == set()
 
 
-def test_commands_never_import_the_screen():
-    assert "textual" not in imported_by("strategies")
+SAMPLE = str(ROOT / "sample_sessions" / "local-agent.json")
+
+
+@pytest.mark.parametrize("arguments", [["report", SAMPLE], ["compact", SAMPLE], ["strategies"], ["formats", SAMPLE]])
+def test_commands_never_import_the_screen(arguments: list[str]):
+    assert not [name for name in imported_by(*arguments) if name.startswith(("textual", "inspector.ui"))]
 
 
 @pytest.mark.parametrize(

@@ -34,9 +34,9 @@ def dollars(value: float | None) -> str:
 
 
 def percent(value: float | None) -> str:
-    """A percentage given as such: `37.2 %`, `-4.0 %`, or `unknown`."""
+    """A percentage given as such: `37.2 %`, `-4.0 %`, or `-` where there is none."""
     if value is None:
-        return UNKNOWN
+        return NOTHING
     text = f"{value:,.1f} %"
     return text.removeprefix("-") if text.strip("-0.% ") == "" else text
 

@@ -22,7 +22,7 @@ def test_dollars_show_cents_and_more_digits_below_ten_cents(value: float | None,
 
 
 @pytest.mark.parametrize(
-    ("value", "written"), [(37.24, "37.2 %"), (-4.0, "-4.0 %"), (-0.04, "0.0 %"), (0.0, "0.0 %"), (None, "unknown")]
+    ("value", "written"), [(37.24, "37.2 %"), (-4.0, "-4.0 %"), (-0.04, "0.0 %"), (0.0, "0.0 %"), (None, "-")]
 )
 def test_a_percentage_has_one_digit_and_no_sign_on_nothing(value: float | None, written: str):
     assert percent(value) == written
