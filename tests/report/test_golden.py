@@ -32,7 +32,6 @@ REPORTS = {
         "--runs-per-day",
         "24",
     ],
-    "compare.txt": ["compare", SAMPLE],
     "report.json": ["report", SAMPLE, "--strategy", "tiered-stale", "--format", "json"],
 }
 
