@@ -33,18 +33,18 @@ _WORD = " summary"
 
 
 @dataclass(frozen=True, slots=True)
-class AppendSummaries:
-    """Send a text with summaries after it.
+class AppendSummary:
+    """Send a text with a summary after it.
 
     Attributes:
-        summaries: The summaries, oldest first.
+        summary: The summary.
     """
 
-    summaries: tuple[str, ...]
+    summary: str
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:  # noqa: ARG002  the same for every block
         """Append to whatever is sent so far."""
-        appended = "".join(f"\n\n[CONTEXT SUMMARY]\n{summary}\n[END CONTEXT SUMMARY]" for summary in self.summaries)
+        appended = f"\n\n[CONTEXT SUMMARY]\n{self.summary}\n[END CONTEXT SUMMARY]"
         return Rendition((*rendition.pieces, appended), Action.REPLACED)
 
 
@@ -118,10 +118,10 @@ class Summarize(Tunable):
 
 @dataclass
 class _Thread:
-    """One conversation: the messages still sent, and the summaries in its first one."""
+    """One conversation: the messages still sent, and how many the summary in its first one stands for."""
 
     messages: list[list[Entry]] = field(default_factory=list)
-    summaries: tuple[str, ...] = ()
+    summarized: int = 0
     tokens: int = 0
 
     def add(self, entries: Iterable[Entry]) -> None:
@@ -154,7 +154,7 @@ class SummarizeRun:
         blocks = self.reader.arrived(moment)
         choices: list[Choice] = []
         if moment.starts_context:
-            thread.messages, thread.summaries, thread.tokens = [], (), 0
+            thread.messages, thread.summarized, thread.tokens = [], 0, 0
             back = Decision(None, "another conversation began")
             choices = [Choice(block, back) for block in blocks if block in self._gone]
             self._gone.difference_update(blocks)
@@ -174,13 +174,17 @@ class SummarizeRun:
             return
         middle = messages[1:end]
         del messages[1:end]
-        thread.summaries = (*thread.summaries, stand_in(len(middle), self.strategy.summary_tokens))
+        # Each summary is of everything before it, the one before it included: otherwise a long session would come to
+        # carry nothing but summaries.
+        thread.tokens -= self.strategy.summary_tokens if thread.summarized else 0
+        thread.summarized += len(middle)
         reason = f"summarized at {tokens:,} tokens"
         gone = [block for message in middle for entry in message for block in entry.blocks]
         thread.tokens += self.strategy.summary_tokens - sum(moment.tokens(block) for block in gone)
         self._gone.update((anchor, *gone))
         removed = Decision(RemoveBlock(), reason)
-        yield Choice(anchor, Decision(AppendSummaries(thread.summaries), reason))
+        summary = stand_in(thread.summarized, self.strategy.summary_tokens)
+        yield Choice(anchor, Decision(AppendSummary(summary), reason))
         for block in gone:
             yield Choice(block, removed)
 
@@ -191,7 +195,7 @@ class SummarizeRun:
         return end
 
     def _anchor(self, first: list[Entry]) -> int:
-        """The last text of the first message, which carries the summaries; -1 where it has none."""
+        """The last text of the first message, which carries the summary; -1 where it has none."""
         kinds = (BlockKind.USER_TEXT, BlockKind.ASSISTANT_TEXT)
         texts = [block for entry in first for block in entry.blocks if self.history.kind[block] in kinds]
         return texts[-1] if texts else -1

@@ -11,7 +11,7 @@ from inspector.strategies.rendition import REMOVED, Action, Rendition
 from inspector.strategies.smart_retention import CutOutput
 from inspector.strategies.snapshots import StripSnapshots
 from inspector.strategies.store_large import StoreText
-from inspector.strategies.summarize import AppendSummaries
+from inspector.strategies.summarize import AppendSummary
 from inspector.strategies.trim_at_insertion import TrimText
 
 numbers = some.integers(0, 30)
@@ -81,7 +81,7 @@ operations = some.one_of(
     some.builds(CutOutput, numbers, numbers),
     some.builds(StoreText, numbers, numbers, some.sampled_from(["", "/saved"])),
     some.builds(TrimText, numbers, numbers, numbers, numbers),
-    some.builds(AppendSummaries, some.lists(markers, max_size=2).map(tuple)),
+    some.builds(AppendSummary, markers),
 )
 
 

@@ -25,9 +25,14 @@ def test_no_call_is_parted_from_its_result():
                 assert (result in gone) == (int(history.call_block[result]) in gone)
 
 
-def test_a_second_summary_follows_the_first():
+def test_a_later_summary_stands_for_the_earlier_one_too():
     sent = Sent(session_of(steps(40, size=4000)), Summarize(threshold=10_000, summary_tokens=100))
-    assert sent.text(0).count("[CONTEXT SUMMARY]") > 1
+    calls = range(sent.history.call_count + 1)
+    summaries = list(dict.fromkeys(sent.changed(call)[0] for call in calls if 0 in sent.changed(call)))
+    assert len(summaries) > 1
+    assert all(summary.count("[CONTEXT SUMMARY]") == 1 for summary in summaries)
+    stands_for = [int(summary.split("A model's summary of ")[1].split(" ")[0]) for summary in summaries]
+    assert stands_for == sorted(stands_for)
 
 
 def test_under_the_threshold_nothing_changes():
