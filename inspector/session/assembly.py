@@ -89,11 +89,6 @@ class Assembly:
             growing = self._growing[index] = list(self.messages[index].blocks)
         growing.extend(blocks)
 
-    def block_count(self, index: int) -> int:
-        """Number of blocks of a message, those added since the last snapshot included."""
-        growing = self._growing.get(index)
-        return len(self.messages[index].blocks if growing is None else growing)
-
     def replace_message(self, index: int, **changes: object) -> None:
         """Change attributes of a message other than its blocks."""
         self.messages[index] = structs.replace(self.messages[index], **changes)

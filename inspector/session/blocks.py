@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 DIGEST_BYTES = 16
 
+TOO_DEEP = '"nested too deeply"'
+"""Stands for a value whose JSON cannot be written, because it holds itself or a thousand levels."""
+
 
 class TextBlock(NamedTuple):
     """A block and the text it stands for."""
@@ -71,4 +74,7 @@ def text_block(
 
 def compact_json(value: object) -> str:
     """A value as the shortest JSON, non-ASCII characters kept: how agents that write JavaScript put it on the wire."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    except (RecursionError, ValueError):
+        return TOO_DEEP

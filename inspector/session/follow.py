@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inspector.session.errors import SessionError
@@ -14,7 +15,6 @@ from inspector.session.watching import wakes
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
-    from pathlib import Path
 
     from inspector.session.model import Session
 
@@ -66,7 +66,7 @@ class Follower:
         notice: What the last `poll` has to say; empty for nothing.
     """
 
-    def __init__(self, path: Path, *, on_notice: Callable[[str], None] | None = None, load: bool = True) -> None:
+    def __init__(self, path: Path | str, *, on_notice: Callable[[str], None] | None = None, load: bool = True) -> None:
         """Open a session and read it.
 
         Args:
@@ -77,7 +77,7 @@ class Follower:
         Raises:
             SessionError: It cannot be read as a session.
         """
-        self.path = path
+        self.path = Path(path)
         self.state = "live"
         self.change = ""
         self.notice = ""
@@ -178,7 +178,7 @@ class Follower:
             self._on_notice(notice)
 
 
-def open_session_in_slices(path: Path) -> Iterator[Loading]:
+def open_session_in_slices(path: Path | str) -> Iterator[Loading]:
     """Read a session so that its first rows can be shown before its last ones are read.
 
     Raises:
@@ -187,7 +187,7 @@ def open_session_in_slices(path: Path) -> Iterator[Loading]:
     yield from Follower(path, load=False).load()
 
 
-async def follow(path: Path, stop_event: asyncio.Event | None = None) -> AsyncIterator[Update]:
+async def follow(path: Path | str, stop_event: asyncio.Event | None = None) -> AsyncIterator[Update]:
     """Read a session and go on reading it; the first update has change `loaded`.
 
     Reading happens in a worker thread.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inspector.session.discover import describe_folder
@@ -11,7 +12,6 @@ from inspector.session.formats import detect
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from inspector.session.model import Session
     from inspector.session.reading import Reader
@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 __all__ = ["SessionError", "open_reader", "open_session"]
 
 
-def open_reader(path: Path) -> Reader:
+def open_reader(path: Path | str) -> Reader:
     """A reader for what stands at `path`, nothing read yet.
 
     Raises:
         SessionError: It cannot be read as a session.
     """
+    path = Path(path)
     try:
         found = detect(path)
     except SessionError:
@@ -34,7 +35,7 @@ def open_reader(path: Path) -> Reader:
     return found.format.reader(path)
 
 
-def open_session(path: Path, *, progress: Callable[[int, int], None] | None = None) -> Session:
+def open_session(path: Path | str, *, progress: Callable[[int, int], None] | None = None) -> Session:
     """Read a session.
 
     Args:

@@ -97,13 +97,13 @@ class MemoryTexts:
 
     def __init__(self) -> None:
         self._texts: dict[Origin, str] = {}
-        self._records: dict[int, bytes] = {}
+        self._records: dict[Origin, bytes] = {}
 
     def keep(self, blocks: Iterable[TextBlock], record: bytes) -> None:
         """Keep the texts of one entry's blocks, and the entry itself."""
         for block, text in blocks:
             self._texts[block.origin] = text
-            self._records[block.origin.offset] = record
+            self._records[block.origin] = record
 
     def text(self, block: Block) -> str:
         """The block's whole text."""
@@ -115,6 +115,6 @@ class MemoryTexts:
     def record(self, block: Block) -> bytes:
         """The block's entry as JSON."""
         try:
-            return self._records[block.origin.offset]
+            return self._records[block.origin]
         except KeyError:
             raise TextUnavailableError("the block is not of this conversation") from None

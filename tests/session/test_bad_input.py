@@ -248,6 +248,27 @@ def test_only_the_first_hundred_diagnostics_are_kept_and_all_are_counted(tmp_pat
     assert session.skipped_records == 1000
 
 
+@pytest.mark.parametrize("depth", [400, 900, 5000])
+def test_values_nested_deeply_never_raise(tmp_path: Path, depth: int) -> None:
+    nested = "[" * depth + "]" * depth
+    script = Script()
+    script.prompt("go")
+    script.add(type="attachment", attachment={"type": "file", "content": "NESTED"})
+    script.block("m1", {"type": "unheard of", "what": "NESTED"})
+    script.result("t1", [{"type": "unheard of", "content": "NESTED"}])
+    script.add(type="system", subtype="api_error", error="NESTED")
+    script.text("m2", "end")
+    path = tmp_path / "session.jsonl"
+    path.write_text("".join(line.decode() for line in script.encoded()).replace('"NESTED"', nested))
+    session = open_session(path)
+    kept = [session.text(block) for block in session.blocks]
+    assert kept[0] == "go"
+    assert kept[-1] == "end"
+    path.write_text(f'{{"role":"user","content":{nested}}}\n{{"role":"user","content":"end"}}\n')
+    session = open_session(path)
+    assert session.text(session.blocks[-1]) == "end"
+
+
 @settings(max_examples=150, deadline=None)
 @given(data=st.data())
 def test_damage_anywhere_never_raises_and_never_loses_other_lines(

@@ -538,6 +538,21 @@ def test_attachments_enter_the_context_as_text(file: Path, attachment: dict[str,
     assert sent.startswith("<system-reminder>")
 
 
+def test_images_that_were_attached_are_media(file: Path) -> None:
+    script = Script()
+    attached = {"type": "image", "file": {"base64": png(30, 40), "type": "image/png"}}
+    script.attachment("file", filename="shot.png", content=attached)
+    script.attachment("queued_command", prompt=[{"type": "text", "text": "look"}, image(png(50, 60))])
+    script.text("m1")
+    session = opened(script, file)
+    assert [[(one.width, one.height) for one in block.media] for block in session.blocks[:2]] == [
+        [(30, 40)],
+        [(50, 60)],
+    ]
+    assert "look" in session.text(session.blocks[1])
+    assert not session.messages[0].is_meta
+
+
 @pytest.mark.parametrize("kind", ["hook_system_message", "hook_non_blocking_error", "command_permissions", "auto_mode"])
 def test_attachments_for_the_screen_are_not_sent(file: Path, kind: str) -> None:
     script = Script()
@@ -545,3 +560,26 @@ def test_attachments_for_the_screen_are_not_sent(file: Path, kind: str) -> None:
     script.attachment(kind, hookName="Stop", content="noted", stderr="failed")
     script.text("m1")
     assert prompt_texts(opened(script, file), 0) == ["go"]
+
+
+def test_what_a_headless_run_prints_is_read_too(file: Path) -> None:
+    def line(kind: str, **fields: Any) -> str:
+        return json.dumps({"type": kind, "session_id": "s", **fields}) + "\n"
+
+    answer = {"id": "m1", "role": "assistant", "model": "claude-x", "content": [{"type": "text", "text": "Hi."}]}
+    side = {"id": "m2", "role": "assistant", "model": "claude-x", "content": [{"type": "text", "text": "Aside."}]}
+    file.write_text(
+        line("system", subtype="init", cwd="/project", tools=[])
+        + line("user", message={"role": "user", "content": "hello"}, parent_tool_use_id=None, uuid="a")
+        + line("assistant", message=answer, parent_tool_use_id=None, uuid="b")
+        + line("assistant", message=side, parent_tool_use_id="t1", uuid="c")
+        + line("result", total_cost_usd=0.1, num_turns=1)
+    )
+    session = open_session(str(file))
+    assert [(message.role.value, message.thread) for message in session.messages] == [
+        ("user", 0),
+        ("assistant", 0),
+        ("assistant", 1),
+        ("other", 0),
+    ]
+    assert len(session.calls) == 2

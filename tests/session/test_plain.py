@@ -121,6 +121,30 @@ def test_what_stands_beside_a_list_in_memory_has_no_index() -> None:
     assert [(block.origin.offset, block.origin.locator) for block in system.blocks] == [(-1, "tools"), (-1, "system")]
     assert json.loads(session.text(system.blocks[0])) == tools
     assert session.blocks[2].origin.offset == 0
+    assert json.loads(session.texts.record(system.blocks[0])) == tools
+
+
+def test_values_that_hold_themselves_do_no_harm() -> None:
+    endless: list[Any] = []
+    endless.append(endless)
+    message = {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "n", "input": endless}]}
+    session = read_conversation([{"role": "user", "content": "go"}, message])
+    assert session.blocks[1].tool_name == "n"
+
+
+def test_documents_and_results_with_images_are_read_from_both_apis() -> None:
+    text = {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "page one"}}
+    linked = {"type": "image", "source": {"type": "url", "url": "https://example.invalid/x.png"}}
+    file = {"type": "file", "file": {"file_data": "data:application/pdf;base64,JVBERi0="}}
+    result = {"type": "tool_result", "tool_use_id": "t", "content": [text, linked, "and words"]}
+    session = read_conversation([{"role": "user", "content": [text, file, result]}])
+    assert [(block.kind.name, session.text(block)) for block in session.blocks] == [
+        ("DOCUMENT", "page one"),
+        ("DOCUMENT", ""),
+        ("TOOL_RESULT", "page one\nand words"),
+    ]
+    assert [(one.media_type, one.size_bytes) for one in session.blocks[1].media] == [("application/pdf", 5)]
+    assert len(session.blocks[2].media) == 2
 
 
 def test_an_empty_list_is_an_empty_session_and_anything_else_is_refused() -> None:

@@ -112,7 +112,7 @@ class Sample:
     def is_lines(self) -> bool:
         """Whether it holds JSON objects on lines of their own, rather than one document over many lines."""
         records, others = self._lines
-        return len(records) > others
+        return len(records) > 0 and len(records) >= others
 
     @cached_property
     def _lines(self) -> tuple[list[dict[str, Any]], int]:

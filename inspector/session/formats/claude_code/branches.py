@@ -77,12 +77,6 @@ class Branches:
         self.abandoned = abandoned
         return True
 
-    def is_continued_by(self, turn: int, later: int) -> bool:
-        """Whether `later` is `turn` or follows from it."""
-        while later > turn:
-            later = self._turns[later].before
-        return later == turn
-
     def _left_behind(self) -> frozenset[int]:
         path = set()
         turn = self.current
