@@ -50,6 +50,7 @@ class InspectorApp(App[None]):
             self.register_theme(theme)
         # Watchers of the theme parse all styles once more, which the first paint need not wait for.
         self.set_reactive(App.theme, DARK.name)
+        self.stylesheet.set_variables(self.get_css_variables())
         if not self._use_theme(self.settings.theme):
             problem = f"there is no theme {self.settings.theme!r}; using dark"
             self.settings = replace(self.settings, problems=(*self.settings.problems, problem))

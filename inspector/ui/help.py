@@ -86,9 +86,9 @@ def _merged(rows: Iterable[HelpRow]) -> tuple[HelpRow, ...]:
     merged: list[HelpRow] = []
     for row in rows:
         if merged and (family := _family(row)) and family == _family(merged[-1]):
-            first = merged[-1].keys.split(" to ")[0]
+            first = merged[-1].keys.split("…")[0]
             merged[-1] = replace(
-                merged[-1], keys=f"{first} to {row.keys}", text=merged[-1].text.replace(" 1 ", " of that number ")
+                merged[-1], keys=f"{first}…{row.keys}", text=merged[-1].text.replace(" 1 ", " of that number ")
             )
         else:
             merged.append(row)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 if TYPE_CHECKING:
+    from inspector.replay.projection import RunProjection
     from inspector.session.follow import Follower
     from inspector.session.model import Session
     from inspector.strategies.history import History
@@ -107,6 +108,19 @@ class ReplayReady(Message):
 
     generation: int
     outcome: Outcome
+
+
+@dataclass
+class ProjectionReady(Message):
+    """How far what a plan saves over many runs may be off.
+
+    Attributes:
+        outcome: The replay it is about.
+        projection: One run and many; None where a price is missing.
+    """
+
+    outcome: Outcome
+    projection: RunProjection | None
 
 
 @dataclass

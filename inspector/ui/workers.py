@@ -12,6 +12,7 @@ from inspector.ui.messages import (
     FileChanged,
     LoadFailed,
     LoadProgress,
+    ProjectionReady,
     ReplayReady,
     SessionAppended,
     SessionLoaded,
@@ -156,6 +157,14 @@ def replay_plan(
     # Asked for here, because it is remembered and the screen asks for it again.
     _ = outcome.groups
     post(ReplayReady(generation, Outcome(plan, baseline, outcome, outcome.state(looked_at))))
+
+
+def project(outcome: Outcome, runs_per_day: float, post: Post) -> None:
+    """Draw the session's own calls again to tell how far its projected saving may be off."""
+    from inspector.replay.projection import project_runs
+
+    costs = outcome.baseline.ledger.cost, outcome.replay.ledger.cost
+    post(ProjectionReady(outcome, project_runs(*costs, runs_per_day)))
 
 
 def _start(history: History, table: TokenTable, earlier: Outcome | None) -> tuple[ReplayInputs, Replay | None]:

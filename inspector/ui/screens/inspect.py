@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from textual.timer import Timer
     from textual.widget import Widget
 
-SECONDS_OF_NOTICE = 8.0
+SECONDS_OF_NOTICE = 6.0
 LONGEST_IDENTIFIER = 18
 
 
@@ -51,6 +51,7 @@ class InspectScreen(Viewing):
     status = query_one(StatusBar)
 
     _notice_timer: Timer | None = None
+    _tells_problem = False
 
     @dataclass
     class SettingChanged(Message):
@@ -95,16 +96,20 @@ class InspectScreen(Viewing):
             self.say_instead(Word(f"{what} {self.path.name}", fraction=fraction))
 
     def show_notice(self, notice: str, *, is_problem: bool = False) -> None:
-        """In the status line for a while; a problem as a toast too."""
+        """In the status line for a while; a problem as a toast too, and no lesser notice takes its place."""
+        if is_problem:
+            self.notify(one_line(notice), severity="error", markup=False)
+        elif self._tells_problem:
+            return
+        self._tells_problem = is_problem
         self.status.notice = notice
         if self._notice_timer is not None:
             self._notice_timer.stop()
         self._notice_timer = self.set_timer(SECONDS_OF_NOTICE, self._forget_notice)
-        if is_problem:
-            self.notify(one_line(notice), severity="error", markup=False)
 
     def _forget_notice(self) -> None:
         self.status.notice = ""
+        self._tells_problem = False
 
     def show_failure(self, reason: str) -> None:
         """In place of the rows."""
@@ -130,8 +135,6 @@ class InspectScreen(Viewing):
 
     def show_outcome(self) -> None:
         """Bars, effects and costs."""
-        from inspector.ui.cost_summary import summarise
-
         outcome = self.outcome
         if outcome is None:
             return
@@ -140,8 +143,17 @@ class InspectScreen(Viewing):
         self.show_detail()
         if self.panel is not None:
             self.panel.show_outcomes(outcome.replay.groups)
-        self.cost.summary = summarise(outcome.baseline, outcome.replay, self.settings.runs_per_day)
+        self.show_costs()
         self._show_heading()
+
+    def show_costs(self) -> None:
+        """Figures, each with how it is known."""
+        from inspector.ui.cost_summary import summarise
+
+        outcome = self.outcome
+        if outcome is not None:
+            runs = self.settings.runs_per_day
+            self.cost.summary = summarise(outcome.baseline, outcome.replay, runs, self.projection)
 
     def _show_standing(self) -> None:
         view, session = self.view, self.session
@@ -243,7 +255,7 @@ class InspectScreen(Viewing):
         if answer is not None:
             self.settings = replace(self.settings, runs_per_day=float(answer.replace(",", "")))
             self.post_message(self.SettingChanged("runs_per_day", self.settings.runs_per_day))
-            self.show_outcome()
+            self.show_costs()
 
     @work(group="dialog", exclusive=True, description="ask for a call", exit_on_error=False)
     async def action_ask_call(self) -> None:

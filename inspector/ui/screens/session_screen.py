@@ -17,6 +17,7 @@ from inspector.ui.messages import (
     FileChanged,
     LoadFailed,
     LoadProgress,
+    ProjectionReady,
     ReplayReady,
     SessionAppended,
     SessionLoaded,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from inspector.replay.projection import RunProjection
     from inspector.session.follow import Follower
     from inspector.session.model import Session
     from inspector.strategies.history import History
@@ -53,6 +55,7 @@ class SessionScreen(Screen[None]):
         table: Its token counts, estimated at first.
         plans: The plan, with what it was before.
         outcome: The newest replay; None before the first.
+        projection: How far its saving over many runs may be off; None while unknown.
         call: The call looked at; None for the next one, not yet made.
         state: How the file stands: `loading`, `live`, `vanished`, `failed`, or why it is not followed.
         changed: Seconds since the epoch of the file's last change, None while unknown.
@@ -69,6 +72,7 @@ class SessionScreen(Screen[None]):
         self.table: TokenTable | None = None
         self.plans: PlanHistory | None = None
         self.outcome: Outcome | None = None
+        self.projection: RunProjection | None = None
         self.call: int | None = None
         self.state = "loading"
         self.changed: float | None = None
@@ -95,6 +99,10 @@ class SessionScreen(Screen[None]):
 
     def show_outcome(self) -> None:
         """A replay came back, or another call is looked at."""
+        raise NotImplementedError
+
+    def show_costs(self) -> None:
+        """What the plan saves, or how far that may be off, is known better."""
         raise NotImplementedError
 
     def show_failure(self, reason: str) -> None:
@@ -226,11 +234,29 @@ class SessionScreen(Screen[None]):
         self._is_replaying = False
         if message.generation > self._shown:
             self._shown = message.generation
-            self.outcome = message.outcome
+            self.outcome, self.projection = message.outcome, None
             self.show_outcome()
         if message.generation < self._wanted:
             self._wanted -= 1
             self.request_replay()
+        elif self.outcome is message.outcome and self.outcome.replay is not self.outcome.baseline:
+            self._project(message.outcome)
+
+    def _project(self, outcome: Outcome) -> None:
+        runs = self.settings.runs_per_day
+
+        def work() -> None:
+            from inspector.ui import workers
+
+            workers.project(outcome, runs, self.post_message)
+
+        self._work(work, "project", "project the saving")
+
+    @on(ProjectionReady)
+    def _projection_ready(self, message: ProjectionReady) -> None:
+        if self.outcome is not None and message.outcome.replay is self.outcome.replay:
+            self.projection = message.projection
+            self.show_costs()
 
     def change_plan(self, plan: Plan, *, merge: str = "") -> None:
         """Take another plan; see `PlanHistory.changed` for `merge`."""

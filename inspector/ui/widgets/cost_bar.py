@@ -71,7 +71,7 @@ class CostBar(Widget, can_focus=True):
         summary = self.summary
         width = self.content_size.width
         if summary is None:
-            return Content("\n").join([Content("") for _ in range(2)])
+            return Content("")
         first = line_of(self._now(summary), width)
         second = line_of(self._over_time(summary), width)
         return Content("\n").join([first, second])
@@ -88,7 +88,7 @@ class CostBar(Widget, can_focus=True):
                 2,
                 shorter=Content.assemble(("→ ", text), self._amount("", summary.planned)),
             ),
-            Part(self._saving(summary), 0),
+            Part(self._saving(summary), 1, shorter=self._saving(summary, brief=True)),
             Part(self._tokens(summary), 3),
         ]
         if summary.rebuilds:
@@ -106,37 +106,38 @@ class CostBar(Widget, can_focus=True):
             parts.append(Part(Content.styled("never pays off here", text), 4))
         return parts
 
-    def _saving(self, summary: CostSummary) -> Content:
+    def _saving(self, summary: CostSummary, *, brief: bool = False) -> Content:
         saved = summary.saved.value
         if saved is None:
             return Content("")
         share = "" if summary.saved_share is None else f" ({numbers.percent(abs(summary.saved_share))})"
         if saved < 0:
-            return Content.styled(f"costs {numbers.dollars(-saved)} more{share}", self.get_visual_style("cost--lost"))
-        return Content.styled(f"saves {numbers.dollars(saved)}{share}", self.get_visual_style("cost--saved"))
+            said = Content.styled(f"costs {numbers.dollars(-saved)} more{share}", self.get_visual_style("cost--lost"))
+        else:
+            said = Content.styled(f"saves {numbers.dollars(saved)}{share}", self.get_visual_style("cost--saved"))
+        return said if brief else said + self._known(summary.saved)
 
     def _tokens(self, summary: CostSummary) -> Content:
         saved = summary.saved_tokens.value
         if saved is None:
             return Content("")
-        known = self.get_visual_style("cost--known")
-        return Content.assemble(
-            (
-                f"{numbers.short(-saved)} tokens sent",
-                self.get_visual_style("cost--saved" if saved >= 0 else "cost--lost"),
-            ),
-            (f" {summary.saved_tokens.known}", known),
-        )
+        word, style = ("fewer", "cost--saved") if saved >= 0 else ("more", "cost--lost")
+        amount = Content.styled(f"{numbers.short(abs(saved))} {word} tokens", self.get_visual_style(style))
+        return amount + self._known(summary.saved_tokens)
+
+    def _known(self, amount: Amount) -> Content:
+        return Content.styled("" if amount.value is None else f" {amount.known}", self.get_visual_style("cost--known"))
 
     def _over_time(self, summary: CostSummary) -> list[Part]:
         text = self.get_visual_style("cost--text")
         if summary.advice:
             return [Part(Content.styled(one_line(summary.advice), self.get_visual_style("cost--attention")))]
         runs = f"at {summary.runs:,.6g} {'run' if summary.runs == 1 else 'runs'} a day"
+        hint = Content.styled("d sets how many", text)
         parts = [Part(Content.styled(runs, text), 1)]
         day, month = summary.per_day.value, summary.per_month.value
         if summary.is_idle or day is None or month is None:
-            return parts
+            return [*parts, Part(hint, 6)]
         word, style = ("less", "cost--saved") if day >= 0 else ("more", "cost--lost")
         band = "" if summary.plus_minus is None else f" ±{numbers.percent(summary.plus_minus)}"
         parts += [
@@ -150,11 +151,11 @@ class CostBar(Widget, can_focus=True):
             parts.append(
                 Part(Content.styled(f"first change at call {numbers.whole(summary.first_change + 1)}", text), 5)
             )
-        return parts
+        return [*parts, Part(hint, 6, right=True)]
 
     def _amount(self, label: str, amount: Amount) -> Content:
         return Content.assemble(
             (f"{label} " if label else "", self.get_visual_style("cost--text")),
             (numbers.dollars(amount.value), self.get_visual_style("cost--figure")),
-            (f" {amount.known}" if amount.value is not None else "", self.get_visual_style("cost--known")),
+            self._known(amount),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.content import Content
 from textual.reactive import reactive
@@ -15,7 +15,13 @@ from inspector.ui import numbers
 from inspector.ui.one_line import Part
 from inspector.ui.one_line import one_line as line_of
 
+if TYPE_CHECKING:
+    from textual import events
+
 PROGRESS_CELLS = 12
+_ACTION = "inspector_action"
+"""Says in a cell which action a click on it runs. Textual's own `@click` would draw it as a link."""
+
 ATTENTION = "!"
 
 
@@ -121,6 +127,12 @@ class StatusBar(Widget):
             parts.append(Part(Content.styled(skipped, style), 2, right=True, shorter=Content.styled(shorter, style)))
         return line_of(parts, self.content_size.width, gap=2)
 
+    async def on_click(self, event: events.Click) -> None:
+        """A click on a key presses it."""
+        action = event.style.meta.get(_ACTION)
+        if action:
+            await self.screen.run_action(action)
+
     def _progress_content(self) -> Content:
         progress = self.progress
         if progress is None:
@@ -135,7 +147,7 @@ class StatusBar(Widget):
         )
 
     def _key_content(self, hint: KeyHint) -> Content:
-        click = Style.from_meta({"@click": hint.action})
+        click = Style.from_meta({_ACTION: hint.action})
         return Content.assemble(
             (hint.key, self.get_visual_style("status--key") + click),
             (f" {hint.label}", self.get_visual_style("status--label") + click),
