@@ -35,13 +35,30 @@ class PromptSizes:
     Attributes:
         whole: Per call, the next one included, float64.
         ratio: Per call, the provider's tokens for one of our counted tokens, float64.
+        envelopes: Per block, counted tokens that go with it when it is removed, beside its own, int64; None for none.
     """
 
     whole: NDArray[np.float64]
     ratio: NDArray[np.float64]
+    envelopes: NDArray[np.int64] | None = None
 
 
-def changes_of(history: History, renderer: Renderer, plan: Plan, sizes: PromptSizes) -> Changes:
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What is told of the next call instead of being worked out from the calls before it; None for what is not.
+
+    Attributes:
+        input_tokens: What the provider measures of the prompt, and measured of the one before.
+        idle_seconds: Time since the previous call.
+    """
+
+    input_tokens: int | None = None
+    idle_seconds: float | None = None
+
+
+def changes_of(
+    history: History, renderer: Renderer, plan: Plan, sizes: PromptSizes, told: Circumstances | None = None
+) -> Changes:
     """Everything the plan's enabled strategies change, on top of what the agent itself blanked."""
     entries = [(index, entry.strategy) for index, entry in enumerate(plan.entries) if entry.enabled]
     cleared = recorded_clearing(history)
@@ -49,7 +66,7 @@ def changes_of(history: History, renderer: Renderer, plan: Plan, sizes: PromptSi
         index, only = entries[0]
         if isinstance(only, ScheduledStrategy):
             return _scheduled(history, renderer, index, only.schedule(history))
-    walk = _Walk(history, renderer, sizes)
+    walk = _Walk(history, renderer, sizes, told or Circumstances())
     if cleared:
         walk.layers.append(_Layer(RECORDED, by_call=iter(cleared)))
     for index, strategy in entries:
@@ -118,6 +135,7 @@ class _Walk:
     history: History
     renderer: Renderer
     sizes: PromptSizes
+    told: Circumstances
     layers: list[_Layer] = field(default_factory=list)
     measures_prompts: bool = False
     rows: list[tuple[int, int, int, int]] = field(default_factory=list)
@@ -185,9 +203,11 @@ class _Walk:
             return []
         table: dict[Stack, int] = {}
         stacks = [table.setdefault(self.stack(block, depth), len(table)) for block in columns.tolist()]
-        sent = self.renderer.outcome(columns, np.array(stacks, dtype=np.int32), tuple(table)).tokens
-        removed: list[int] = (self.renderer.table.tokens[columns] - sent).tolist()
-        return removed
+        outcome = self.renderer.outcome(columns, np.array(stacks, dtype=np.int32), tuple(table))
+        removed = (self.renderer.table.tokens[columns] - outcome.tokens).astype(np.int64)
+        if self.sizes.envelopes is not None:
+            removed += np.where(outcome.action == Action.REMOVED, self.sizes.envelopes[columns], 0)
+        return [int(tokens) for tokens in removed]
 
     def prompt_tokens(self, call: int, removed: int) -> int:
         """What the provider would measure of a call's prompt with so many counted tokens left out."""
@@ -225,7 +245,13 @@ class _Moment:
         return self.walk.history
 
     @property
+    def _told(self) -> Circumstances:
+        return self.walk.told if self.call == self.history.call_count else _NOTHING_TOLD
+
+    @property
     def previous_prompt_tokens(self) -> int:
+        if self._told.input_tokens is not None:
+            return self._told.input_tokens
         previous = self.walk.thread_call.get(self.thread)
         if previous is None:
             return 0
@@ -233,10 +259,14 @@ class _Moment:
 
     @property
     def prompt_tokens(self) -> int:
+        if self._told.input_tokens is not None:
+            return self._told.input_tokens
         return self.walk.prompt_tokens(self.call, self.walk.settle(self.thread, self.depth))
 
     @property
     def idle_seconds(self) -> float | None:
+        if self._told.idle_seconds is not None:
+            return self._told.idle_seconds
         previous = self.walk.thread_call.get(self.thread)
         if previous is None:
             return None
@@ -258,3 +288,6 @@ class _Moment:
 
     def text(self, block: int) -> str:
         return self.rendition(block).text(self.history.session.text(self.history.session.blocks[block]))
+
+
+_NOTHING_TOLD = Circumstances()

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal
 
-from inspector.replay.parts import anthropic_part, media_notice
+from inspector.replay.parts import ROLE_OF_KIND, anthropic_part, media_notice
 from inspector.session.model import BlockKind, Role
 from inspector.strategies.rendition import Action
 
 if TYPE_CHECKING:
     from inspector.replay.replay import Replay
     from inspector.session.model import Block, Message
+    from inspector.strategies.rendition import Rendition
 
 Form = Literal["anthropic", "openai"]
 Entry = dict[str, Any]
@@ -37,26 +39,34 @@ def messages_at(replay: Replay, call: int, form: Form) -> list[Entry]:
             if block.kind is not BlockKind.OTHER
         ]
         kept = [(block, rendition) for block, rendition in kept if rendition.action is not Action.REMOVED]
-        if kept:
-            entries.extend(_anthropic(replay, message, kept) if form == "anthropic" else _openai(replay, message, kept))
+        write = _anthropic if form == "anthropic" else _openai
+        for role, spoken in groupby(kept, key=lambda sent: _role(message, sent[1])):
+            entries.extend(write(replay, role, list(spoken)))
     return entries
 
 
-def _anthropic(replay: Replay, message: Message, kept: list[tuple[Block, Any]]) -> list[Entry]:
+def _role(message: Message, rendition: Rendition) -> Role:
+    return message.role if rendition.kind is None else Role(ROLE_OF_KIND[rendition.kind])
+
+
+def _anthropic(replay: Replay, role: Role, kept: list[tuple[Block, Rendition]]) -> list[Entry]:
     session = replay.history.session
     parts = [anthropic_part(session, block, rendition) for block, rendition in kept]
-    if message.role is Role.SYSTEM:
+    if role is Role.SYSTEM:
         return [{"role": "system", "content": parts}]
-    role = "assistant" if message.role is Role.ASSISTANT else "user"
+    speaker = "assistant" if role is Role.ASSISTANT else "user"
     only_text = len(parts) == 1 and parts[0].get("type") == "text" and kept[0][0].plain_text
-    return [{"role": role, "content": parts[0]["text"] if only_text else parts}]
+    return [{"role": speaker, "content": parts[0]["text"] if only_text else parts}]
 
 
-def _openai(replay: Replay, message: Message, kept: list[tuple[Block, Any]]) -> list[Entry]:
+def _openai(replay: Replay, role: Role, kept: list[tuple[Block, Rendition]]) -> list[Entry]:
     session = replay.history.session
-    texts = [(block, rendition.text(session.text(block))) for block, rendition in kept]
-    said = "\n".join(text or media_notice(block) for block, text in texts if block.kind in _SAID)
-    if message.role is Role.ASSISTANT:
+    texts = [
+        (block, block.kind if rendition.kind is None else rendition.kind, rendition.text(session.text(block)))
+        for block, rendition in kept
+    ]
+    said = "\n".join(text or media_notice(block) for block, kind, text in texts if kind in _SAID)
+    if role is Role.ASSISTANT:
         entry: Entry = {"role": "assistant", "content": said or None}
         calls = [
             {
@@ -64,17 +74,17 @@ def _openai(replay: Replay, message: Message, kept: list[tuple[Block, Any]]) -> 
                 "type": "function",
                 "function": {"name": block.tool_name, "arguments": text or "{}"},
             }
-            for block, text in texts
-            if block.kind is BlockKind.TOOL_CALL
+            for block, kind, text in texts
+            if kind is BlockKind.TOOL_CALL
         ]
         return [{**entry, "tool_calls": calls} if calls else entry]
     results: list[Entry] = [
         {"role": "tool", "tool_call_id": block.tool_call_id, "content": text}
-        for block, text in texts
-        if block.kind is BlockKind.TOOL_RESULT
+        for block, kind, text in texts
+        if kind is BlockKind.TOOL_RESULT
     ]
-    role = "system" if message.role is Role.SYSTEM else "user"
-    return [*results, {"role": role, "content": said}] if said else results
+    speaker = "system" if role is Role.SYSTEM else "user"
+    return [*results, {"role": speaker, "content": said}] if said else results
 
 
 _SAID = frozenset(

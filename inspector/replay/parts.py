@@ -27,6 +27,13 @@ _ANTHROPIC_TYPES = {
     BlockKind.DOCUMENT: "document",
 }
 
+ROLE_OF_KIND = {
+    BlockKind.SYSTEM_TEXT: "system",
+    BlockKind.USER_TEXT: "user",
+    BlockKind.ASSISTANT_TEXT: "assistant",
+}
+"""Who says a text that is sent as a block of that kind."""
+
 
 def tool_input(text: str) -> Any:
     """The input of a tool call from its JSON; under one key where the text is no JSON object."""
@@ -56,6 +63,8 @@ def recorded_part(session: Session, block: Block) -> Part | None:
 
 def anthropic_part(session: Session, block: Block, rendition: Rendition) -> Part:
     """The block as a part of an Anthropic message."""
+    if rendition.kind is not None:
+        return {"type": "text", "text": rendition.text(session.text(block))}
     part = recorded_part(session, block)
     if part is not None:
         return (

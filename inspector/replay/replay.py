@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.changes import Changes
+    from inspector.replay.composition import Circumstances
     from inspector.replay.prices import Pricing
     from inspector.session.model import Session
     from inspector.strategies.plan import Plan
@@ -144,6 +145,16 @@ class Replay:
         stack = self.changes.stacks[self.changes.stack[row]] if row >= 0 else ()
         return self.inputs.renderer.rendition(block, stack)
 
+    def changed_renditions(self, call: int) -> dict[int, Rendition]:
+        """How every block is sent at a call whose rendition was changed by then, by block index."""
+        rows = self.changes.in_force(call)
+        blocks, stacks = self.changes.block[rows].tolist(), self.changes.stack[rows].tolist()
+        stack_of = self.changes.stacks
+        return {
+            block: self.inputs.renderer.rendition(block, stack_of[stack])
+            for block, stack in zip(blocks, stacks, strict=True)
+        }
+
     def text(self, block: int, call: int) -> str:
         """What the model sees of a block at a call.
 
@@ -181,12 +192,17 @@ def replay_session(session: Session, plan: Plan, *, pricing: Pricing | None = No
     return replay(ReplayInputs.of(History.of(session), table, pricing=pricing, precise=precise), plan)
 
 
-def replay(inputs: ReplayInputs, plan: Plan) -> Replay:
+def replay(inputs: ReplayInputs, plan: Plan, told: Circumstances | None = None) -> Replay:
     """Replay every call of a session under a plan.
 
     Work is proportional to what the plan changes and to the number of calls, not to calls times blocks.
+
+    Args:
+        inputs: The session.
+        plan: The plan; `Plan()` changes nothing.
+        told: What is known of the next call by other means than working it out.
     """
-    changes = changes_of(inputs.history, inputs.renderer, plan, inputs.sizes)
+    changes = changes_of(inputs.history, inputs.renderer, plan, inputs.sizes, told)
     sums = inputs.layout.sums(changes, inputs.cached_blocks)
     ledger = ledger_of(inputs, sums)
     untouched = not any(entry.enabled for entry in plan.entries) or not _changed_by_plan(changes)

@@ -208,7 +208,9 @@ class Renderer:
 
 
 def _signature_of(rendition: Rendition, characters: int) -> int:
-    """The same number for the same pieces, however they came about."""
+    """The same number for the same pieces, sent as the same kind of block, however they came about."""
+    if rendition.kind is not None:
+        return hash((rendition.pieces, rendition.kind))
     match rendition.pieces:
         case (str() as marker,):
             head = tail = 0

@@ -78,7 +78,7 @@ class CutText:
         if self.never_longer and self.head + len(marker) + self.tail >= length:
             return rendition
         tail = rendition.between(max(length - self.tail, 0), length) if self.tail else ()
-        return Rendition((*rendition.between(0, self.head), marker, *tail), Action.CUT)
+        return Rendition((*rendition.between(0, self.head), marker, *tail), Action.CUT, rendition.kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class ReplaceText:
         """Replace whatever is sent so far."""
         if self.never_longer and len(self.text) >= rendition.length:
             return rendition
-        return Rendition.replaced(self.text)
+        return Rendition.replaced(self.text, rendition.kind)
 
 
 @dataclass(frozen=True, slots=True)

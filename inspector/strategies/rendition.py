@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from inspector.session.model import BlockKind
 
 
 class Action(IntEnum):
@@ -42,10 +45,13 @@ class Rendition:
     Attributes:
         pieces: What is sent, in order: parts of the recorded text, and text put in place of what was left out.
         action: What was done to the block.
+        kind: What the text is sent as where that is not the block's own kind: a user's text, where a summary takes the
+            place of a tool result. None for the block's own.
     """
 
     pieces: tuple[Piece, ...]
     action: Action
+    kind: BlockKind | None = None
 
     @classmethod
     def whole(cls, characters: int) -> Rendition:
@@ -53,9 +59,9 @@ class Rendition:
         return cls((Slice(0, characters),), Action.WHOLE)
 
     @classmethod
-    def replaced(cls, text: str) -> Rendition:
-        """`text` in place of the block's own."""
-        return cls((text,), Action.REPLACED)
+    def replaced(cls, text: str, kind: BlockKind | None = None) -> Rendition:
+        """`text` in place of the block's own, as a block of `kind` where that is given."""
+        return cls((text,), Action.REPLACED, kind)
 
     @property
     def length(self) -> int:

@@ -1,0 +1,67 @@
+"""A plan applied once to a message list as it stands, with what its triggers ask about passed in."""
+
+from __future__ import annotations
+
+from dataclasses import replace as replaced
+from typing import TYPE_CHECKING, Any
+
+from inspector.replay.composition import Circumstances
+from inspector.replay.inputs import ReplayInputs
+from inspector.replay.replay import replay
+from inspector.replay.rewriting import rewritten
+from inspector.session.formats import read_conversation
+from inspector.strategies.history import History
+from inspector.strategies.plan import Plan
+from inspector.tokens.counter import load_counter
+from inspector.tokens.table import count_session
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from inspector.replay.messages import Form
+
+Entry = dict[str, Any]
+
+
+def apply_once(
+    messages: Sequence[Entry],
+    plan: Plan | str,
+    *,
+    input_tokens: int | None = None,
+    window: int | None = None,
+    clock: float | None = None,
+    form: Form | None = None,
+) -> list[Entry]:
+    """The messages as a plan sends them when it is applied a single time, to the list as it stands.
+
+    No earlier call is replayed: every message arrives at one call, the next, as if an agent had been started with this
+    list. Nothing was cut, cleared or remembered before, a text that already is a system's marker apart. That is what
+    most systems' functions do when they are called with a list, and differs from `compact`, which replays every call,
+    in two ways: a strategy that remembers has nothing to remember, and triggers look at what is passed in here. The
+    input is not changed; messages the plan leaves alone are the same objects in the result.
+
+    Args:
+        messages: An Anthropic or OpenAI message list, oldest first.
+        plan: A plan, or the one-line form of one strategy: `tiered-stale:data=400`.
+        input_tokens: What the provider reported of the prompt. It stands for the previous prompt, where a strategy
+            looks at that, and for this one, where a strategy looks at this one. Where not given, there was no previous
+            prompt, and this one is counted.
+        window: Size of the model's context window in tokens.
+        clock: Seconds that have passed since the previous call; unknown where not given.
+        form: The form of the messages; told from their content where not given.
+
+    Raises:
+        PlanError: The plan's text is none.
+        SessionError: The messages are no conversation in either form.
+    """
+    entries = list(messages)
+    if not entries:
+        return []
+    if isinstance(plan, str):
+        plan = Plan.from_specs([plan])
+    session = read_conversation(entries, form)
+    session = replaced(session, calls=(), window=session.window if window is None else window)
+    *_, table = count_session(session, load_counter())
+    inputs = ReplayInputs.of(History.of(session), table, precise=True)
+    outcome = replay(inputs, plan, Circumstances(input_tokens, clock))
+    return rewritten(entries, session, outcome.changed_renditions(0))
