@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 from inspector.strategies.cap_at_insertion import CapAtInsertion
 from inspector.strategies.clear_old import ClearOld
+from inspector.strategies.closed_windows import ClosedWindows
 from inspector.strategies.dedupe_reads import DedupeReads
 from inspector.strategies.keep_recent import KeepRecent
+from inspector.strategies.last_observations import LastObservations
 from inspector.strategies.parameters import ParameterError
 from inspector.strategies.prune_old import PruneOld
 from inspector.strategies.smart_retention import SmartRetention
@@ -42,6 +44,8 @@ _ALL: tuple[StrategyType, ...] = (
     CapAtInsertion,
     StoreLarge,
     Summarize,
+    LastObservations,
+    ClosedWindows,
 )
 
 STRATEGIES: Mapping[str, StrategyType] = MappingProxyType({each.name: each for each in _ALL})

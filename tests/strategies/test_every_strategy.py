@@ -34,6 +34,8 @@ EAGER = (
     strategy("cap-at-insertion", limit=30),
     strategy("store-large", limit=40, batch_budget=60, preview=10),
     strategy("summarize", threshold=1_000, tail=2, summary_tokens=50),
+    strategy("last-observations", keep=1, polling=2, keep_tools=("ls",), remove_tools=("search_web",)),
+    strategy("closed-windows", results=True),
 )
 AT_INSERTION = tuple(each for each in EAGER if each.name in ("trim-at-insertion", "cap-at-insertion", "store-large"))
 TOOLS = ("read_file", "bash", "ls", "edit_file", "store_memory", "frobnicate", "search_web")

@@ -1,0 +1,88 @@
+import re
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as some
+
+from inspector.replay.compact import compact
+from inspector.strategies.last_observations import LastObservations
+from inspector.strategies.plan import Plan
+from tests.strategies.recorded import assert_changed, changed, openai
+
+
+def test_swe_agent_s_outputs_are_reproduced_byte_for_byte(vectors):
+    assert vectors["sweagent.LastNObservations"]
+    for vector in vectors["sweagent.LastNObservations"]:
+        params = dict(vector["params"])
+        entries = [dict(entry) for entry in vector["input"]]
+        # The program's tags mark single messages; here tools are named, so marked messages get a tool of their own.
+        for at, tags in params.pop("tags", {}).items():
+            entries[int(at)]["name"] = tags[0]
+        strategy = LastObservations(
+            keep=params["n"],
+            polling=params.get("polling", 1),
+            keep_tools=("keep_output",),
+            remove_tools=("remove_output",),
+        )
+        messages = openai(entries)
+        assert_changed(messages, compact(messages, Plan().added(strategy)), vector["expected"]["changed"])
+
+
+VIEWER = "ls\n[File: {file} ({lines} lines total)]\n(2 more lines above)\n3:def a():\n4:    pass\n(end)"
+
+
+def swe_agent_closed_windows(texts):
+    """What the program does, its expressions as they stand there."""
+    numbered = re.compile(r"^(\d+)\:.*?(\n|$)", re.MULTILINE)
+    header = re.compile(r"\[File:\s+(.*)\s+\(\d+\s+lines\ total\)\]")
+    sent, shown = [], set()
+    for text in reversed(texts):
+        found = list(numbered.finditer(text))
+        if found:
+            file = header.search(text)
+            if not file:
+                continue
+            if file.group(1) in shown:
+                note = f"Outdated window with {len(found)} lines omitted...\n"
+                text = text[: found[0].start()] + note + text[found[-1].end() :]
+            shown.add(file.group(1))
+        sent.append(text)
+    return sent[::-1]
+
+
+LINES = (
+    "[File: a.py (9 lines total)]",
+    "[File:  b (1  lines total)] x",
+    "[File: a (2 lines total)] (3 lines total)]",
+    "[File:a (1 lines total)]",
+    "3:[File: a.py (9 lines total)]",
+    "1:x",
+    "22:",
+    "4",
+    " 6:z",
+    "note 5: y",
+    "",
+)
+
+
+@given(some.lists(some.lists(some.sampled_from(LINES), max_size=5).map("\n".join), max_size=6))
+@example([VIEWER.format(file="a.py", lines=9)] * 3)
+@settings(deadline=None)  # the first example loads the tokenizer
+def test_windows_close_as_in_swe_agent(texts):
+    entries = []
+    for text in texts:
+        entries += [{"role": "user", "content": text}, {"role": "assistant", "content": "go"}]
+    messages = openai(entries)
+    sent = [entry["content"] for entry in compact(messages, "closed-windows") if entry["role"] == "user"]
+    assert sent == swe_agent_closed_windows(texts)
+
+
+def test_windows_in_tool_results_close_when_asked_and_none_is_dropped():
+    entries = [{"role": "user", "content": "task"}]
+    window = VIEWER.format(file="a.py", lines=9)
+    for step, text in enumerate([window, "7:no header", window]):
+        call = {"id": f"c{step}", "name": "bash", "args": {}}
+        entries += [{"role": "assistant", "calls": [call]}, {"role": "tool", "id": f"c{step}", "content": text}]
+    messages = openai(entries)
+    assert compact(messages, "closed-windows") == messages
+    closed = window.replace("3:def a():\n4:    pass\n", "Outdated window with 2 lines omitted...\n")
+    assert changed(messages, compact(messages, "closed-windows:results=true")) == {"2": closed}
