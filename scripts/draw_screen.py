@@ -19,8 +19,8 @@ PLAN = ("tiered-stale:tool-set=coding",)
 
 SIZE = (132, 42)
 
-KEYS = ("left_curly_bracket", "home", *("x",) * 14)
-"""To a cut that is part of the prompt, so that the detail has something to show."""
+KEYS = ("left_curly_bracket", "home", *("x",) * 19, "l")
+"""To a long result that was cut, with bars in ratios, so that short rows are seen beside it."""
 
 WEB_FONT = re.compile(r"\s*@font-face \{.*?\}", re.DOTALL)
 

@@ -47,7 +47,8 @@ async def settled(pilot: Pilot[None]) -> None:
         screen = pilot.app.screen_stack[-1]
         if not isinstance(screen, InspectScreen) or screen.outcome is None or screen.table is None:
             continue
-        if screen.table.is_complete and screen.outcome.plan == screen.plan:
+        is_newest = screen.outcome.replay.table is screen.table and screen.outcome.plan == screen.plan
+        if is_newest and screen.table.is_complete:
             await pilot.pause(0.1)
             return
     raise TimeoutError("the app did not come to rest")
