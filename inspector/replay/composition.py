@@ -14,6 +14,7 @@ import numpy as np
 from inspector.replay.changes import RECORDED, Changes, Reason, effective_changes
 from inspector.replay.recorded_clearing import recorded_clearing
 from inspector.strategies.base import Choice, ScheduledStrategy, SequentialStrategy
+from inspector.strategies.batching import BatchedRun, batched_schedule, batching_of
 from inspector.strategies.rendition import Action
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.stacks import Renderer, Stack
-    from inspector.strategies.base import Decision, Run, Schedule
+    from inspector.strategies.base import Decision, Moment, Run, Schedule, Strategy
     from inspector.strategies.history import History
     from inspector.strategies.plan import Plan
     from inspector.strategies.rendition import Rendition
@@ -64,17 +65,37 @@ def changes_of(
     cleared = recorded_clearing(history)
     if len(entries) == 1 and not cleared:
         index, only = entries[0]
-        if isinstance(only, ScheduledStrategy):
-            return _scheduled(history, renderer, index, only.schedule(history))
+        if isinstance(only, ScheduledStrategy) and not _waits(only):
+            return _scheduled(history, renderer, index, _schedule(history, only))
     walk = _Walk(history, renderer, sizes, told or Circumstances())
     if cleared:
         walk.layers.append(_Layer(RECORDED, by_call=iter(cleared)))
     for index, strategy in entries:
+        batching = batching_of(strategy)
         if isinstance(strategy, ScheduledStrategy):
-            walk.layers.append(_Layer(index, by_call=_by_call(history, strategy.schedule(history))))
+            layer = _Layer(index, by_call=_by_call(history, _schedule(history, strategy)))
+            batching = batching if _waits(strategy) else None
         elif isinstance(strategy, SequentialStrategy):
-            walk.layers.append(_Layer(index, run=strategy.start(history)))
+            layer = _Layer(index, run=strategy.start(history))
+        else:
+            continue
+        layer.batched = None if batching is None else BatchedRun(batching, layer.decide)
+        walk.layers.append(layer)
     return walk.changes()
+
+
+def _waits(strategy: Strategy) -> bool:
+    """True when what was sent, or the clock, decides when the strategy's edits are made."""
+    batching = batching_of(strategy)
+    return batching is not None and batching.waits_for_the_prompt
+
+
+def _schedule(history: History, strategy: ScheduledStrategy) -> Schedule:
+    schedule = strategy.schedule(history)
+    batching = batching_of(strategy)
+    if batching is None or batching.waits_for_the_prompt:
+        return schedule
+    return batched_schedule(history, schedule, batching.batch_calls)
 
 
 def _scheduled(history: History, renderer: Renderer, entry: int, schedule: Schedule) -> Changes:
@@ -108,10 +129,15 @@ class _Layer:
     run: Run | None = None
     by_call: Iterator[tuple[int, Choice]] = field(default_factory=lambda: iter(()))
     decided: dict[int, Decision] = field(default_factory=dict)
+    batched: BatchedRun | None = None
     _waiting: tuple[int, Choice] | None = None
 
     def choices(self, moment: _Moment) -> Iterable[Choice]:
-        """What the strategy decides at this call."""
+        """What the strategy changes at this call."""
+        return self.decide(moment) if self.batched is None else self.batched.step(moment)
+
+    def decide(self, moment: Moment) -> Iterable[Choice]:
+        """What the strategy decides at this call, whether or not it may change anything now."""
         if self.run is not None:
             return self.run.step(moment)
         return self._due(moment.call)
@@ -285,6 +311,13 @@ class _Moment:
 
     def tokens(self, block: int) -> int:
         return self.walk.renderer.tokens(block, self.rendition(block))
+
+    def tokens_under(self, choice: Choice) -> int:
+        stack = self.walk.stack(choice.block, self.depth)
+        if choice.decision.operation is not None:
+            stack = (*stack, choice.decision.operation)
+        renderer = self.walk.renderer
+        return renderer.tokens(choice.block, renderer.rendition(choice.block, stack))
 
     def text(self, block: int) -> str:
         return self.rendition(block).text(self.history.session.text(self.history.session.blocks[block]))

@@ -124,6 +124,10 @@ class Moment(Protocol):
         """Tokens of the block as it would be sent now."""
         ...
 
+    def tokens_under(self, choice: Choice) -> int:
+        """Tokens of the choice's block if this strategy made it."""
+        ...
+
     def text(self, block: int) -> str:
         """The block's text as it would be sent now; reads the file."""
         ...

@@ -16,11 +16,12 @@ import numpy as np
 from inspector.session.model import BlockKind
 from inspector.strategies.arrivals import ScheduleBuilder, arrivals
 from inspector.strategies.base import Decision
+from inspector.strategies.batching import Batching
 from inspector.strategies.history import NEVER
 from inspector.strategies.operations import RemoveBlock
 from inspector.strategies.parameters import Parameter, ParameterKind
 from inspector.strategies.rendition import Rendition
-from inspector.strategies.tunable import Tunable, setting
+from inspector.strategies.tunable import setting
 
 if TYPE_CHECKING:
     from inspector.strategies.base import Schedule
@@ -46,7 +47,7 @@ class ClearResult:
 
 
 @dataclass(frozen=True)
-class ClearOld(Tunable):
+class ClearOld(Batching):
     """Replace all but the newest tool results by a notice."""
 
     name: ClassVar[str] = "clear-old"

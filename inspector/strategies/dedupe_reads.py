@@ -13,11 +13,12 @@ import numpy as np
 
 from inspector.strategies.arrivals import ScheduleBuilder, add_with_tool_calls, arrivals, restore_carried
 from inspector.strategies.base import Decision
+from inspector.strategies.batching import Batching
 from inspector.strategies.history import NEVER
 from inspector.strategies.operations import RemoveBlock
 from inspector.strategies.parameters import Parameter, ParameterKind
 from inspector.strategies.reads import reads_of
-from inspector.strategies.tunable import Tunable, setting
+from inspector.strategies.tunable import setting
 
 if TYPE_CHECKING:
     from inspector.strategies.base import Schedule
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class DedupeReads(Tunable):
+class DedupeReads(Batching):
     """Remove all but the newest read of every file, with their calls."""
 
     name: ClassVar[str] = "dedupe-reads"

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, ClassVar
 from inspector.session.model import BlockKind
 from inspector.strategies.arrivals import ScheduleBuilder, drop_all_but_newest
 from inspector.strategies.base import Decision
+from inspector.strategies.batching import Batching
 from inspector.strategies.operations import RemoveBlock
 from inspector.strategies.parameters import Parameter, ParameterKind
-from inspector.strategies.tunable import Tunable, setting
+from inspector.strategies.tunable import setting
 
 if TYPE_CHECKING:
     from inspector.strategies.base import Schedule
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class KeepRecent(Tunable):
+class KeepRecent(Batching):
     """Remove all but the newest tool results, with their calls."""
 
     name: ClassVar[str] = "keep-recent"

@@ -17,10 +17,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from inspector.strategies.base import Choice, Decision
+from inspector.strategies.batching import Batching
 from inspector.strategies.entries import Reader
 from inspector.strategies.operations import CutText, ReplaceText
 from inspector.strategies.parameters import Parameter, ParameterKind
-from inspector.strategies.tunable import Tunable, setting
+from inspector.strategies.tunable import setting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,7 +41,7 @@ def _number(name: str, default: int, text: str, unit: str, maximum: int, group: 
 
 
 @dataclass(frozen=True)
-class PruneOld(Tunable):
+class PruneOld(Batching):
     """Head and tail of large old results; nothing of any once they are too much together."""
 
     name: ClassVar[str] = "prune-old"

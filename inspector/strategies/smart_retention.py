@@ -18,13 +18,14 @@ import numpy as np
 
 from inspector.strategies.arrivals import ScheduleBuilder, arrivals, drop_all_but_newest
 from inspector.strategies.base import Decision
+from inspector.strategies.batching import Batching
 from inspector.strategies.operations import CutText, RemoveBlock, ReplaceText
 from inspector.strategies.parameters import Parameter, ParameterKind
 from inspector.strategies.read_samples import read_changes
 from inspector.strategies.reads import reads_of
 from inspector.strategies.rendition import Action, Rendition
 from inspector.strategies.tools import Meaning, meaning_mask
-from inspector.strategies.tunable import Tunable, setting
+from inspector.strategies.tunable import setting
 
 if TYPE_CHECKING:
     from inspector.strategies.base import Schedule
@@ -56,7 +57,7 @@ class CutOutput:
 
 
 @dataclass(frozen=True)
-class SmartRetention(Tunable):
+class SmartRetention(Batching):
     """Pointers for repeated reads, head and tail of long output, only the newest listings, all edits."""
 
     name: ClassVar[str] = "smart-retention"

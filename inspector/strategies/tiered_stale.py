@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from inspector.strategies.base import Decision, Schedule
+from inspector.strategies.batching import Batching
 from inspector.strategies.operations import CutText
 from inspector.strategies.parameters import Parameter, ParameterKind
 from inspector.strategies.prompt_ends import ageing, last_members, result_runs
 from inspector.strategies.snapshots import StripSnapshots, stale_snapshots
 from inspector.strategies.tools import TIER_OF_MEANING, document_tier, meaning_of, tool_set_for, tools_of_session
-from inspector.strategies.tunable import Tunable, setting
+from inspector.strategies.tunable import setting
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,7 +55,7 @@ def _tools(tier: str) -> Parameter:
 
 
 @dataclass(frozen=True)
-class TieredStale(Tunable):
+class TieredStale(Batching):
     """Cut stale tool results to a length that depends on their tool."""
 
     name: ClassVar[str] = "tiered-stale"

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from inspector.session.model import TextUnavailableError
 from inspector.strategies.base import Choice, Decision
+from inspector.strategies.batching import Batching
 from inspector.strategies.entries import Reader
 from inspector.strategies.operations import CutText
 from inspector.strategies.parameters import Parameter, ParameterKind
 from inspector.strategies.prompt_ends import result_runs
-from inspector.strategies.tunable import Tunable, setting
+from inspector.strategies.tunable import setting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,7 +36,7 @@ _marked: dict[bytes, bool] = {}
 
 
 @dataclass(frozen=True)
-class TokenBudget(Tunable):
+class TokenBudget(Batching):
     """Cut old results when the last prompt was over the budget."""
 
     name: ClassVar[str] = "token-budget"

@@ -13,11 +13,12 @@ import numpy as np
 
 from inspector.strategies.arrivals import ScheduleBuilder
 from inspector.strategies.base import Decision
+from inspector.strategies.batching import Batching
 from inspector.strategies.history import NEVER
 from inspector.strategies.operations import CutText
 from inspector.strategies.parameters import Parameter, ParameterKind
 from inspector.strategies.token_budget import MARKER
-from inspector.strategies.tunable import Tunable, setting
+from inspector.strategies.tunable import setting
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class TruncateAfterUse(Tunable):
+class TruncateAfterUse(Batching):
     """Cut every tool result once a response to it exists."""
 
     name: ClassVar[str] = "truncate-after-use"

@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from inspector.strategies.parameters import Parameter
 
 
-def setting(parameter: Parameter) -> Any:
+def setting(parameter: Parameter, *, keyword_only: bool = False) -> Any:
     """The dataclass field that holds a parameter's value, with the parameter's default."""
-    return field(default=parameter.default, metadata={"parameter": parameter})
+    return field(default=parameter.default, metadata={"parameter": parameter}, kw_only=keyword_only)
 
 
 class Tunable:
@@ -33,7 +33,8 @@ class Tunable:
                 raise TypeError(
                     f"{cls.__name__}.{name} holds the parameter {parameter.name}, whose field is {parameter.field}"
                 )
-        cls.parameters = (*cls.parameters, *(parameter for _, parameter in described))
+        # What a strategy shares with others comes after what is its own.
+        cls.parameters = (*(parameter for _, parameter in described), *cls.parameters)
 
     def __post_init__(self) -> None:
         for parameter in self.parameters:
