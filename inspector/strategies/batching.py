@@ -70,7 +70,7 @@ class Batching(Tunable):
             "batch-idle",
             ParameterKind.WHOLE_NUMBER,
             0,
-            "Edit only after so long without a call, when the cache is cold: 300 for one of five minutes; 0 for always.",
+            "Edit only after so long without a call, so that the cache is cold; 300 is five minutes, 0 is always.",
             unit="seconds",
             minimum=0,
             maximum=604_800,
