@@ -56,6 +56,11 @@ def command_of(session: Session, call: Block) -> str:
     return _named(session, call, COMMAND_ARGUMENTS)
 
 
+def url_of(session: Session, call: Block) -> str:
+    """The address a tool call opens; empty where it opens none."""
+    return _named(session, call, ("url",))
+
+
 def _named(session: Session, call: Block, names: tuple[str, ...]) -> str:
     arguments = _arguments(session, call)
     if isinstance(arguments, dict):

@@ -19,11 +19,12 @@ import numpy as np
 from inspector.session.model import BlockKind
 from inspector.strategies.arrivals import ScheduleBuilder, arrivals
 from inspector.strategies.base import Decision
+from inspector.strategies.batching import Batching
+from inspector.strategies.measures import sent_text
 from inspector.strategies.operations import RemoveBlock
-from inspector.strategies.parameters import Parameter, ParameterKind
 from inspector.strategies.remembered import Remembered
 from inspector.strategies.rendition import Action, Rendition
-from inspector.strategies.tunable import Tunable, setting
+from inspector.strategies.settings import switch
 
 if TYPE_CHECKING:
     from inspector.strategies.base import Schedule
@@ -89,7 +90,8 @@ class CloseWindow:
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
         """Close the window in whatever is sent so far."""
-        window = window_in(rendition.text(source.text()))
+        text = sent_text(rendition, source)
+        window = _NO_WINDOW if text is None else window_in(text)
         if not window.lines:
             return rendition
         note = f"Outdated window with {window.lines} lines omitted...\n"
@@ -101,7 +103,7 @@ _window_of = Remembered(window_in, _NO_WINDOW)
 
 
 @dataclass(frozen=True)
-class ClosedWindows(Tunable):
+class ClosedWindows(Batching):
     """Leave out the lines of all but the newest window of every file."""
 
     name: ClassVar[str] = "closed-windows"
@@ -111,9 +113,7 @@ class ClosedWindows(Tunable):
     )
     source: ClassVar[str] = "ClosedWindowHistoryProcessor, SWE-agent sweagent/agent/history_processors.py"
 
-    results: bool = setting(
-        Parameter("results", ParameterKind.SWITCH, False, "Look at tool results too, not only at what the user said.")
-    )
+    results: bool = switch("results", False, "Look at tool results too, not only at what the user said.")
 
     def schedule(self, history: History) -> Schedule:
         """A window closes at the call that brings the next one of its file."""

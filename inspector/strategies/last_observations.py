@@ -17,11 +17,12 @@ import numpy as np
 from inspector.session.model import BlockKind
 from inspector.strategies.arrivals import ScheduleBuilder, arrivals
 from inspector.strategies.base import Decision
+from inspector.strategies.batching import Batching
 from inspector.strategies.history import NEVER
-from inspector.strategies.parameters import Parameter, ParameterKind
+from inspector.strategies.measures import sent_text
 from inspector.strategies.rendition import Rendition
+from inspector.strategies.settings import tools, whole
 from inspector.strategies.tools import meaning_mask
-from inspector.strategies.tunable import Tunable, setting
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,14 +38,17 @@ class CountLines:
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
         """The line that stands for it."""
-        lines = len(rendition.text(source.text()).splitlines())
+        text = sent_text(rendition, source)
+        if text is None:
+            return rendition
+        lines = len(text.splitlines())
         images = len(source.block.media)
         note = f"Old environment output: ({lines} lines omitted)"
         return Rendition.replaced(f"{note} ({images} images omitted)" if images else note)
 
 
 @dataclass(frozen=True)
-class LastObservations(Tunable):
+class LastObservations(Batching):
     """Replace all but the newest observations by the number of their lines."""
 
     name: ClassVar[str] = "last-observations"
@@ -54,36 +58,17 @@ class LastObservations(Tunable):
     )
     source: ClassVar[str] = "LastNObservations, SWE-agent sweagent/agent/history_processors.py"
 
-    keep: int = setting(
-        Parameter(
-            "keep",
-            ParameterKind.WHOLE_NUMBER,
-            5,
-            "How many of the newest observations stay.",
-            unit="observations",
-            minimum=1,
-            maximum=1_000,
-            logarithmic=True,
-        )
+    keep: int = whole("keep", 5, "How many of the newest observations stay.", "observations", minimum=1, maximum=1_000)
+    polling: int = whole(
+        "polling",
+        1,
+        "How many observations arrive before the next older ones go; more of them keep the prompt cache whole.",
+        "observations",
+        minimum=1,
+        maximum=1_000,
     )
-    polling: int = setting(
-        Parameter(
-            "polling",
-            ParameterKind.WHOLE_NUMBER,
-            1,
-            "How many observations arrive before the next older ones go; more of them keep the prompt cache whole.",
-            unit="observations",
-            minimum=1,
-            maximum=1_000,
-            logarithmic=True,
-        )
-    )
-    keep_tools: tuple[str, ...] = setting(
-        Parameter("keep-tools", ParameterKind.TOOLS, (), "Tools whose results always stay.")
-    )
-    remove_tools: tuple[str, ...] = setting(
-        Parameter("remove-tools", ParameterKind.TOOLS, (), "Tools whose results go at once.")
-    )
+    keep_tools: tuple[str, ...] = tools("keep-tools", (), "Tools whose results always stay.")
+    remove_tools: tuple[str, ...] = tools("remove-tools", (), "Tools whose results go at once.")
 
     def schedule(self, history: History) -> Schedule:
         """An observation goes at the call that brings the number of observations to the next multiple of `polling`."""

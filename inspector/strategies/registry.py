@@ -10,8 +10,10 @@ from inspector.strategies.cap_at_insertion import CapAtInsertion
 from inspector.strategies.clear_old import ClearOld
 from inspector.strategies.closed_windows import ClosedWindows
 from inspector.strategies.dedupe_reads import DedupeReads
+from inspector.strategies.forget_events import AmortizedForgetting, RecentEvents
 from inspector.strategies.keep_recent import KeepRecent
 from inspector.strategies.last_observations import LastObservations
+from inspector.strategies.mask_observations import MaskBrowserOutput, MaskObservations
 from inspector.strategies.parameters import ParameterError
 from inspector.strategies.prune_old import PruneOld
 from inspector.strategies.smart_retention import SmartRetention
@@ -46,6 +48,10 @@ _ALL: tuple[StrategyType, ...] = (
     Summarize,
     LastObservations,
     ClosedWindows,
+    MaskObservations,
+    MaskBrowserOutput,
+    RecentEvents,
+    AmortizedForgetting,
 )
 
 STRATEGIES: Mapping[str, StrategyType] = MappingProxyType({each.name: each for each in _ALL})

@@ -1,0 +1,69 @@
+"""Numbers worked out from texts, remembered by the text's digest: a text is read for them once, however often asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from inspector.session.model import TextUnavailableError
+from inspector.strategies.rendition import Action
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from inspector.session.model import Block, Session
+    from inspector.strategies.base import Moment
+    from inspector.strategies.operations import BlockSource
+    from inspector.strategies.rendition import Rendition
+
+_REMEMBERED = 200_000
+
+
+class Measure:
+    """A number a text has, such as its bytes or lines."""
+
+    def __init__(self, of: Callable[[str], int]) -> None:
+        """Make a measure.
+
+        Args:
+            of: Works the number out.
+        """
+        self._of = of
+        self._known: dict[bytes, int] = {}
+
+    def of_text(self, text: str) -> int:
+        """The number of a text."""
+        return self._of(text)
+
+    def recorded(self, session: Session, block: Block) -> int:
+        """The number of a recorded block; that of its length in blanks where its text cannot be read any more."""
+        known = self._known.get(block.digest)
+        if known is None:
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            try:
+                text = session.text(block)
+            except TextUnavailableError:
+                return self._of(" " * block.characters)
+            known = self._known[block.digest] = self._of(text)
+        return known
+
+    def sent(self, moment: Moment, block: int) -> int:
+        """The number of what would be sent of a block."""
+        rendition = moment.rendition(block)
+        if rendition.action is Action.WHOLE:
+            session = moment.history.session
+            return self.recorded(session, session.blocks[block])
+        if all(isinstance(piece, str) for piece in rendition.pieces):
+            return self._of(rendition.text(""))
+        try:
+            return self._of(moment.text(block))
+        except TextUnavailableError:
+            return self._of(" " * rendition.length)
+
+
+def sent_text(rendition: Rendition, source: BlockSource) -> str | None:
+    """The text a rendition sends; None where it cannot be read any more."""
+    try:
+        return rendition.text(source.text())
+    except TextUnavailableError:
+        return None

@@ -1,0 +1,53 @@
+"""Short forms of parameters, one a kind: what a field of a strategy is set to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from inspector.strategies.parameters import Parameter, ParameterKind
+from inspector.strategies.tunable import setting
+
+_LOGARITHMIC_FROM = 1_000
+
+
+def whole(
+    name: str,
+    default: int,
+    text: str,
+    unit: str,
+    *,
+    maximum: int,
+    minimum: int = 0,
+    group: str = "",
+) -> Any:
+    """The field of a whole number; controls of large ranges move in ratios."""
+    kind, logarithmic = ParameterKind.WHOLE_NUMBER, maximum > _LOGARITHMIC_FROM
+    return setting(Parameter(name, kind, default, text, unit, minimum, maximum, group=group, logarithmic=logarithmic))
+
+
+def number(
+    name: str, default: float, text: str, unit: str = "", *, minimum: float, maximum: float, group: str = ""
+) -> Any:
+    """The field of a number."""
+    return setting(Parameter(name, ParameterKind.NUMBER, default, text, unit, minimum, maximum, group=group))
+
+
+def switch(name: str, default: bool, text: str, *, group: str = "") -> Any:
+    """The field of something that is on or off."""
+    return setting(Parameter(name, ParameterKind.SWITCH, default, text, group=group))
+
+
+def choice(name: str, choices: tuple[str, ...], text: str, *, default: str = "", group: str = "") -> Any:
+    """The field of one of several values, the first where no default is given."""
+    value = default or choices[0]
+    return setting(Parameter(name, ParameterKind.CHOICE, value, text, choices=choices, group=group))
+
+
+def tools(name: str, default: tuple[str, ...], text: str, *, group: str = "") -> Any:
+    """The field of a list of tool names."""
+    return setting(Parameter(name, ParameterKind.TOOLS, default, text, group=group))
+
+
+def written(name: str, default: str, text: str, *, group: str = "") -> Any:
+    """The field of a text."""
+    return setting(Parameter(name, ParameterKind.TEXT, default, text, group=group))

@@ -1,0 +1,106 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+from inspector.replay.compact import compact
+from inspector.strategies.forget_events import AmortizedForgetting, RecentEvents
+from inspector.strategies.mask_observations import MaskBrowserOutput, MaskObservations
+from inspector.strategies.plan import Plan
+from inspector.strategies.rendition import Action
+from tests.strategies.conversations import Sent, session_of, steps
+from tests.strategies.recorded import openai
+
+
+def event_log(letters):
+    """The vectors' event logs: m a message, o a command's output, b what the browser showed. Each is one message."""
+    entries = []
+    for at, letter in enumerate(letters):
+        if letter == "m":
+            entries.append({"role": "user", "content": f"m{at}"})
+        else:
+            tool = "browser" if letter == "b" else "execute_bash"
+            text = f"out{at}" * 20 if letter == "o" else f"[Current URL: http://x/{at}]\nout{at}"
+            entries.append({"role": "tool", "id": f"t{at}", "name": tool, "content": text})
+    return openai(entries)
+
+
+def texts(messages):
+    return [entry["content"] for entry in messages]
+
+
+def test_openhands_masking_is_reproduced_byte_for_byte(vectors):
+    for vector in vectors["openhands-v0.ObservationMaskingCondenser"]:
+        strategy = MaskObservations(window=vector["params"]["attention_window"])
+        sent = compact(event_log(vector["input"]["events"]), Plan().added(strategy))
+        assert texts(sent) == vector["expected"]["events"]
+
+
+def test_openhands_recent_events_are_reproduced_byte_for_byte(vectors):
+    for vector in vectors["openhands-v0.RecentEventsCondenser"]:
+        sent = compact(event_log(vector["input"]["events"]), Plan().added(RecentEvents(**vector["params"])))
+        assert texts(sent) == vector["expected"]["events"]
+
+
+def test_openhands_amortized_forgetting_is_reproduced(vectors):
+    for vector in vectors["openhands-v0.AmortizedForgettingCondenser"]:
+        log = event_log(vector["input"]["events"])
+        sent = compact(log, Plan().added(AmortizedForgetting(**vector["params"])))
+        forgotten = [at for at, entry in enumerate(log) if entry not in sent]
+        assert forgotten == list(range(vector["expected"]["forgotten"][0], vector["expected"]["forgotten"][1] + 1))
+
+
+def test_the_browser_s_older_pages_are_masked_by_their_address():
+    sent = compact(event_log("mbobmo"), "mask-browser-output")
+    assert texts(sent) == [
+        "m0",
+        "Visited URL http://x/1\nContent omitted",
+        "out2" * 20,
+        "[Current URL: http://x/3]\nout3",
+        "m4",
+        "out5" * 20,
+    ]
+
+
+def test_the_address_is_taken_from_the_call_where_the_page_does_not_say_it():
+    entries = steps(2, tool="mcp__playwright__browser_navigate", size=10)
+    for entry in entries[1::2]:
+        entry["calls"][0]["args"] = {"url": "http://y"}
+    assert Sent(session_of(entries), MaskBrowserOutput()).changed() == {3: "Visited URL http://y\nContent omitted"}
+
+
+@pytest.mark.parametrize("max_events", [1, 2])
+def test_as_many_recent_events_as_first_ones_keep_everything_as_in_openhands(max_events):
+    # There the first ones are sent twice; a message list that repeats them would be no other conversation.
+    log = event_log("mmomomom")
+    assert compact(log, Plan().added(RecentEvents(keep_first=2, max_events=max_events))) == log
+
+
+def test_a_call_goes_with_its_forgotten_observation_and_the_other_way_round():
+    sent = Sent(session_of(steps(4)), RecentEvents(keep_first=2, max_events=5))
+    # Of the first step the call would stay, of the third the result; neither says anything without the other.
+    gone = {index for index in sent.changed() if sent.rendition(index).action is Action.REMOVED}
+    assert gone == set(range(1, 10))
+
+
+@given(some.text("mob", max_size=30), some.integers(2, 12), some.integers(0, 5))
+@settings(deadline=None, max_examples=40)
+def test_forgetting_grows_to_the_limit_and_halves_at_every_call(letters, max_size, keep_first):
+    keep_first = min(keep_first, max_size // 2 - 1)
+    entries, view, number = [], [], 0
+    expected = []
+    for letter in letters:
+        entries.append({"role": "user", "content": f"{letter}{number}"})
+        view.append(number)
+        number += 1
+        if letter == "o":
+            if len(view) > max_size:
+                tail = max_size // 2 - keep_first
+                view = view[:keep_first] + view[-tail:]
+            expected.append(list(view))
+            entries.append({"role": "assistant", "content": "go"})
+            view.append(number)
+            number += 1
+    sent = Sent(session_of(entries), AmortizedForgetting(max_size=max_size, keep_first=keep_first))
+    for call, kept in enumerate(expected):
+        prompt = sent.history.prompt(call).tolist()
+        assert [index for index in prompt if sent.rendition(index, call).action is Action.WHOLE] == kept
