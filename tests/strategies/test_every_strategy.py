@@ -36,8 +36,17 @@ EAGER = (
     strategy("summarize", threshold=1_000, tail=2, summary_tokens=50),
     strategy("last-observations", keep=1, polling=2, keep_tools=("ls",), remove_tools=("search_web",)),
     strategy("closed-windows", results=True),
+    strategy("mask-observations", window=3),
+    strategy("mask-browser-output", tools=("bash", "search_web")),
+    strategy("recent-events", keep_first=1, max_events=5),
+    strategy("amortized-forgetting", max_size=6, keep_first=1),
 )
 AT_INSERTION = tuple(each for each in EAGER if each.name in ("trim-at-insertion", "cap-at-insertion", "store-large"))
+TEXTS_TOO = {"clear-old", "summarize", "tiered-stale", "closed-windows", "recent-events", "amortized-forgetting"}
+PARTS_PAIRS = {"clear-old"}
+"""Remove results without their calls, as the systems they come from do."""
+REMEMBERS = {"clear-old", "truncate-after-use", "amortized-forgetting"}
+"""Scheduled, and still not the same after a rewind: what was done stays done, or is done in steps."""
 TOOLS = ("read_file", "bash", "ls", "edit_file", "store_memory", "frobnicate", "search_web")
 
 
@@ -135,9 +144,9 @@ def test_only_results_calls_and_texts_are_touched_and_pairs_go_together(made, en
         for index in sent.changed(call):
             kind = BlockKind(int(history.kind[index]))
             assert kind is not BlockKind.SYSTEM_TEXT
-            if made.name not in ("clear-old", "summarize", "tiered-stale"):
+            if made.name not in TEXTS_TOO:
                 assert kind in (BlockKind.TOOL_RESULT, BlockKind.TOOL_CALL)
-        if made.name in ("keep-recent", "dedupe-reads", "smart-retention", "summarize"):
+        if made.name not in PARTS_PAIRS:
             gone = {index for index in sent.changed(call) if sent.rendition(index, call).action is Action.REMOVED}
             prompt = set(history.prompt(call).tolist())
             for result in history.results.tolist():
@@ -172,7 +181,7 @@ def test_a_compaction_or_a_rewind_is_a_new_beginning(made, entries, data):
             )
         ),
     )
-    if isinstance(made, SequentialStrategy) or made.name in ("clear-old", "truncate-after-use"):
+    if isinstance(made, SequentialStrategy) or made.name in REMEMBERS:
         # These remember across a rewind, as the systems they come from do; here it only has to hold together.
         assert len(Sent(detour, made).by_call) == len(detour.calls) + 1
         return

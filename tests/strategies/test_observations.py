@@ -1,11 +1,14 @@
 import re
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as some
 
 from inspector.replay.compact import compact
+from inspector.strategies.closed_windows import ClosedWindows
 from inspector.strategies.last_observations import LastObservations
 from inspector.strategies.plan import Plan
+from inspector.strategies.rendition import Action
+from tests.strategies.conversations import Sent, session_of
 from tests.strategies.recorded import assert_changed, changed, openai
 
 
@@ -66,14 +69,15 @@ LINES = (
 
 @given(some.lists(some.lists(some.sampled_from(LINES), max_size=5).map("\n".join), max_size=6))
 @example([VIEWER.format(file="a.py", lines=9)] * 3)
-@settings(deadline=None)  # the first example loads the tokenizer
 def test_windows_close_as_in_swe_agent(texts):
     entries = []
     for text in texts:
         entries += [{"role": "user", "content": text}, {"role": "assistant", "content": "go"}]
-    messages = openai(entries)
-    sent = [entry["content"] for entry in compact(messages, "closed-windows") if entry["role"] == "user"]
-    assert sent == swe_agent_closed_windows(texts)
+    sent = Sent(session_of(entries), ClosedWindows())
+    prompt = [index for index in sent.history.prompt(len(texts)).tolist() if index % 2 == 0]
+    renditions = [(sent.rendition(index).action, sent.text(index)) for index in prompt]
+    kept = [text for action, text in renditions if action is not Action.REMOVED]
+    assert kept == swe_agent_closed_windows(texts)
 
 
 def test_windows_in_tool_results_close_when_asked_and_none_is_dropped():
