@@ -14,6 +14,7 @@ from inspector.strategies.forget_events import AmortizedForgetting, RecentEvents
 from inspector.strategies.keep_recent import KeepRecent
 from inspector.strategies.last_observations import LastObservations
 from inspector.strategies.mask_observations import MaskBrowserOutput, MaskObservations
+from inspector.strategies.openhands_condenser import OpenHandsCondenser
 from inspector.strategies.parameters import ParameterError
 from inspector.strategies.prune_old import PruneOld
 from inspector.strategies.smart_retention import SmartRetention
@@ -52,6 +53,7 @@ _ALL: tuple[StrategyType, ...] = (
     MaskBrowserOutput,
     RecentEvents,
     AmortizedForgetting,
+    OpenHandsCondenser,
 )
 
 STRATEGIES: Mapping[str, StrategyType] = MappingProxyType({each.name: each for each in _ALL})

@@ -2,9 +2,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
+from inspector.replay.apply import apply_once
 from inspector.replay.compact import compact
+from inspector.strategies.event_log import Event, EventLog
 from inspector.strategies.forget_events import AmortizedForgetting, RecentEvents
 from inspector.strategies.mask_observations import MaskBrowserOutput, MaskObservations
+from inspector.strategies.openhands_condenser import OpenHandsCondenser
 from inspector.strategies.plan import Plan
 from inspector.strategies.rendition import Action
 from tests.strategies.conversations import Sent, session_of, steps
@@ -104,3 +107,67 @@ def test_forgetting_grows_to_the_limit_and_halves_at_every_call(letters, max_siz
     for call, kept in enumerate(expected):
         prompt = sent.history.prompt(call).tolist()
         assert [index for index in prompt if sent.rendition(index, call).action is Action.WHOLE] == kept
+
+
+def test_the_openhands_condenser_condenses_the_recorded_events(vectors):
+    for vector in vectors["openhands.LLMSummarizingCondenser"]:
+        count = int(vector["input"]["events"].split()[0])
+        messages = [{"role": "user", "content": f"m{at}"} for at in range(count)]
+        expected = vector["expected"]
+        assert expected["n_events"] == count
+        sent = apply_once(messages, Plan().added(OpenHandsCondenser(**vector["params"])))
+        if not expected["reasons"]:
+            assert sent == messages
+            continue
+        start, stop = expected["forgotten_range"]
+        assert (stop - start, start) == (expected["n_forgotten"], expected["summary_offset"])
+        assert sent[:start] + sent[start + 1 :] == messages[:start] + messages[stop:]
+        assert sent[start]["role"] == "user"
+        assert sent[start] not in messages
+
+
+def uncut(events):
+    """Places where no cut may fall, each rule looked at on its own over the whole log."""
+    places, pending, in_run = set(), set(), False
+    for place, event in enumerate(events):
+        before = events[place - 1] if place else None
+        if before and before.is_action and event.is_action and before.message == event.message:
+            places.add(place)
+        if pending:
+            places.add(place)
+        if event.thinks:
+            in_run = True
+        elif event.call:
+            places |= {place} if in_run else set()
+        else:
+            in_run = False
+        if event.is_action:
+            pending.add(event.call)
+        elif event.is_result:
+            pending.discard(event.call)
+    return places | ({len(events)} if pending else set())
+
+
+@some.composite
+def logs(draw):
+    events, number = [], 0
+    for message in range(draw(some.integers(0, 8))):
+        calls = draw(some.integers(0, 3))
+        thinks = draw(some.booleans())
+        names = [f"c{number + at}" for at in range(calls)]
+        number += calls
+        events += [Event(message, (len(events) + at,), name, thinks=thinks and not at) for at, name in enumerate(names)]
+        answered = names[: draw(some.integers(0, calls))]
+        events += [Event(message, (100 + number,), name, is_result=True) for name in answered]
+        if draw(some.booleans()):
+            events.append(Event(message, (200,)))
+    return events
+
+
+@given(logs(), some.integers(0, 12))
+def test_cuts_fall_where_every_rule_allows_it(events, place):
+    log = EventLog()
+    for event in events:
+        log.add(event)
+    allowed = [at for at in range(place, len(events) + 1) if at not in uncut(events)]
+    assert log.next_cut(place) == (allowed[0] if allowed else None)

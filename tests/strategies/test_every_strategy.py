@@ -40,9 +40,12 @@ EAGER = (
     strategy("mask-browser-output", tools=("bash", "search_web")),
     strategy("recent-events", keep_first=1, max_events=5),
     strategy("amortized-forgetting", max_size=6, keep_first=1),
+    strategy("openhands-condenser", max_size=6, keep_first=1, summary_tokens=50),
+    strategy("openhands-condenser", max_size=1_000, max_tokens=60, summary_tokens=50),
 )
 AT_INSERTION = tuple(each for each in EAGER if each.name in ("trim-at-insertion", "cap-at-insertion", "store-large"))
-TEXTS_TOO = {"clear-old", "summarize", "tiered-stale", "closed-windows", "recent-events", "amortized-forgetting"}
+TEXTS_TOO = {"clear-old", "summarize", "tiered-stale", "closed-windows"}
+TEXTS_TOO |= {"recent-events", "amortized-forgetting", "openhands-condenser"}
 PARTS_PAIRS = {"clear-old"}
 """Remove results without their calls, as the systems they come from do."""
 REMEMBERS = {"clear-old", "truncate-after-use", "amortized-forgetting"}
@@ -74,6 +77,11 @@ def conversations(draw, *, longest=14):
         entries.append({"role": "assistant", "content": draw(some.sampled_from(["", "go"])), "calls": calls})
         entries += results
     return entries
+
+
+def is_gone(rendition):
+    """Whether nothing is sent of a block as what it is: it was removed, or a summary is said in its place."""
+    return rendition.action is Action.REMOVED or rendition.kind is not None
 
 
 def states(sent, up_to):
@@ -147,7 +155,7 @@ def test_only_results_calls_and_texts_are_touched_and_pairs_go_together(made, en
             if made.name not in TEXTS_TOO:
                 assert kind in (BlockKind.TOOL_RESULT, BlockKind.TOOL_CALL)
         if made.name not in PARTS_PAIRS:
-            gone = {index for index in sent.changed(call) if sent.rendition(index, call).action is Action.REMOVED}
+            gone = {index for index in sent.changed(call) if is_gone(sent.rendition(index, call))}
             prompt = set(history.prompt(call).tolist())
             for result in history.results.tolist():
                 if result in prompt:
