@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time as clock
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,14 @@ _MOST_ALIASES = 8
 _DAY = 86_400
 
 
+class _Found(NamedTuple):
+    """The name a model goes by after aliases, its own price, and the table's."""
+
+    name: str
+    own: Rates | None
+    listed: ListedModel | None
+
+
 @dataclass(frozen=True)
 class Pricing:
     """Prices as this user sees them.
@@ -45,6 +53,7 @@ class Pricing:
     model: str | None = None
     today: float = field(default_factory=clock.time)
     _known: dict[tuple[str, float], Rates | None] = field(default_factory=dict, compare=False, repr=False)
+    _meant: dict[str, _Found] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def load(cls, price_file: Path | None = None, factor: float = 1.0, model: str | None = None) -> Pricing:
@@ -149,19 +158,24 @@ class Pricing:
             parts.append(f"all calls as {self.model}")
         return "; ".join(parts)
 
-    def _found(self, model: str) -> tuple[str, Rates | None, ListedModel | None]:
-        """The name a model goes by after aliases, its own price, and the table's."""
+    def _found(self, model: str) -> _Found:
+        found = self._meant.get(model)
+        if found is None:
+            found = self._meant[model] = self._looked_up(model)
+        return found
+
+    def _looked_up(self, model: str) -> _Found:
         name = (self.model or model).strip().lower()
         for _ in range(_MOST_ALIASES):
             written = _ways_to_write(name)
             own = next((self.own.models[way] for way in written if way in self.own.models), None)
             if own is not None:
-                return name, own, None
+                return _Found(name, own, None)
             alias = next((self.own.aliases[way] for way in written if way in self.own.aliases), None)
             if alias is None:
                 break
             name = alias
-        return name, None, listed_model(name) if name else None
+        return _Found(name, None, listed_model(name) if name else None)
 
     def _changes_within_day(self, model: str) -> bool:
         _, _, listed = self._found(model)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -121,8 +122,13 @@ def cache_model_for(model: str, *, rates: Rates | None = None, named: str | None
     Raises:
         CacheModelError: No cache model is called `named`.
     """
-    name = taken_apart(model).name
-    cache = _named(named) if named else _by_model(name, rates)
+    reads_are_cheaper = rates is not None and rates.cache_read < rates.input
+    return _cache_model(taken_apart(model).name, named, reads_are_cheaper)
+
+
+@lru_cache(maxsize=1024)  # asked for every call of a session, which knows a few models
+def _cache_model(name: str, named: str | None, reads_are_cheaper: bool) -> CacheModel:
+    cache = _named(named) if named else _by_model(name, reads_are_cheaper=reads_are_cheaper)
     return dataclasses.replace(cache, minimum_prefix=_minimum_prefix(cache, name))
 
 
@@ -134,7 +140,7 @@ def _named(named: str) -> CacheModel:
     return CACHE_MODELS[named]
 
 
-def _by_model(name: str, rates: Rates | None) -> CacheModel:
+def _by_model(name: str, *, reads_are_cheaper: bool) -> CacheModel:
     if "claude" in name:
         return CACHE_MODELS["anthropic"]
     if version := version_of(name, "gpt"):
@@ -145,7 +151,7 @@ def _by_model(name: str, rates: Rates | None) -> CacheModel:
         return CACHE_MODELS["gemini"]
     if "deepseek" in name:
         return CACHE_MODELS["deepseek"]
-    if rates is not None and rates.cache_read < rates.input:
+    if reads_are_cheaper:
         return CACHE_MODELS["automatic"]
     return CACHE_MODELS["none"]
 

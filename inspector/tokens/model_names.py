@@ -8,6 +8,7 @@ Prices, cache rules and tokenizer ratios all need to know which model is meant.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 _BRACKETS = re.compile(r"\s*\[[^\]]*\]\s*$")
@@ -35,6 +36,7 @@ class ModelName(NamedTuple):
     on_bedrock: bool
 
 
+@lru_cache(maxsize=1024)  # asked for every call of a session, which knows a few names
 def taken_apart(model: str) -> ModelName:
     """The parts of a recorded model name; every part is empty for an empty name."""
     *route, served = _BRACKETS.sub("", model.strip().lower()).split("/")
