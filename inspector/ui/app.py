@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from functools import partial
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from textual import on
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
     from inspector.strategies.plan import Plan
+    from inspector.ui.screens.sessions import SessionsScreen
 
 SWITCH_INTERVAL = 0.0005
 """Seconds a thread computes before another may: decoding and counting then cost the screen a millisecond, not five."""
@@ -38,12 +40,13 @@ class InspectorApp(App[None]):
         """Make the application.
 
         Args:
-            paths: The session to open; where there are several, the others are a key away.
+            paths: The session to open; where there are several, the others are a key away. A folder is listed, and
+                where there is no path, the sessions of the agents on this machine are.
             plan: The plan to begin with; None for the one last used on the session, or one that fits it.
             settings: Settings to use instead of the user's own.
         """
         super().__init__()
-        self._paths = tuple(paths) if isinstance(paths, (list, tuple)) else (paths,)
+        self._paths = (paths,) if isinstance(paths, PurePath) else tuple(paths)
         self._plan = plan
         self.settings = settings or load_settings()
         for theme in THEMES.values():
@@ -57,8 +60,30 @@ class InspectorApp(App[None]):
             self._use_theme("dark")
 
     def get_default_screen(self) -> Screen[None]:
-        """The first session's."""
+        """The first session's, or the list of sessions."""
+        if not self._paths:
+            return self.sessions_screen()
         return InspectScreen(self._paths[0], self.settings, self._plan)
+
+    def sessions_screen(self) -> Screen[None]:
+        """The list of sessions: the named ones, and what is in the named folders or in the agents' own."""
+        from inspector.ui.screens.sessions import SessionsScreen
+
+        folders = [path for path in self._paths if path.is_dir()]
+        return SessionsScreen([path for path in self._paths if path not in folders], folders or None)
+
+    def action_sessions(self) -> None:
+        """Choose another session."""
+        self.push_screen(self.sessions_screen())
+
+    def on_sessions_screen_chosen(self, event: SessionsScreen.Chosen) -> None:
+        """Open it in place of the one that was open."""
+        if len(self.screen_stack) > 1:
+            self.pop_screen()
+        if isinstance(self.screen, InspectScreen):
+            self.screen.open_another(event.path)
+        else:
+            self.push_screen(InspectScreen(event.path, self.settings, self._plan))
 
     def on_mount(self) -> None:
         """Keep the screen quick while threads compute, and give keys the user's names."""
@@ -105,5 +130,6 @@ class InspectorApp(App[None]):
                 words = "the terminal's own colours" if name == "ansi" else f"{name} background"
                 yield SystemCommand(f"theme: {name.title()}", words, partial(self.action_use_theme, name))
         yield SystemCommand("theme: Choose", "Any of Textual's themes", self.action_change_theme)
+        yield SystemCommand("session: Open another", "Choose from a list of sessions", self.action_sessions)
         yield SystemCommand("help: Show keys", "What the keys do where the focus is", self.action_help)
         yield SystemCommand("inspector: Quit", "Leave", self.action_quit)

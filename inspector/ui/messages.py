@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from inspector.replay.projection import RunProjection
     from inspector.session.follow import Follower
     from inspector.session.model import Session
@@ -121,6 +124,21 @@ class ProjectionReady(Message):
 
     outcome: Outcome
     projection: RunProjection | None
+
+
+@dataclass
+class RowsFound(Message):
+    """Rows match a query.
+
+    Attributes:
+        generation: Which search.
+        rows: Those found so far, rising.
+        fraction: How much was looked at, 0 to 1.
+    """
+
+    generation: int
+    rows: NDArray[np.int32]
+    fraction: float
 
 
 @dataclass

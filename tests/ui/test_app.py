@@ -2,11 +2,18 @@
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from inspector.strategies.plan import Plan
+from inspector.ui.app import InspectorApp
 from inspector.ui.messages import ReplayReady, SessionLoaded, TokensCounted
 from inspector.ui.screens.help import HelpScreen
+from inspector.ui.screens.inspect import InspectScreen
+from inspector.ui.screens.sessions import SessionsScreen
+from inspector.ui.settings import Settings, load_settings
 from inspector.ui.widgets.limit_slider import LimitSlider
 from inspector.ui.widgets.strategy_toggle import StrategyToggle
+from tests.ui.recordings import recording
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -212,3 +219,83 @@ async def test_the_plan_is_there_again_the_next_time(running, session_file) -> N
     async with running(session_file.path) as run:
         assert run.screen.plan == plan
         assert "the one you left" in run.text()
+
+
+async def test_rows_are_searched_and_filtered(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        await run.pilot.press("slash", *"src/app/7.py")
+        await run.until(lambda: run.screen.found is not None and len(run.screen.found) == 2)
+        await run.pilot.press("enter")
+        await run.pilot.pause()
+        first = run.screen.parts.timeline.cursor_block
+        await run.press("n")
+        assert run.screen.parts.timeline.cursor_block == first + 1
+        assert run.screen.view.hidden == 0
+
+        rows = run.screen.view.count
+        await run.pilot.press("ampersand")
+        await run.until(lambda: run.screen.view.count == 2)
+        assert run.screen.status.standing.hidden == rows - 2
+        await run.pilot.press("escape")
+        await run.until(lambda: run.screen.view.count == rows)
+
+
+async def test_another_session_is_opened_in_place_of_the_first(running, session_file) -> None:
+    folder = session_file.path.parent
+    other = recording(folder / "other.jsonl", turns=3)
+    async with running([session_file.path, folder]) as run:
+        await run.press("1")
+        await run.pilot.press("o")
+        screen = run.app.screen
+        await run.until(lambda: screen._is_complete)
+        assert {found.path for found in screen._found} == {session_file.path, other.path}
+        await run.pilot.press(*"other.jsonl", "enter")
+        await run.until(lambda: run.screen.path == other.path and run.screen.session is not None)
+        await run.settled()
+
+        assert run.screen.history.call_count == 3
+        assert not run.screen.plan.entries[0].enabled
+
+
+async def test_a_folder_lists_its_sessions(running, session_file) -> None:
+    async with running(session_file.path.parent, ready=False) as run:
+        await run.until(lambda: isinstance(run.app.screen, SessionsScreen) and run.app.screen._is_complete)
+        await run.pilot.press("enter")
+        await run.settled()
+        assert run.screen.path == session_file.path
+
+
+async def test_sessions_can_be_chosen_without_naming_any(session_file, monkeypatch) -> None:
+    monkeypatch.setattr("inspector.session.discover.homes", lambda: (session_file.path.parent,))
+    app = InspectorApp([], settings=Settings())
+    async with app.run_test() as pilot:
+        for _ in range(400):
+            if app.screen._is_complete:
+                break
+            await pilot.pause(0.02)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert isinstance(app.screen, InspectScreen)
+        assert app.screen.path == session_file.path
+
+
+async def test_a_key_of_the_users_own_does_what_the_named_one_does(running, session_file) -> None:
+    settings = Settings(keymap={"plan.switch-1": "f5"})
+    async with running(session_file.path, settings=settings) as run:
+        await run.press("f5")
+        assert run.screen.plan.entries[0].enabled
+
+
+async def test_runs_a_day_multiply_the_saving_and_are_kept(running, session_file, tmp_path) -> None:
+    settings = load_settings(tmp_path / "settings.toml")
+    async with running(session_file.path, settings=settings) as run:
+        await run.press("1")
+        before = run.screen.cost.summary
+        await run.pilot.press("d")
+        await run.pilot.pause()
+        await run.press(*"240", "enter")
+        await run.until(lambda: run.screen.cost.summary.runs == 240)
+
+        assert run.screen.cost.summary.per_day.value == pytest.approx(before.per_day.value * 10)
+        await run.until(lambda: (tmp_path / "settings.toml").exists())
+    assert load_settings(tmp_path / "settings.toml").runs_per_day == 240

@@ -19,7 +19,7 @@ from inspector.safe_text import clip_cells, one_line
 from inspector.ui import numbers
 from inspector.ui.help import help_sections
 from inspector.ui.screens.inspect_keys import INSPECT_BINDINGS, key_hints
-from inspector.ui.screens.viewing import Viewing
+from inspector.ui.screens.searching import Searching
 from inspector.ui.settings import MOST_RUNS
 from inspector.ui.widgets.cost_bar import CostBar
 from inspector.ui.widgets.header import Heading, SessionHeader
@@ -28,6 +28,7 @@ from inspector.ui.widgets.status_bar import Progress, Standing, StatusBar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from textual.app import ComposeResult
     from textual.binding import BindingType
@@ -38,7 +39,7 @@ SECONDS_OF_NOTICE = 6.0
 LONGEST_IDENTIFIER = 18
 
 
-class InspectScreen(Viewing):
+class InspectScreen(Searching):
     """One session: context chart, timeline, detail, plan and cost."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-normal"), (160, "-wide")]  # noqa: RUF012  as Textual declares it
@@ -83,6 +84,15 @@ class InspectScreen(Viewing):
             self.show_notice(problem, is_problem=True)
         self.call_after_refresh(self.open_file)
 
+    def open_another(self, path: Path) -> None:
+        """Open another session in place of this one."""
+        self.keep_plan_now()
+        self.forget(path)
+        self.cost.summary = None
+        self.header.heading = Heading(path.stem)
+        self.say_instead(Word(f"opening {path.name}"))
+        self.open_file()
+
     def _tick(self) -> None:
         self.header.now = time()
 
@@ -112,8 +122,10 @@ class InspectScreen(Viewing):
         self._tells_problem = False
 
     def show_failure(self, reason: str) -> None:
-        """In place of the rows."""
-        self.say_instead(Word("this cannot be opened", (reason, "", "q leaves"), is_problem=True))
+        """In place of the rows. A folder is no failure: its sessions are listed."""
+        if self.path.is_dir():
+            self.run_worker(self.app.run_action("app.sessions"), group="dialog")
+        self.say_instead(Word("this cannot be opened", (reason, "", "o lists sessions, q leaves"), is_problem=True))
         self._show_heading()
 
     def show_plan(self) -> None:
@@ -131,7 +143,8 @@ class InspectScreen(Viewing):
         self.show_timeline()
         self.show_detail()
         self._show_heading()
-        self._show_standing()
+        self.show_standing()
+        self.search()
 
     def show_outcome(self) -> None:
         """Bars, effects and costs."""
@@ -155,7 +168,8 @@ class InspectScreen(Viewing):
             runs = self.settings.runs_per_day
             self.cost.summary = summarise(outcome.baseline, outcome.replay, runs, self.projection)
 
-    def _show_standing(self) -> None:
+    def show_standing(self) -> None:
+        """In the status line."""
         view, session = self.view, self.session
         if view is not None and session is not None and self.parts is not None:
             follows = self.parts.timeline.follow
@@ -186,7 +200,7 @@ class InspectScreen(Viewing):
         """Following was turned on or off; whoever follows looks at the present."""
         if self.parts is not None and self.parts.timeline.follow and self.call is not None:
             self.look_at(None)
-        self._show_standing()
+        self.show_standing()
 
     def tokens_known(self) -> str:
         """How tokens are known, in a few words."""
@@ -240,6 +254,8 @@ class InspectScreen(Viewing):
         if self.is_counting:
             self.stop_counting()
             self.show_notice("counting stopped: the rest of the session stays estimated")
+        elif self.find_bar is not None and self.find_bar.has_class("-open"):
+            self.find_bar.action_close()
         elif not self._is_in(self.query_one("#timeline-pane")):
             self.remove_class("-plan-open")
             self._focus_rows()

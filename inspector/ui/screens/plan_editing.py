@@ -51,6 +51,7 @@ class PlanEditing(SessionScreen):
         self._saving = self.set_timer(SECONDS_TO_SAVE, self._save_plan)
 
     def _save_plan(self) -> None:
+        self._saving = None
         if self.plan is None:
             return
         try:
@@ -58,11 +59,16 @@ class PlanEditing(SessionScreen):
         except OSError as error:
             self.show_notice(f"the plan could not be kept for the next time: {error.strerror}", is_problem=True)
 
-    def on_unmount(self) -> None:
-        """Keep what was changed last."""
+    def keep_plan_now(self) -> None:
+        """Save what was changed last."""
         if self._saving is not None:
             self._saving.stop()
+            self._saving = None
             self._save_plan()
+
+    def on_unmount(self) -> None:
+        """Keep what was changed last."""
+        self.keep_plan_now()
 
     def on_plan_panel_value_changed(self, event: PlanPanel.ValueChanged) -> None:
         """A control was moved."""

@@ -117,6 +117,18 @@ class SessionScreen(Screen[None]):
         """Run something in a thread. A newer run of a group calls off the one before it."""
         self.run_worker(work, group=group, description=description, exclusive=True, thread=True, exit_on_error=False)
 
+    def forget(self, path: Path) -> None:
+        """Know nothing any more, and of another file."""
+        for group in ("open", "count", "replay", "follow", "project"):
+            self.workers.cancel_group(self, group)
+        self.path = path
+        self.session = self.history = self.rows = self.table = None
+        self.plans = self.outcome = self.projection = self.call = None
+        self.changed = None
+        self.is_counting = self._is_replaying = self._is_advised = False
+        self._given_plan = None
+        self._shown = self._wanted
+
     def open_file(self) -> None:
         """Read the file from the beginning."""
         self._opening += 1
@@ -232,7 +244,7 @@ class SessionScreen(Screen[None]):
     @on(ReplayReady)
     def _replay_ready(self, message: ReplayReady) -> None:
         self._is_replaying = False
-        if message.generation > self._shown:
+        if message.generation > self._shown and message.outcome.inputs.history.session.path == self.path:
             self._shown = message.generation
             self.outcome, self.projection = message.outcome, None
             self.show_outcome()

@@ -88,7 +88,7 @@ class Viewing(PlanEditing):
         outcome, rows, table, parts = self.outcome, self.rows, self.table, self.parts
         if rows is None or table is None or parts is None:
             return
-        visible = None
+        visible = self.visible_rows()
         if outcome is None:
             view = TimelineView(rows, table.tokens, visible=visible)
         else:
@@ -96,6 +96,14 @@ class Viewing(PlanEditing):
             reason = partial(_reason, outcome.replay, outcome.state.call)
             view = TimelineView(rows, table.tokens, outcome.state, reason, known, visible)
         parts.timeline.view = view
+
+    def visible_rows(self) -> NDArray[np.int32] | None:
+        """The rows to show; None for all."""
+        return None
+
+    def show_standing(self) -> None:
+        """How much of the session is shown."""
+        raise NotImplementedError
 
     def show_detail(self) -> None:
         """The block under the cursor."""

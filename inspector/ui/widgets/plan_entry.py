@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from textual import on
 from textual.containers import Vertical
 
+from inspector.strategies.batching import GROUP as BATCHING
 from inspector.strategies.parameters import ParameterKind
 from inspector.ui import numbers
 from inspector.ui.widgets.choice_control import ChoiceControl, SwitchControl, TextControl
@@ -26,7 +27,10 @@ if TYPE_CHECKING:
 
 NARROWEST_LABEL, WIDEST_LABEL = 8, 14
 MOST_SHOWN = 2
-"""Parameters that are no numbers and still shown unfolded."""
+"""Other parameters that are still shown unfolded."""
+
+MOST_LIMITS = 6
+"""Sliders shown unfolded."""
 
 _NUMBERS = (ParameterKind.WHOLE_NUMBER, ParameterKind.NUMBER)
 
@@ -55,8 +59,8 @@ class PlanEntryView(Vertical):
         """The switch, the limits, and the other parameters, folded away where there are many."""
         strategy = self.entry.strategy
         yield StrategyToggle(self.index, strategy, enabled=self.entry.enabled)
-        limits = [parameter for parameter in strategy.parameters if parameter.kind in _NUMBERS]
-        others = [parameter for parameter in strategy.parameters if parameter.kind not in _NUMBERS]
+        limits = main_parameters(strategy.parameters)
+        others = [parameter for parameter in strategy.parameters if parameter not in limits]
         yield from self._controls(limits)
         if len(others) > MOST_SHOWN:
             yield FoldRow(len(others))
@@ -110,6 +114,12 @@ class PlanEntryView(Vertical):
         toggle = self.query_one(StrategyToggle)
         rest = [outcome for group, outcome in outcomes.items() if group not in tiers and outcome.results]
         toggle.effect = effect_of(rest[0]) if len(rest) == 1 and self.entry.enabled else NO_EFFECT
+
+
+def main_parameters(parameters: Sequence[Parameter]) -> list[Parameter]:
+    """What is shown at once: a strategy's first few limits. When it may edit, which many strategies share, is not."""
+    limits = [parameter for parameter in parameters if parameter.kind in _NUMBERS and parameter.group != BATCHING]
+    return limits[:MOST_LIMITS]
 
 
 def value_of(entry: PlanEntry, parameter: Parameter) -> ParameterValue:

@@ -1,0 +1,197 @@
+"""Finding rows: by what they say, whose they are, and what the plan does to them.
+
+A query is words, all of which must hold:
+
+    router            the block's text holds it, in any case
+    "two words"       … holds this phrase
+    tool:bash         the tool's name holds it
+    who:user          what the block is: system, user, assistant, thinking, call, result
+    is:cut            the plan does not send it whole; is:error: a failed result; is:out: not in the prompt looked at
+    tokens>1000       more tokens than that, as recorded
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from inspector.session.model import BlockKind, TextUnavailableError
+from inspector.strategies.rendition import Action
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from inspector.session.model import Block, Session
+    from inspector.ui.timeline_view import TimelineView
+
+SECONDS_BETWEEN_PARTS = 0.15
+
+WHO = {
+    "system": (BlockKind.SYSTEM_TEXT,),
+    "user": (BlockKind.USER_TEXT,),
+    "assistant": (BlockKind.ASSISTANT_TEXT,),
+    "thinking": (BlockKind.THINKING,),
+    "call": (BlockKind.TOOL_CALL,),
+    "result": (BlockKind.TOOL_RESULT,),
+    "image": (BlockKind.IMAGE, BlockKind.DOCUMENT),
+}
+STATES = ("cut", "error", "out")
+_WORD = re.compile(r'"([^"]*)"?|(\S+)')
+
+
+class QueryError(ValueError):
+    """A query that means nothing; the message says what is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is looked for.
+
+    Attributes:
+        words: Texts that a block's own must hold, in lower case.
+        tools: What the tool's name must hold, in lower case.
+        kinds: What the block may be; empty for anything.
+        states: Of `STATES`, all that must hold.
+        above: Tokens it must have more of; -1 for any.
+    """
+
+    words: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    kinds: tuple[BlockKind, ...] = ()
+    states: tuple[str, ...] = ()
+    above: int = -1
+
+    @classmethod
+    def parse(cls, text: str) -> Query:
+        """Read a query.
+
+        Raises:
+            QueryError: A word of it means nothing.
+        """
+        words: list[str] = []
+        tools: list[str] = []
+        kinds: list[BlockKind] = []
+        states: list[str] = []
+        above = -1
+        for phrase, word in _WORD.findall(text):
+            name, colon, value = word.partition(":")
+            if phrase:
+                words.append(phrase.lower())
+            elif name == "tool" and colon:
+                tools.append(value.lower())
+            elif name == "who" and colon:
+                kinds.extend(_kinds(value))
+            elif name == "is" and colon:
+                if value not in STATES:
+                    raise QueryError(f"is: takes {', '.join(STATES)}")
+                states.append(value)
+            elif match := re.fullmatch(r"tokens>(\d[\d,]*)", word):
+                above = int(match[1].replace(",", ""))
+            elif word:
+                words.append(word.lower())
+        return cls(tuple(words), tuple(tools), tuple(kinds), tuple(states), above)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether everything matches."""
+        return self == Query()
+
+
+def _kinds(value: str) -> tuple[BlockKind, ...]:
+    named = [name for name in WHO if value and name.startswith(value.lower())]
+    if not named:
+        raise QueryError(f"who: takes {', '.join(WHO)}")
+    return tuple(kind for name in named for kind in WHO[name])
+
+
+@dataclass
+class Search:
+    """A query at work on a session that may grow: no text is read twice.
+
+    Attributes:
+        query: What is looked for.
+        known: Whether the texts looked at hold the words, by digest.
+    """
+
+    query: Query
+    known: dict[bytes, bool] = field(default_factory=dict)
+
+    def rows(
+        self, view: TimelineView, is_cancelled: Callable[[], bool], progress: Callable[[float], None]
+    ) -> Iterator[NDArray[np.int32]]:
+        """The rows that match, rising: what was found so far now and then, at last all of them.
+
+        Args:
+            view: Where to look, whether shown or not.
+            is_cancelled: True ends the search.
+            progress: Told how much has been looked at, 0 to 1.
+        """
+        rows = view.rows
+        candidates = self._candidates(view)
+        if not self.query.words:
+            yield _rows_of(view, candidates)
+            return
+        session = rows.history.session
+        blocks = session.blocks
+        wanted = np.flatnonzero(candidates)
+        total = max(int(rows.history.characters[wanted].sum()), 1)
+        held = np.zeros(len(candidates), dtype=np.bool_)
+        done, shown = 0, monotonic()
+        for index in wanted.tolist():
+            if is_cancelled():
+                return
+            block = blocks[index]
+            held[index] = self._holds(session, block)
+            done += block.characters
+            if monotonic() - shown > SECONDS_BETWEEN_PARTS:
+                progress(done / total)
+                yield _rows_of(view, held)
+                shown = monotonic()
+        yield _rows_of(view, held)
+
+    def _holds(self, session: Session, block: Block) -> bool:
+        held = self.known.get(block.digest)
+        if held is None:
+            try:
+                lowered = session.text(block).lower()
+            except (TextUnavailableError, OSError):
+                return False
+            held = self.known[block.digest] = all(word in lowered for word in self.query.words)
+        return held
+
+    def _candidates(self, view: TimelineView) -> NDArray[np.bool_]:
+        """Per block, whether everything but the words holds."""
+        query, history = self.query, view.rows.history
+        count = len(history.kind)
+        matching = np.ones(count, dtype=np.bool_)
+        if query.kinds:
+            matching &= np.isin(history.kind, np.array(query.kinds, dtype=np.uint8))
+        if query.tools:
+            named = [all(part in name.lower() for part in query.tools) for name in history.tool_names]
+            matching &= np.array([*named, False], dtype=np.bool_)[history.tool]
+        if query.above >= 0:
+            known = min(count, len(view.tokens))
+            matching[:known] &= view.tokens[:known] > query.above
+        if "error" in query.states:
+            matching &= history.is_error
+        in_prompt, is_cut = np.ones(count, dtype=np.bool_), np.zeros(count, dtype=np.bool_)
+        if view.state is not None:
+            known = min(count, len(view.state.action))
+            in_prompt[:known] = view.state.in_prompt[:known]
+            is_cut[:known] = (view.state.action[:known] != Action.WHOLE) & in_prompt[:known]
+        if "cut" in query.states:
+            matching &= is_cut
+        if "out" in query.states:
+            matching &= ~in_prompt
+        return matching
+
+
+def _rows_of(view: TimelineView, blocks: NDArray[np.bool_]) -> NDArray[np.int32]:
+    rows = view.rows
+    return np.flatnonzero(blocks[rows.block] & ~rows.is_boundary).astype(np.int32)

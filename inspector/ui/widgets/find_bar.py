@@ -1,0 +1,96 @@
+"""The line to search or filter with, under the rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Input, Static
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+
+WORDS = 'words · "a phrase" · tool:bash · who:user · is:cut · is:error · is:out · tokens>1000'
+
+
+class FindBar(Horizontal):
+    """Asks for a query and reports it as it is typed."""
+
+    HELP = f"Rows that match all of it: {WORDS}"
+
+    DEFAULT_CSS = """
+    FindBar {
+        height: 1;
+        display: none;
+        background: $panel;
+        &.-open { display: block; }
+        & > #find-label { width: auto; padding: 0 1; text-style: bold; color: $accent; }
+        & > #find-count { width: auto; padding: 0 1; color: $text-muted; }
+        & > Input { border: none; height: 1; width: 1fr; padding: 0; background: $panel; }
+    }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "close", "Close", id="find.close", tooltip="Forget the query and show all rows"),
+    ]
+
+    @dataclass
+    class Changed(Message):
+        """The query is another one; empty when there is none any more.
+
+        Attributes:
+            text: The query as typed.
+            is_filter: Rows that do not match are hidden.
+        """
+
+        text: str
+        is_filter: bool
+
+    class Done(Message):
+        """The query stands; keys go to the rows again."""
+
+    is_filter = False
+    """Rows that do not match are hidden."""
+
+    def compose(self) -> ComposeResult:
+        """What is asked for, the query, and how many rows match."""
+        yield Static(Content("/"), id="find-label", markup=False)
+        yield Input(placeholder=WORDS, select_on_focus=False)
+        yield Static(Content(""), id="find-count", markup=False)
+
+    def open(self, *, is_filter: bool) -> None:
+        """Ask for a query to search or filter with."""
+        changed = self.is_filter != is_filter
+        self.is_filter = is_filter
+        self.add_class("-open")
+        self.query_one("#find-label", Static).update(Content("show only" if is_filter else "find"))
+        entry = self.query_one(Input)
+        entry.focus()
+        if changed and entry.value:
+            self.post_message(self.Changed(entry.value, is_filter))
+
+    def say(self, text: str) -> None:
+        """Show how many rows match, or what is wrong."""
+        self.query_one("#find-count", Static).update(Content(text))
+
+    @on(Input.Changed)
+    def _changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self.post_message(self.Changed(event.value, self.is_filter))
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.post_message(self.Done())
+
+    def action_close(self) -> None:
+        """Forget the query."""
+        self.remove_class("-open")
+        self.query_one(Input).value = ""
+        self.post_message(self.Changed("", self.is_filter))
+        self.post_message(self.Done())
