@@ -11,6 +11,7 @@ from inspector.strategies.clear_old import ClearOld
 from inspector.strategies.closed_windows import ClosedWindows
 from inspector.strategies.dedupe_reads import DedupeReads
 from inspector.strategies.forget_events import AmortizedForgetting, RecentEvents
+from inspector.strategies.headroom_stale_reads import HeadroomStaleReads
 from inspector.strategies.keep_recent import KeepRecent
 from inspector.strategies.last_observations import LastObservations
 from inspector.strategies.mask_observations import MaskBrowserOutput, MaskObservations
@@ -54,6 +55,7 @@ _ALL: tuple[StrategyType, ...] = (
     RecentEvents,
     AmortizedForgetting,
     OpenHandsCondenser,
+    HeadroomStaleReads,
 )
 
 STRATEGIES: Mapping[str, StrategyType] = MappingProxyType({each.name: each for each in _ALL})

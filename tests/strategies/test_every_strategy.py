@@ -42,6 +42,7 @@ EAGER = (
     strategy("amortized-forgetting", max_size=6, keep_first=1),
     strategy("openhands-condenser", max_size=6, keep_first=1, summary_tokens=50),
     strategy("openhands-condenser", max_size=1_000, max_tokens=60, summary_tokens=50),
+    strategy("headroom-stale-reads", superseded=True, minimum=9, frozen_messages=2),
 )
 AT_INSERTION = tuple(each for each in EAGER if each.name in ("trim-at-insertion", "cap-at-insertion", "store-large"))
 TEXTS_TOO = {"clear-old", "summarize", "tiered-stale", "closed-windows"}
