@@ -10,6 +10,7 @@ import inspector
 from inspector.replay.ledger import HowKnown
 from inspector.replay.projection import project_runs
 from inspector.replay.replay import replay
+from inspector.replay.savings import break_even_call
 from inspector.report.caveats import caveats
 from inspector.report.document import (
     SCHEMA_VERSION,
@@ -24,7 +25,7 @@ from inspector.report.document import (
 )
 from inspector.report.numbers import DOLLAR_DIGITS, rounded
 from inspector.report.recorded import recorded_figures
-from inspector.report.savings import break_even_call, saving
+from inspector.report.savings import saving
 from inspector.session.model import BlockKind
 from inspector.strategies.plan import Plan
 

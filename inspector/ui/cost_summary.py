@@ -75,7 +75,7 @@ def summarise(baseline: Replay, replay: Replay, runs: float, projection: RunProj
     import numpy as np
 
     from inspector.replay.projection import DAYS_PER_MONTH
-    from inspector.report.savings import break_even_call
+    from inspector.replay.savings import break_even_call
 
     before, after = baseline.figures, replay.figures
     saved = _difference(before.cost_usd, after.cost_usd)

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.replay.ledger import Figure, Figures, HowKnown, Ledger
-from inspector.report.savings import break_even_call, saving
+from inspector.replay.savings import break_even_call
+from inspector.report.savings import saving
 
 
 def ledger_costing(costs: list[float]) -> Ledger:

@@ -8,7 +8,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from inspector.strategies.parameters import ParameterError, ParameterKind
-from inspector.ui.scale import LARGE_STEP, Scale
+from inspector.strategies.scale import LARGE_STEP, Scale
 from inspector.ui.widgets.parameter_control import ParameterControl
 
 if TYPE_CHECKING:

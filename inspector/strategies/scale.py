@@ -1,4 +1,4 @@
-"""Where a value stands on a slider's track, and which value comes next: the arithmetic of a control, without a screen.
+"""Where a parameter's value stands on a line, and which value comes next: what sliders, curves and sweeps move along.
 
 A logarithmic scale moves in ratios, so that 150 and 600 are as far apart as 15,000 and 60,000. Its lower end may be 0:
 positions are taken of `value - minimum + 1`. Steps are round numbers of the value's own size, so that a key press at 40
