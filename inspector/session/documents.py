@@ -1,19 +1,27 @@
-"""Reading files that are one JSON document: read whole, and read again whole when they change."""
+"""Reading files that are one JSON document: read whole, and read again whole when they change.
+
+Programs that keep a session like this rewrite the file at every step, some in place. So a file that is not whole JSON
+at the moment is left alone for a while, and what was read of it before stays.
+"""
 
 from __future__ import annotations
 
 import os
+import time
 from typing import TYPE_CHECKING
 
 from inspector.session.assembly import Assembly
-from inspector.session.lines import Place, open_for_reading
+from inspector.session.errors import SessionError
+from inspector.session.lines import Place, is_whole, open_for_reading
 from inspector.session.nodes import FileNode
 from inspector.session.reading import Change, Progress
+from inspector.session.reuse import reused
 from inspector.session.texts import FileTexts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+    from typing import BinaryIO
 
     from inspector.session.model import Session
     from inspector.session.nodes import Node
@@ -21,9 +29,12 @@ if TYPE_CHECKING:
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
+BROKEN_SECONDS = 2.0
+"""A document that is broken is being written, unless it has been left like that for this long."""
+
 
 class DocumentReader:
-    """Reads one JSON document."""
+    """Reads one JSON document, and again whenever it was written anew."""
 
     def __init__(
         self,
@@ -46,35 +57,79 @@ class DocumentReader:
         self._path = path
         self._format = format_name
         self._interpret = interpret
-        self._file = open_for_reading(path)
-        self._place = Place.of(os.fstat(self._file.fileno()))
+        self._blocks_of_record = blocks_of_record
+        self._use(open_for_reading(path))
         self._assembly = Assembly()
-        self._texts = FileTexts((path,), (self._file,), blocks_of_record)
+        self._session: Session | None = None
 
     def load(self) -> Iterator[Progress]:
         """Read the document."""
         data = self._file.read()
-        start = len(BYTE_ORDER_MARK) if data.startswith(BYTE_ORDER_MARK) else 0
         yield Progress(0, len(data))
-        self._interpret(FileNode(data[start:], start), self._assembly)
+        self._take(data)
         yield Progress(len(data), len(data))
 
     def snapshot(self) -> Session:
         """What has been read."""
-        return self._assembly.snapshot(self._format, self._path, self._texts, (self._path,))
+        if self._session is None:
+            self._session = self._assembly.snapshot(self._format, self._path, self._texts, (self._path,))
+        return self._session
 
     def refresh(self) -> Change:
-        """Whether the file is still the one that was read; a changed document needs a new reader."""
+        """Look at the file again, and read it again where it was written anew."""
         try:
             place = Place.of(self._path.stat())
+            if place == self._place:
+                return Change.NONE
+            if place.size == 0:
+                return Change.UNREADABLE
+            file = open_for_reading(self._path)
+            data = file.read()
+            if Place.of(os.fstat(file.fileno())) != place:
+                return Change.UNREADABLE  # written while it was read
         except FileNotFoundError:
             return Change.VANISHED
         except OSError:
             return Change.UNREADABLE
-        if place == self._place:
-            return Change.NONE
-        return Change.UNREADABLE if place.size == 0 else Change.REPLACED
+        except SessionError:
+            return Change.REPLACED
+        found = self._format_found()
+        if found not in (self._format, ""):
+            return Change.REPLACED
+        if not found or not is_whole(_without_mark(data)[0]):
+            is_fresh = time.time() - place.modified / 1e9 < BROKEN_SECONDS
+            return Change.UNREADABLE if is_fresh else Change.REPLACED
+        before = self.snapshot()
+        self._use(file)
+        self._assembly, self._session = Assembly(), None
+        self._take(data)
+        self._assembly.messages = reused(self._assembly.messages, before.messages)
+        return Change.NONE if self.snapshot() == before else Change.APPENDED
 
     def watched(self) -> Path:
         """The file's folder."""
         return self._path.parent
+
+    def _use(self, file: BinaryIO) -> None:
+        self._file = file
+        self._place = Place.of(os.fstat(file.fileno()))
+        self._texts = FileTexts((self._path,), (file,), self._blocks_of_record)
+
+    def _take(self, data: bytes) -> None:
+        data, start = _without_mark(data)
+        self._interpret(FileNode(data, start), self._assembly)
+
+    def _format_found(self) -> str:
+        """Name of the format that the file has now; empty where it has none."""
+        from inspector.session.formats import detect  # which imports the formats that are read by this module
+
+        try:
+            return detect(self._path).format.name
+        except SessionError:
+            return ""
+
+
+def _without_mark(data: bytes) -> tuple[bytes, int]:
+    """A document without its byte order mark, and where it begins."""
+    start = len(BYTE_ORDER_MARK) if data.startswith(BYTE_ORDER_MARK) else 0
+    return data[start:], start

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
@@ -18,18 +19,77 @@ if TYPE_CHECKING:
     from inspector.session.model import Origin
 
     BlocksOfRecord = Callable[[bytes, Origin], Iterable[TextBlock]]
-    Place = tuple[int, int]
+    Place = tuple[int, int | str]
     Texts = dict[tuple[int, str], tuple[bytes, str]]
 
 CACHED_CHARACTERS = 2_000_000
 """Texts of recently read records kept: a screenful and its neighbours, a few megabytes at most."""
 
 
-class FileTexts:
+class CachedTexts(ABC):
+    """Texts that are read again from their records, the recently read ones kept.
+
+    Every text is compared with its block's digest, so that a record that was rewritten meanwhile is noticed.
+    """
+
+    def __init__(self, blocks_of_record: BlocksOfRecord) -> None:
+        """Make a source.
+
+        Args:
+            blocks_of_record: Gives the blocks of a record, with texts, from its bytes.
+        """
+        self._blocks_of_record = blocks_of_record
+        self._recent: OrderedDict[Place, Texts] = OrderedDict()
+        self._recent_characters = 0
+        self._lock = threading.Lock()
+
+    @abstractmethod
+    def record(self, block: Block) -> bytes:
+        """The raw bytes of the block's record. Raises `TextUnavailableError` when they are no longer there."""
+
+    @abstractmethod
+    def _key(self, origin: Origin) -> Place:
+        """What identifies a record."""
+
+    @abstractmethod
+    def _name(self, origin: Origin) -> str:
+        """What holds the record, for messages."""
+
+    def text(self, block: Block) -> str:
+        """The block's whole text. Raises `TextUnavailableError` when it is no longer there."""
+        origin = block.origin
+        place = (origin.part, origin.locator)
+        with self._lock:
+            known = self._recent.get(self._key(origin))
+            if known is not None:
+                self._recent.move_to_end(self._key(origin))
+        if known is not None and place in known and known[place][0] == block.digest:
+            return known[place][1]
+        texts: Texts = {}
+        for made in self._blocks_of_record(self.record(block), origin):
+            own = made.block.origin
+            texts[own.part, own.locator] = (made.block.digest, made.text)
+        self._remember(self._key(origin), texts)
+        digest, text = texts.get(place, (b"", ""))
+        if digest != block.digest:
+            raise TextUnavailableError(f"{self._name(origin)} was rewritten since it was read")
+        return text
+
+    def _remember(self, key: Place, texts: Texts) -> None:
+        with self._lock:
+            before = self._recent.pop(key, {})  # of another thread that was faster, or of the record as it was
+            self._recent_characters -= sum(len(text) for _, text in before.values())
+            self._recent[key] = texts
+            self._recent_characters += sum(len(text) for _, text in texts.values())
+            while self._recent_characters > CACHED_CHARACTERS and len(self._recent) > 1:
+                _, oldest = self._recent.popitem(last=False)
+                self._recent_characters -= sum(len(text) for _, text in oldest.values())
+
+
+class FileTexts(CachedTexts):
     """Texts of records that stand at byte offsets of files.
 
-    The files stay open for reading, so that a file that was deleted or replaced can still be read; one that was
-    rewritten in place is noticed, because every text is compared with its digest.
+    The files stay open for reading, so that a file that was deleted or replaced can still be read.
     """
 
     def __init__(self, paths: Sequence[Path], files: Sequence[BinaryIO], blocks_of_record: BlocksOfRecord) -> None:
@@ -40,12 +100,9 @@ class FileTexts:
             files: The same files, open for reading.
             blocks_of_record: Gives the blocks of a record, with texts, from its bytes.
         """
+        super().__init__(blocks_of_record)
         self._paths = tuple(paths)
         self._files = tuple(files)
-        self._blocks_of_record = blocks_of_record
-        self._recent: OrderedDict[Place, Texts] = OrderedDict()
-        self._recent_characters = 0
-        self._lock = threading.Lock()
 
     def record(self, block: Block) -> bytes:
         """The raw bytes of the block's record. Raises `TextUnavailableError` when the file no longer holds it."""
@@ -58,38 +115,40 @@ class FileTexts:
             raise TextUnavailableError(f"{self._name(origin)} is shorter than it was when it was read")
         return data
 
-    def text(self, block: Block) -> str:
-        """The block's whole text. Raises `TextUnavailableError` when the file no longer holds it."""
-        origin = block.origin
-        key = (origin.file, origin.offset)
-        with self._lock:
-            texts = self._recent.get(key)
-            if texts is not None:
-                self._recent.move_to_end(key)
-        if texts is None:
-            record = self.record(block)
-            texts = {}
-            for made in self._blocks_of_record(record, origin):
-                own = made.block.origin
-                texts[own.part, own.locator] = (made.block.digest, made.text)
-            self._remember(key, texts)
-        digest, text = texts.get((origin.part, origin.locator), (b"", ""))
-        if digest != block.digest:
-            raise TextUnavailableError(f"{self._name(origin)} was rewritten since it was read")
-        return text
-
-    def _remember(self, key: Place, texts: Texts) -> None:
-        with self._lock:
-            if key in self._recent:  # another thread was faster
-                return
-            self._recent[key] = texts
-            self._recent_characters += sum(len(text) for _, text in texts.values())
-            while self._recent_characters > CACHED_CHARACTERS and len(self._recent) > 1:
-                _, oldest = self._recent.popitem(last=False)
-                self._recent_characters -= sum(len(text) for _, text in oldest.values())
+    def _key(self, origin: Origin) -> Place:
+        return origin.file, origin.offset
 
     def _name(self, origin: Origin) -> str:
         return self._paths[origin.file].name if origin.file < len(self._paths) else "the file"
+
+
+class NamedTexts(CachedTexts):
+    """Texts of records that have names instead of places: rows of a database, small files of their own.
+
+    `origin.locator` is the name.
+    """
+
+    def __init__(self, name: str, fetch: Callable[[str], bytes], blocks_of_record: BlocksOfRecord) -> None:
+        """Make a source.
+
+        Args:
+            name: What holds the records, for messages.
+            fetch: Reads a record by its name. Raises `TextUnavailableError`.
+            blocks_of_record: Gives the blocks of a record, with texts, from its bytes.
+        """
+        super().__init__(blocks_of_record)
+        self._source = name
+        self._fetch = fetch
+
+    def record(self, block: Block) -> bytes:
+        """The raw bytes of the block's record. Raises `TextUnavailableError` when it is gone."""
+        return self._fetch(block.origin.locator)
+
+    def _key(self, origin: Origin) -> Place:
+        return origin.file, origin.locator
+
+    def _name(self, origin: Origin) -> str:
+        return f"{origin.locator} of {self._source}"
 
 
 class MemoryTexts:

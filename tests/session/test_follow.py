@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import shutil
 import subprocess
@@ -11,11 +12,14 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from inspector.session.follow import Follower, Update, follow, open_session_in_slices
 from inspector.session.model import TextUnavailableError
 from inspector.session.open import SessionError, open_session
 from tests.session.claude_lines import Script
+from tests.session.following import unchanged
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -269,14 +273,69 @@ def test_a_big_file_shows_its_first_rows_before_it_is_read(tmp_path: Path) -> No
     assert loadings[-1].done == loadings[-1].total == path.stat().st_size
 
 
-def test_a_document_is_read_anew_when_it_changes_and_kept_while_it_is_broken(tmp_path: Path) -> None:
+def test_a_document_grows_when_it_is_rewritten_and_is_kept_while_it_is_broken(tmp_path: Path) -> None:
     path = tmp_path / "conversation.json"
     path.write_text('[{"role": "user", "content": "hi"}]')
     follower = Follower(path)
+    before = follower.session
     path.write_text('[{"role": "user", "content": "hi"}, {"role": "assi')
-    assert poll(follower) == "notice"
-    assert len(follower.session.messages) == 1
-    path.write_text('[{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]')
-    assert poll(follower) == "reloaded"
-    assert len(follower.session.messages) == 2
     assert poll(follower) == ""
+    assert follower.session is before
+    path.write_text('[{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]')
+    assert poll(follower) == "appended"
+    assert follower.session == open_session(path)
+    assert len(follower.session.messages) == 2
+    assert follower.session.messages[0] is before.messages[0]
+    assert poll(follower) == ""
+
+
+def test_a_document_that_stays_broken_is_said_to_be_so_once(tmp_path: Path) -> None:
+    path = tmp_path / "conversation.json"
+    path.write_text('[{"role": "user", "content": "hi"}]')
+    follower = Follower(path)
+    before = follower.session
+    path.write_text('[{"role": "user", "content": "hi"}, {"role": "assi')
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    assert poll(follower) == "notice"
+    assert poll(follower) == ""
+    assert follower.session is before
+    path.write_text('[{"role": "user", "content": "hi"}, {"role": "user", "content": "still there?"}]')
+    assert poll(follower) == "appended"
+    assert len(follower.session.messages) == 2
+
+
+def test_a_document_replaced_by_one_of_another_format_is_read_anew(tmp_path: Path) -> None:
+    path = tmp_path / "conversation.json"
+    path.write_text('[{"role": "user", "content": "hi"}]')
+    follower = Follower(path)
+    conversation(2).write(path)
+    assert poll(follower) == "reloaded"
+    assert follower.session.format == "claude-code"
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    sizes=st.lists(st.tuples(st.integers(0, 90), st.integers(0, 90), st.booleans()), min_size=1, max_size=8),
+)
+def test_a_rewritten_document_is_a_loaded_one_and_changes_show_from_the_end(
+    tmp_path_factory: pytest.TempPathFactory, sizes: list[tuple[int, int, bool]]
+) -> None:
+    path = tmp_path_factory.mktemp("document") / "conversation.json"
+    path.write_text('[{"role": "user", "content": "first"}]')
+    follower = Follower(path)
+    for number, (size, changed, is_atomic) in enumerate(sizes):
+        before = follower.session.messages
+        entries = [
+            {"role": "user", "content": f"{index} {number if index == changed else ''}"} for index in range(size)
+        ]
+        target = path.with_suffix(".new") if is_atomic else path
+        target.write_text(json.dumps([{"role": "user", "content": "first"}, *entries]))
+        target.replace(path)
+        follower.poll()
+        after = follower.session.messages
+        assert follower.session == open_session(path)
+        assert [follower.session.text(block) for block in follower.session.blocks][1:] == [
+            entry["content"] for entry in entries
+        ]
+        same = unchanged(after, before)
+        assert all(new is old for new, old in zip(after[:same], before[:same], strict=True))
