@@ -29,8 +29,6 @@ from inspector.session.lines import Place
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MAGIC = b"SQLite format 3\x00"
-
 BUSY_SECONDS = 2.0
 """How long to wait for a writer that holds the database for itself."""
 

@@ -46,9 +46,9 @@ class Found:
     """A session that was found, not read.
 
     Attributes:
-        path: Its file.
+        path: What opens it: its file, with the session's id behind it where the file holds several.
         format: Name of its format.
-        size: In bytes.
+        size: Of its file, in bytes.
         modified: Seconds since the epoch.
     """
 
@@ -69,13 +69,18 @@ def candidates(folder: Path) -> list[Candidate]:
 
 
 def sessions_in(folder: Path) -> Iterator[Found]:
-    """Sessions below a folder, newest first, told by their content."""
+    """Sessions below a folder, newest file first, told by their content. Subagents' are left out."""
     for candidate in candidates(folder):
         try:
-            detection = detect(candidate.path, most_document_bytes=MOST_DOCUMENT_BYTES)
+            known = detect(candidate.path, most_document_bytes=MOST_DOCUMENT_BYTES).format
+            inside = known.inside(candidate.path)
         except SessionError:
             continue
-        yield Found(candidate.path, detection.format.name, candidate.size, candidate.modified)
+        if not inside:
+            yield Found(candidate.path, known.name, candidate.size, candidate.modified)
+        for one in inside:
+            if not one.parent:
+                yield Found(one.path, known.name, candidate.size, one.modified)
 
 
 def homes() -> tuple[Path, ...]:

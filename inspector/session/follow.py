@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from inspector.session.errors import SessionError
 from inspector.session.lines import Place
+from inspector.session.locator import Locator
 from inspector.session.open import open_reader
 from inspector.session.reading import Change
 from inspector.session.watching import wakes
@@ -168,7 +169,7 @@ class Follower:
 
     def _place(self) -> Place | None:
         try:
-            return Place.of(self.path.stat())
+            return Place.of(Locator.of(self.path).file.stat())
         except OSError:
             return None
 

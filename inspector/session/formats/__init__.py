@@ -9,16 +9,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from inspector.session.errors import SessionError
-from inspector.session.formats import claude_code, plain
+from inspector.session.formats import claude_code, pi, plain
 from inspector.session.formats.base import Detection, Format, Sample
 from inspector.session.formats.plain.reader import read_conversation
+from inspector.session.locator import Locator
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = ["FORMATS", "Detection", "Format", "detect", "read_conversation"]
 
-FORMATS: tuple[Format, ...] = (claude_code.FORMAT, plain.ANTHROPIC, plain.OPENAI)
+FORMATS: tuple[Format, ...] = (claude_code.FORMAT, pi.FORMAT, plain.ANTHROPIC, plain.OPENAI)
 """In the order they are tried: the particular before the general."""
 
 
@@ -26,13 +27,13 @@ def detect(path: Path, *, most_document_bytes: int | None = None) -> Detection:
     """The format of a file or folder.
 
     Args:
-        path: What to look at.
+        path: What to look at; a session's id behind the path of a file that holds several does not matter here.
         most_document_bytes: Files larger than this are not parsed whole, and so not told when they are one document.
 
     Raises:
         SessionError: It cannot be read, or nothing in it looks like a session.
     """
-    sample = Sample(path, most_document_bytes)
+    sample = Sample(Locator.of(path).file, most_document_bytes)
     for candidate in FORMATS:
         if reason := candidate.recognise(sample):
             return Detection(candidate, reason)
@@ -43,6 +44,8 @@ def _not_a_session(sample: Sample) -> str:
     advice = "`inspector formats` lists what can be read."
     if sample.is_directory:
         return f"{sample.path}: no sessions in this directory. {advice}"
+    if sample.tables:
+        return f"{sample.path}: an SQLite database of no known agent. {advice}"
     if b"\x00" in sample.head:
         return f"{sample.path}: a binary file of no known kind, not a session. {advice}"
     if not sample.starts_like_json:

@@ -14,7 +14,7 @@ from inspector.session.errors import SessionError
 from inspector.session.lines import open_for_reading, why_not_opened
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from inspector.session.reading import Reader
@@ -27,6 +27,34 @@ LONGER_BEGINNINGS = (1 << 23, 1 << 27)
 SAMPLE_RECORDS = 50
 
 BLANK_BYTES = BLANKS.encode()
+
+SQLITE = b"SQLite format 3\x00"
+
+
+@dataclass(frozen=True)
+class Inside:
+    """One of several sessions that a file or folder holds.
+
+    Attributes:
+        path: The path that opens it: the file's own, with the session's id.
+        identifier: The session's id.
+        title: What the agent calls it; empty where it has no title.
+        parent: The id of the session it was started by, as a subagent; empty for one a person began.
+        working_directory: Where the agent worked; empty when unknown.
+        modified: Seconds since the epoch.
+    """
+
+    path: Path
+    identifier: str
+    title: str = ""
+    parent: str = ""
+    working_directory: str = ""
+    modified: float = 0.0
+
+
+def nothing_inside(path: Path) -> Sequence[Inside]:  # noqa: ARG001  # what most formats answer, whatever the path
+    """A file that is one session."""
+    return ()
 
 
 @dataclass(frozen=True)
@@ -42,6 +70,8 @@ class Format:
         recognise: Says why a sample is of this format, or returns an empty string.
         reader: Opens a file of this format. Raises `SessionError`.
         homes: The folders in which its sessions are kept, whether or not they exist.
+        inside: Lists the sessions in a file or folder that may hold several, newest first; empty for one that is itself
+            a session. Raises `SessionError`.
     """
 
     name: str
@@ -52,6 +82,7 @@ class Format:
     recognise: Callable[[Sample], str]
     reader: Callable[[Path], Reader]
     homes: Callable[[], tuple[Path, ...]] = tuple
+    inside: Callable[[Path], Sequence[Inside]] = nothing_inside
 
 
 @dataclass(frozen=True)
@@ -135,6 +166,23 @@ class Sample:
     def starts_like_json(self) -> bool:
         """Whether the first character is that of a JSON object or array."""
         return self.head.lstrip(BLANK_BYTES)[:1] in (b"{", b"[")
+
+    @cached_property
+    def tables(self) -> Mapping[str, frozenset[str]]:
+        """The names of an SQLite database's tables, each with those of its columns; empty for any other file.
+
+        Raises:
+            SessionError: It is a database that cannot be read at the moment.
+        """
+        if not self.head.startswith(SQLITE):
+            return {}
+        from inspector.session.database import Database, DatabaseUnreadableError, columns_of_tables
+
+        try:
+            with Database(self.path).reading() as connection:
+                return columns_of_tables(connection)
+        except DatabaseUnreadableError as error:
+            raise SessionError(f"{self.path}: the database cannot be read ({error}). Try again.") from error
 
     @cached_property
     def document(self) -> Any:

@@ -1,0 +1,189 @@
+"""Databases of other programs: read as they stand, with nothing left behind."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from inspector.session.database import Database, DatabaseUnreadableError, columns_of_tables
+from inspector.session.locator import Locator
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ROWS = "SELECT name FROM thing ORDER BY rowid"
+
+
+@pytest.fixture(params=["plain.db", "odd %20?#&name é.db"])
+def path(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    file: Path = tmp_path / request.param
+    with closing(writer(file)) as connection:
+        connection.execute("CREATE TABLE thing (name TEXT)")
+        connection.execute("INSERT INTO thing VALUES ('one')")
+    return file
+
+
+def writer(path: Path, mode: str = "wal") -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute(f"PRAGMA journal_mode = {mode}")
+    return connection
+
+
+def names(path: Path) -> list[str]:
+    with Database(path).reading() as connection:
+        return [name for (name,) in connection.execute(ROWS)]
+
+
+def files(path: Path) -> dict[str, bytes]:
+    return {entry.name: entry.read_bytes() for entry in path.parent.iterdir()}
+
+
+def test_a_closed_database_is_read_with_no_file_beside_it(path: Path) -> None:
+    before = files(path)
+    assert list(before) == [path.name]
+    assert names(path) == ["one"]
+    assert files(path) == before
+
+
+def test_what_a_running_writer_committed_is_read_and_what_it_did_not_is_not(path: Path) -> None:
+    with closing(writer(path)) as connection:
+        connection.execute("INSERT INTO thing VALUES ('two')")
+        connection.execute("BEGIN")
+        connection.execute("INSERT INTO thing VALUES ('three')")
+        assert names(path) == ["one", "two"]
+        connection.execute("COMMIT")
+        assert names(path) == ["one", "two", "three"]
+    assert list(files(path)) == [path.name]
+
+
+def test_a_log_without_its_index_is_read_and_left_as_it_is(path: Path, tmp_path: Path) -> None:
+    copied = tmp_path / "copy" / path.name
+    copied.parent.mkdir()
+    with closing(writer(path)) as connection:
+        connection.execute("INSERT INTO thing VALUES ('in the log')")
+        for suffix in ("", "-wal"):
+            shutil.copy(path.with_name(path.name + suffix), copied.with_name(copied.name + suffix))
+    before = files(copied)
+    assert names(copied) == ["one", "in the log"]
+    assert files(copied) == before
+
+
+def test_a_database_with_a_rollback_journal_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    with closing(writer(path, "delete")) as connection:
+        connection.execute("CREATE TABLE thing (name TEXT)")
+        connection.execute("INSERT INTO thing VALUES ('one')")
+        assert names(path) == ["one"]
+    assert list(files(path)) == [path.name]
+
+
+def test_every_commit_is_another_state_and_reading_is_none(path: Path) -> None:
+    database = Database(path)
+    with closing(writer(path)) as connection:
+        states = [database.state()]
+        for number in range(50):
+            # Checkpoints make the log begin anew, so that its size says nothing.
+            if number % 7 == 0:
+                connection.execute("PRAGMA wal_checkpoint(RESTART)")
+            connection.execute("UPDATE thing SET name = ?", (str(number % 10),))
+            assert names(path) == [str(number % 10)]
+            states.append(database.state())
+            assert database.state() == states[-1]
+    assert len(set(states)) == 51
+
+
+def test_commits_in_a_rollback_journal_are_other_states(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    with closing(writer(path, "delete")) as connection:
+        connection.execute("CREATE TABLE thing (name TEXT)")
+        connection.execute("INSERT INTO thing VALUES ('-')")
+        states = set()
+        for number in range(20):
+            connection.execute("UPDATE thing SET name = ?", (str(number % 10),))
+            states.add(Database(path).state())
+    assert len(states) == 20
+
+
+def test_one_reading_is_of_one_state(path: Path) -> None:
+    with closing(writer(path)) as connection:
+        connection.execute("INSERT INTO thing VALUES ('two')")
+        with Database(path).reading() as reading:
+            assert len(reading.execute(ROWS).fetchall()) == 2
+            connection.execute("INSERT INTO thing VALUES ('three')")
+            assert len(reading.execute(ROWS).fetchall()) == 2
+        assert len(names(path)) == 3
+
+
+def test_a_writer_that_comes_while_a_closed_database_is_read_is_noticed(path: Path) -> None:
+    with pytest.raises(DatabaseUnreadableError, match="changed"), Database(path).reading():
+        writer(path).execute("INSERT INTO thing VALUES ('two')")
+
+
+def test_a_locked_damaged_or_missing_database_is_unreadable(tmp_path: Path, path: Path) -> None:
+    damaged = tmp_path / "damaged.db"
+    damaged.write_bytes(b"SQLite format 3\x00" + bytes(range(256)) * 64)
+    for broken in (damaged, tmp_path / "missing.db", tmp_path):
+        with pytest.raises(DatabaseUnreadableError), Database(broken).reading() as connection:
+            connection.execute(ROWS).fetchall()
+    assert not (tmp_path / "missing.db").exists()
+    with pytest.raises(DatabaseUnreadableError, match="readonly"), Database(path).reading() as connection:
+        connection.execute("INSERT INTO thing VALUES ('mine')")
+
+
+def test_a_link_to_a_database_is_read_with_the_log_beside_its_target(path: Path, tmp_path: Path) -> None:
+    link = tmp_path / "elsewhere" / "link.db"
+    link.parent.mkdir()
+    link.symlink_to(path)
+    with closing(writer(path)) as connection:
+        before = Database(link).state()
+        connection.execute("INSERT INTO thing VALUES ('two')")
+        assert Database(link).state() != before
+        assert names(link) == ["one", "two"]
+    assert list(files(link)) == ["link.db"]
+
+
+def test_bytes_that_are_no_text_do_not_stop_reading(path: Path) -> None:
+    with closing(writer(path)) as connection:
+        connection.execute("UPDATE thing SET name = CAST(x'61ff62' AS TEXT)")
+    assert names(path) == ["a\ufffdb"]
+
+
+def test_tables_and_columns_are_listed(path: Path) -> None:
+    with Database(path).reading() as connection:
+        assert columns_of_tables(connection) == {"thing": frozenset({"name"})}
+
+
+def test_a_writer_killed_in_the_middle_leaves_a_readable_database(path: Path) -> None:
+    script = (
+        "import os, sqlite3, sys; c = sqlite3.connect(sys.argv[1], isolation_level=None);"
+        "c.execute(\"INSERT INTO thing VALUES ('two')\"); c.execute('BEGIN');"
+        "c.execute(\"INSERT INTO thing VALUES ('never')\"); os._exit(1)"
+    )
+    subprocess.run([sys.executable, "-c", script, str(path)], check=False)
+    assert names(path) == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    ("given", "file", "session"),
+    [
+        ("a.db#ses_1", "a.db", "ses_1"),
+        ("a.db", "a.db", ""),
+        ("a.db#", "a.db#", ""),
+        ("#a.db", "#a.db", ""),
+        ("missing.db#ses_1", "missing.db#ses_1", ""),
+        ("b.db#c", "b.db#c", ""),
+        ("b.db#c#ses_1", "b.db#c", "ses_1"),
+    ],
+)
+def test_a_locator_names_a_session_inside_a_file(tmp_path: Path, given: str, file: str, session: str) -> None:
+    for name in ("a.db", "b.db#c", "b.db"):
+        (tmp_path / name).write_text("x")
+    locator = Locator.of(tmp_path / given)
+    assert locator == Locator(tmp_path / file, session)
+    assert locator.path == tmp_path / given
