@@ -1,0 +1,102 @@
+"""pi and the programs that grew from it (Oh My Pi, OpenClaw): one file of JSON lines a session, a tree of entries.
+
+The format is described in `packages/coding-agent/docs/session.md` of badlogic/pi-mono and `docs/session.md` of
+can1357/oh-my-pi.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from inspector.session.assembly import Assembly
+from inspector.session.formats.base import Format
+from inspector.session.formats.pi.conversation import Conversation
+from inspector.session.formats.pi.parts import blocks_of_line
+from inspector.session.lines import LinesReader
+from inspector.session.objects import object_lines
+
+if TYPE_CHECKING:
+    from inspector.session.formats.base import Sample
+    from inspector.session.reading import Reader
+    from inspector.session.texts import BlocksOfRecord
+
+NAME = "pi"
+
+ROLES = frozenset(
+    {"assistant", "bashExecution", "custom", "developer", "fileMention", "hookMessage", "pythonExecution"}
+    | {"toolResult", "user"}
+)
+
+ENTRIES = frozenset(
+    {"branch_summary", "compaction", "custom", "custom_message", "label", "model_change", "session_info"}
+    | {"thinking_level_change"}
+)
+"""Types of entries that pi and its relatives have in common, messages apart."""
+
+
+class PiInterpreter:
+    """Makes a session out of the lines of a pi session file."""
+
+    def __init__(self) -> None:
+        self.assembly = Assembly()
+        self.blocks_of_record: BlocksOfRecord = blocks_of_line
+        self._conversation = Conversation(self.assembly)
+
+    def take(self, data: bytes, offset: int, first_line: int) -> None:
+        """Take whole lines. What cannot be read becomes a diagnostic."""
+        for line in object_lines(data, offset, first_line, self.assembly):
+            self._conversation.add(line)
+
+
+def _recognise(sample: Sample) -> str:
+    if not sample.is_lines:
+        return ""
+    headers = [record for record in sample.records if _is_header(record)]
+    entries = [record for record in sample.records if _is_entry(record)]
+    if not headers and len(entries) * 2 <= len(sample.records):
+        return ""
+    if not entries and len(headers) * 2 <= len(sample.records):
+        return ""
+    header = "a session header and " if headers else ""
+    return f"{header}{len(entries)} of its first {len(sample.records)} records are pi's entries"
+
+
+def _is_header(record: dict[str, Any]) -> bool:
+    return record.get("type") == "session" and isinstance(record.get("id"), str) and "timestamp" in record
+
+
+def _is_entry(record: dict[str, Any]) -> bool:
+    kind = record.get("type")
+    if kind == "message":
+        message = record.get("message")
+        return isinstance(message, dict) and message.get("role") in ROLES and "uuid" not in record
+    return kind in ENTRIES and "timestamp" in record
+
+
+def _reader(path: Path) -> Reader:
+    return LinesReader(path, NAME, PiInterpreter())
+
+
+def _homes() -> tuple[Path, ...]:
+    home = Path.home()
+    configured = os.environ.get("PI_CODING_AGENT_DIR")
+    claw = os.environ.get("OPENCLAW_STATE_DIR")
+    return (
+        (Path(configured) if configured else home / ".pi" / "agent") / "sessions",
+        home / ".omp" / "agent" / "sessions",
+        (Path(claw) if claw else home / ".openclaw") / "agents",
+    )
+
+
+FORMAT = Format(
+    name=NAME,
+    title="pi, Oh My Pi, OpenClaw",
+    where="~/.pi/agent/sessions, or sessions in $PI_CODING_AGENT_DIR; ~/.omp/agent/sessions; ~/.openclaw/agents",
+    is_live=True,
+    exact="prompt and output tokens of every call",
+    recognise=_recognise,
+    reader=_reader,
+    homes=_homes,
+)
