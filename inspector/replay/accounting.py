@@ -14,14 +14,17 @@ from inspector.replay.ledger import Ledger
 from inspector.replay.prompt_usage import UNCHANGED, anchored_usage, simulated_usage
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
+    from inspector.replay.changes import ModelCall
     from inspector.replay.inputs import ReplayInputs
     from inspector.replay.layout import PromptSums
     from inspector.replay.prompt_usage import PromptUsage
 
 
-def ledger_of(inputs: ReplayInputs, sums: PromptSums) -> Ledger:
+def ledger_of(inputs: ReplayInputs, sums: PromptSums, model_calls: Sequence[ModelCall] = ()) -> Ledger:
     """One row of figures a call, from what a plan changes in the prompts."""
     ratio = inputs.sizes.ratio[:-1]
     whole = inputs.sizes.whole[:-1]
@@ -32,6 +35,7 @@ def ledger_of(inputs: ReplayInputs, sums: PromptSums) -> Ledger:
         usage.uncached, usage.cache_read, usage.cache_write_5m, usage.cache_write_1h, inputs.output
     )
     first_changed = sums.first_changed[:-1]
+    strategy_cost = _strategy_cost(inputs, model_calls)
     return Ledger(
         prompt_tokens=prompt,
         cache_read=usage.cache_read,
@@ -39,7 +43,8 @@ def ledger_of(inputs: ReplayInputs, sums: PromptSums) -> Ledger:
         cache_write_1h=usage.cache_write_1h,
         uncached=usage.uncached,
         output=inputs.output,
-        cost=cost,
+        cost=cost + strategy_cost,
+        strategy_cost=strategy_cost,
         removed_tokens=removed.astype(np.int64),
         first_changed=first_changed,
         edits=sums.edits[:-1],
@@ -47,30 +52,53 @@ def ledger_of(inputs: ReplayInputs, sums: PromptSums) -> Ledger:
     )
 
 
+def _strategy_cost(inputs: ReplayInputs, model_calls: Sequence[ModelCall]) -> NDArray[np.float64]:
+    """Per call, dollars of the requests strategies make before it, nothing cached, at the prices of its model."""
+    count = inputs.history.call_count
+    made = [each for each in model_calls if each.call < count]
+    if not made:
+        return np.zeros(count)
+    calls = [each.call for each in made]
+    ratio = inputs.sizes.ratio[calls]
+    prompt, output = np.zeros(count), np.zeros(count)
+    np.add.at(prompt, calls, ratio * [each.prompt_tokens for each in made])
+    np.add.at(output, calls, ratio * [each.output_tokens for each in made])
+    nothing = np.zeros(count, dtype=np.int64)
+    sent, answered = (np.rint(column).astype(np.int64) for column in (prompt, output))
+    cost = inputs.rates.cost(sent, nothing, nothing, nothing, answered)
+    return np.where(sent > 0, cost, 0.0)
+
+
 def _usage(inputs: ReplayInputs, sums: PromptSums, prompt: NDArray[np.int64]) -> PromptUsage:
     if not len(prompt):
         return inputs.recorded
     ratio = inputs.sizes.ratio[:-1]
     # Everything before the first block the session shows, as this call's own report has it: system prompt and tools.
-    before_blocks = inputs.sizes.whole[:-1] - ratio * (sums.whole - inputs.recorded_removed)[:-1]
+    before_blocks = inputs.sizes.whole - inputs.sizes.ratio * (sums.whole - inputs.recorded_removed)
+    before_blocks = (before_blocks - inputs.layout.beside_prompts())[:-1]
     reusable_removed = ratio * sums.reusable_removed[:-1]
-    reusable = np.rint(before_blocks + ratio * sums.reusable_whole[:-1] - reusable_removed)
+    reusable = np.rint(
+        before_blocks + ratio * sums.reusable_whole[:-1] + sums.reusable_beside[:-1] - reusable_removed
+    )
     read = inputs.recorded.cache_read
     shortened = sums.shortened[:-1]
     removed_before_read = np.rint(reusable_removed - ratio * inputs.recorded_reusable_removed[:-1])
+    reusable = np.maximum(reusable, 0).astype(np.int64)
+    # What the plan adds before a change can make that begin later than the recorded read ended.
+    beyond_change = np.maximum(read, np.minimum(reusable + 1, prompt))
     anchored = anchored_usage(
         inputs.caches,
         inputs.recorded,
         prompt,
-        read_boundary=np.where(shortened, read, read - removed_before_read).astype(np.int64),
-        first_change=np.where(shortened, np.clip(reusable.astype(np.int64), 0, np.maximum(read - 1, 0)), UNCHANGED),
+        read_boundary=np.where(shortened, beyond_change, read - removed_before_read).astype(np.int64),
+        first_change=np.where(shortened, reusable, UNCHANGED),
     )
     if bool(inputs.reported.all()):
         return anchored
     simulated = simulated_usage(
         inputs.caches,
         prompt,
-        common_prefix_tokens=np.where(inputs.previous_call >= 0, np.maximum(reusable, 0), 0).astype(np.int64),
+        common_prefix_tokens=np.where(inputs.previous_call >= 0, reusable, 0),
         gap_seconds=inputs.gap_seconds,
         same_model=inputs.same_model,
     )

@@ -16,19 +16,36 @@ if TYPE_CHECKING:
     from inspector.tokens.table import TokenTable
 
 
-def calibrate_session(history: History, table: TokenTable) -> Calibration:
+def calibrate_session(
+    history: History, table: TokenTable, removed: NDArray[np.int64] | None = None
+) -> Calibration:
     """Fit the table's counts to the usage the session reports; one row a call, the next one, not yet made, included.
 
     What was sent is taken as recorded, so the calibration serves every plan. `Calibration.prompt` less
     `Calibration.call_ratio` times the prompt's counted tokens is what every prompt holds beside them.
+
+    Args:
+        history: The session's columns.
+        table: Its token counts.
+        removed: Per call, the next one included, counted tokens the agent itself had blanked by then.
     """
     calls = history.session.calls
     models = [call.model for call in calls]
     reported = np.array([0 if call.usage is None else call.usage.prompt for call in calls] + [0], dtype=np.int64)
     counted, blocks, signatures = prompt_columns(history, table)
+    if removed is not None:
+        counted = counted - removed
     return calibrate(
         [*models, models[-1] if models else ""], history.call_context, counted, blocks, signatures, reported
     )
+
+
+def block_columns(history: History, table: TokenTable) -> NDArray[np.int64]:
+    """What every block counts for in a prompt: counted tokens, one block, characters of signatures, a row each."""
+    signature = np.array([block.signature_characters for block in history.session.blocks], dtype=np.int64)
+    # A signature stands for the whole of the reasoning; the text beside it, if any, is what people are shown of it.
+    hidden = (history.kind == BlockKind.THINKING) & (signature > 0)
+    return np.stack((np.where(hidden, 0, table.tokens), (history.kind != BlockKind.OTHER).astype(np.int64), signature))
 
 
 def prompt_columns(
@@ -38,12 +55,7 @@ def prompt_columns(
 
     Thinking that has a signature is left out of the counted tokens: the signature stands for it.
     """
-    signature = np.array([block.signature_characters for block in history.session.blocks], dtype=np.int64)
-    # A signature stands for the whole of the reasoning; the text beside it, if any, is what people are shown of it.
-    hidden = (history.kind == BlockKind.THINKING) & (signature > 0)
-    per_block = np.stack(
-        (np.where(hidden, 0, table.tokens), (history.kind != BlockKind.OTHER).astype(np.int64), signature)
-    )
+    per_block = block_columns(history, table)
     columns = np.zeros((3, history.call_count + 1), dtype=np.int64)
     order = np.argsort(history.call_context, kind="stable")
     bounds = np.searchsorted(history.call_context[order], np.arange(len(history.context_members) + 1))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from inspector.strategies.history import NEVER
+from inspector.strategies.rendition import Action
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,6 +38,36 @@ class Reason:
     decision: Decision
 
 
+class Estimate(NamedTuple):
+    """What a strategy took a prompt to measure when it decided.
+
+    Attributes:
+        entry: Index of the strategy among the plan's entries.
+        call: The call it decided at.
+        tokens: Its estimate.
+    """
+
+    entry: int
+    call: int
+    tokens: float
+
+
+class ModelCall(NamedTuple):
+    """A further request to a model that a strategy makes to do its work, as a summary takes one.
+
+    Attributes:
+        entry: Index of the strategy among the plan's entries.
+        call: The call before which it is made.
+        prompt_tokens: Counted tokens sent.
+        output_tokens: Counted tokens of the response.
+    """
+
+    entry: int
+    call: int
+    prompt_tokens: int
+    output_tokens: int
+
+
 @dataclass(frozen=True, eq=False)
 class Changes:
     """One row for every time a block's rendition becomes another, sorted by block, then call.
@@ -52,6 +83,8 @@ class Changes:
         stacks: The distinct stacks of operations.
         reasons: The distinct reasons.
         considered: Per strategy and group, how many blocks it decided about, those it left whole included.
+        estimates: What strategies took prompts to measure, where they say so.
+        model_calls: Further requests the strategies make.
     """
 
     block: NDArray[np.int32]
@@ -64,12 +97,27 @@ class Changes:
     stacks: tuple[Stack, ...]
     reasons: tuple[Reason, ...]
     considered: Mapping[tuple[int, str], int]
+    estimates: tuple[Estimate, ...] = ()
+    model_calls: tuple[ModelCall, ...] = ()
 
     @cached_property
     def by_call(self) -> NDArray[np.int64]:
         """Row numbers sorted by call, then block."""
         order: NDArray[np.int64] = np.lexsort((self.block, self.call))
         return order
+
+    @cached_property
+    def removes_blocks(self) -> bool:
+        """Whether any block is left out altogether at any call."""
+        return bool((self.action == Action.REMOVED).any())
+
+    @cached_property
+    def removals(self) -> NDArray[np.int8]:
+        """Per row, 1 where a block is from then on left out altogether, -1 where it is no more, 0 otherwise."""
+        removed = (self.action == Action.REMOVED).astype(np.int8)
+        before = np.zeros_like(removed)
+        before[1:] = np.where(self.block[1:] == self.block[:-1], removed[:-1], 0)
+        return removed - before
 
     def row(self, block: int, call: int) -> int:
         """The row in force for a block at a call, or -1 where it is sent whole."""
@@ -136,8 +184,10 @@ def effective_changes(
 def _considered(
     blocks: NDArray[np.int32], reasons: NDArray[np.int32], table: tuple[Reason, ...]
 ) -> dict[tuple[int, str], int]:
-    pairs = np.unique(blocks.astype(np.int64) * len(table) + reasons) if table else np.zeros(0, dtype=np.int64)
-    counts = np.bincount(pairs % len(table), minlength=len(table)).tolist() if table else []
+    # Blocks come in order, so this is all but sorted: far faster than finding the distinct pairs of any numbers.
+    pairs = np.sort(blocks.astype(np.int64) * len(table) + reasons, kind="stable")
+    distinct = pairs[np.diff(pairs, prepend=-1) != 0]
+    counts = np.bincount(distinct % len(table), minlength=len(table)).tolist() if table else []
     considered: dict[tuple[int, str], int] = {}
     for reason, count in zip(table, counts, strict=True):
         key = (reason.entry, reason.decision.group)

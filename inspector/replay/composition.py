@@ -6,12 +6,12 @@ strategy sees what the ones before it left and what the plan itself has sent so 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.changes import RECORDED, Changes, Reason, effective_changes
+from inspector.replay.changes import RECORDED, Changes, Estimate, ModelCall, Reason, effective_changes
 from inspector.replay.recorded_clearing import recorded_clearing
 from inspector.strategies.base import Choice, ScheduledStrategy, SequentialStrategy
 from inspector.strategies.batching import BatchedRun, batched_schedule, batching_of
@@ -173,6 +173,8 @@ class _Walk:
     thread_call: dict[int, int] = field(default_factory=dict)
     sent_prompt_tokens: list[int] = field(default_factory=list)
     dirty: set[int] = field(default_factory=set)
+    estimates: list[Estimate] = field(default_factory=list)
+    model_calls: list[ModelCall] = field(default_factory=list)
 
     def changes(self) -> Changes:
         """Walk every call, the next one included."""
@@ -201,9 +203,10 @@ class _Walk:
                 self.sent_prompt_tokens.append(self.prompt_tokens(call, self.settle(thread, len(self.layers))))
             self.thread_call[thread] = call
         blocks, calls, stacks, reasons = np.array(self.rows, dtype=np.int32).reshape(-1, 4).T
-        return effective_changes(
+        changes = effective_changes(
             history, self.renderer, blocks, calls, stacks, reasons, tuple(self.stack_index), tuple(self.reason_index)
         )
+        return replace(changes, estimates=tuple(self.estimates), model_calls=tuple(self.model_calls))
 
     def stack(self, block: int, depth: int) -> Stack:
         """The operations of the first `depth` strategies on a block."""
@@ -287,7 +290,7 @@ class _Moment:
     def prompt_tokens(self) -> int:
         if self._told.input_tokens is not None:
             return self._told.input_tokens
-        return self.walk.prompt_tokens(self.call, self.walk.settle(self.thread, self.depth))
+        return self.walk.prompt_tokens(self.call, self.walk.settle(self.thread, len(self.walk.layers)))
 
     @property
     def idle_seconds(self) -> float | None:
@@ -311,6 +314,13 @@ class _Moment:
 
     def tokens(self, block: int) -> int:
         return self.walk.renderer.tokens(block, self.rendition(block))
+
+    def note_estimate(self, tokens: float) -> None:
+        self.walk.estimates.append(Estimate(self.walk.layers[self.depth].entry, self.call, tokens))
+
+    def note_model_call(self, prompt_tokens: int, output_tokens: int) -> None:
+        entry = self.walk.layers[self.depth].entry
+        self.walk.model_calls.append(ModelCall(entry, self.call, prompt_tokens, output_tokens))
 
     def tokens_under(self, choice: Choice) -> int:
         stack = self.walk.stack(choice.block, self.depth)

@@ -24,7 +24,7 @@ class ContextSums:
         whole: Tokens of the prompt with every block whole, int64.
         removed: Tokens the plan left out of it (negative where it added), int64.
         first_changed: Position, in the context, of the first block that this prompt sends otherwise than the previous
-            one did; -1 for none and for the context's first call, int64.
+            one of its thread did; -1 for none, int64.
         reusable: How many blocks at the beginning of this prompt a cache could hold: those the caller said, or those
             before the first changed one where that is fewer, int64.
         reusable_whole: Tokens of the reusable blocks, whole, int64.
@@ -44,22 +44,27 @@ class ContextSums:
 def context_sums(
     tokens: NDArray[np.int32],
     prompt_blocks: NDArray[np.int64],
+    shared: int,
     carried_removed: NDArray[np.int64],
     cached_blocks: NDArray[np.int64],
     positions: NDArray[np.int64],
     calls: NDArray[np.int64],
     removed: NDArray[np.int64],
+    *,
+    unbroken: bool = False,
 ) -> ContextSums:
     """Sum up one context.
 
     Args:
         tokens: Tokens of every block of the context, whole, in the order they are sent.
         prompt_blocks: Per call, how many of these blocks its prompt holds; never decreasing.
+        shared: How many of these blocks, from the first, were also in the thread's prompt before the first of these.
         carried_removed: Per block, the tokens already left out of it when the context began.
         cached_blocks: Per call, how many blocks at its beginning a cache could hold if nothing in them changed.
         positions: Per change, the position of its block in the context.
         calls: Per change, the call it takes effect at, counted within the context; changes are sorted by it.
         removed: Per change, the tokens it leaves out (negative where it puts some back or adds).
+        unbroken: Let a cache hold what it could though something in it changed.
     """
     call_count = len(prompt_blocks)
     whole_before = np.concatenate(([0], np.cumsum(tokens, dtype=np.int64)))
@@ -70,14 +75,15 @@ def context_sums(
     first_changed = np.full(call_count, -1, dtype=np.int64)
     reusable = cached_blocks.astype(np.int64)
     # A block that is new in this prompt cannot break what earlier prompts left in the cache.
-    previous_blocks = np.concatenate(([0], prompt_blocks[:-1])) if call_count else prompt_blocks
+    previous_blocks = np.concatenate(([shared], prompt_blocks[:-1])) if call_count else prompt_blocks
     retroactive = np.flatnonzero(positions < previous_blocks[calls]) if len(calls) else calls
     if len(retroactive):
         at_calls = calls[retroactive]
         starts = np.flatnonzero(np.append(True, at_calls[1:] != at_calls[:-1]))
         broken = at_calls[starts]
         first_changed[broken] = np.minimum.reduceat(positions[retroactive], starts)
-        reusable[broken] = np.minimum(reusable[broken], first_changed[broken])
+        if not unbroken:
+            reusable[broken] = np.minimum(reusable[broken], first_changed[broken])
     return ContextSums(
         whole=whole,
         removed=total_removed,

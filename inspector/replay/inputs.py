@@ -100,10 +100,11 @@ class ReplayInputs:
         nothing = np.zeros(history.call_count + 1)
         cleared = changes_of(history, renderer, Plan(), PromptSizes(nothing, nothing))
         recorded_removed = layout.sums(cleared, layout.previous_blocks()).removed
+        scale = Scale.of(history, table, recorded_removed)
+        layout = layout.with_beside(scale.beside, scale.calibration.ratio)
         sums = layout.whole_tokens() - recorded_removed
-        scale = Scale.of(history, table)
         whole = _whole_prompts(layout, scale, recorded, reported, sums)
-        cached_blocks = _cached_blocks(layout, scale, recorded, reported, sums, whole)
+        cached_blocks = _cached_blocks(layout, scale, recorded, reported)
         previous = layout.previous_in_thread()
         time = history.call_time[:-1]
         return cls(
@@ -115,7 +116,7 @@ class ReplayInputs:
             output=_outputs(history, table, scale),
             output_known=all(call.usage is not None and not call.usage.output_is_placeholder for call in calls),
             scale=scale,
-            sizes=PromptSizes(whole, scale.ratio),
+            sizes=PromptSizes(whole, scale.ratio, layout.envelopes),
             cached_blocks=cached_blocks,
             recorded_removed=recorded_removed,
             recorded_reusable_removed=layout.sums(cleared, cached_blocks).reusable_removed,
@@ -169,22 +170,17 @@ def _outputs(history: History, table: TokenTable, scale: Scale) -> NDArray[np.in
 
 
 def _cached_blocks(
-    layout: Layout,
-    scale: Scale,
-    recorded: PromptUsage,
-    reported: NDArray[np.bool_],
-    counted: NDArray[np.int64],
-    whole: NDArray[np.float64],
+    layout: Layout, scale: Scale, recorded: PromptUsage, reported: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
     """Per call, the blocks the cache held: where the reported read ends, or the previous prompt."""
     previous_blocks = layout.previous_blocks()
-    within = np.zeros(len(whole), dtype=np.float64)
-    within[:-1] = counted[:-1] - (recorded.prompt - recorded.cache_read) / scale.ratio[:-1]
-    ends = np.minimum(layout.blocks_within(within), previous_blocks)
+    tail = np.zeros(len(previous_blocks))
+    tail[:-1] = recorded.prompt - recorded.cache_read
+    ends = np.minimum(layout.blocks_before(tail, scale.ratio), previous_blocks)
     # A read that ends where the previous prompt ended, but for what that one left uncached, read all of it.
     previous = layout.previous_call[:-1]
     expected = np.where(previous >= 0, (recorded.prompt - recorded.uncached)[previous], 0)
-    everything = recorded.cache_read >= expected - np.maximum(expected // 100, 64)
+    everything = (previous >= 0) & (recorded.cache_read >= expected - np.maximum(expected // 100, 64))
     blocks = previous_blocks.copy()
     blocks[:-1] = np.where(reported & ~everything, ends[:-1], previous_blocks[:-1])
     return blocks

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from inspector.replay.context_ledger import context_sums
+from inspector.strategies.rendition import Action
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,7 +26,10 @@ class ContextLayout:
         thread: Its thread.
         blocks: Block indices in the order they are sent, int32.
         tokens: Their tokens, whole, int32.
+        beside: Provider's tokens that the first so many blocks take beside their counted ones, float64, one longer.
         carried: How many of them were there when the context began.
+        shared: How many of them, from the first, were also first in the thread's prompt before the context's first.
+        call_before: That prompt's call, -1 for none.
         calls: Its calls, int64. The last may be the next one, not yet made.
         prompt_blocks: Per call, how many of `blocks` its prompt holds, int64.
         in_block_order: `blocks` is sorted, so that a block's position can be searched for.
@@ -34,7 +38,10 @@ class ContextLayout:
     thread: int
     blocks: NDArray[np.int32]
     tokens: NDArray[np.int32]
+    beside: NDArray[np.float64]
     carried: int
+    shared: int
+    call_before: int
     calls: NDArray[np.int64]
     prompt_blocks: NDArray[np.int64]
     in_block_order: bool
@@ -60,11 +67,13 @@ class PromptSums:
     Attributes:
         whole: The prompt with every block whole, int64.
         removed: What the plan left out of it, int64.
-        first_changed: Block at which it departs from the previous prompt of its context, -1 for none, int32.
+        first_changed: Block the plan changed among those it shares with its thread's previous prompt, the first of
+            them, -1 for none, int32.
         reusable: How many blocks at its beginning a cache could hold, int64.
         shortened: A change stands before the end of what a cache could hold, bool.
         reusable_whole: Tokens, with every block whole, of the blocks at its beginning that a cache could hold, int64.
         reusable_removed: What the plan left out of those blocks, int64.
+        reusable_beside: Provider's tokens that those blocks take beside their counted ones, float64.
         edits: Blocks whose rendition changed at this call, int32.
     """
 
@@ -75,6 +84,7 @@ class PromptSums:
     shortened: NDArray[np.bool_]
     reusable_whole: NDArray[np.int64]
     reusable_removed: NDArray[np.int64]
+    reusable_beside: NDArray[np.float64]
     edits: NDArray[np.int32]
 
 
@@ -86,19 +96,24 @@ class Layout:
         history: What they are contexts of.
         contexts: In the session's order.
         previous_call: Per call, the call before it in the same context, -1 for the first, int64.
+        tokens: Per block, counted tokens, whole, int32.
+        envelopes: Per block, counted tokens that go with it when it is removed, beside its own, int64.
     """
 
     history: History
     contexts: tuple[ContextLayout, ...]
     previous_call: NDArray[np.int64]
+    tokens: NDArray[np.int32]
+    envelopes: NDArray[np.int64]
 
     @classmethod
     def of(cls, history: History, tokens: NDArray[np.int32]) -> Layout:
-        """Lay out a session whose blocks have the given tokens."""
+        """Lay out a session whose blocks have the given tokens and take nothing beside them."""
         order = np.argsort(history.call_context, kind="stable")
         bounds = np.searchsorted(history.call_context[order], np.arange(len(history.session.contexts) + 1))
         previous = np.full(history.call_count + 1, -1, dtype=np.int64)
-        contexts = []
+        contexts: list[ContextLayout] = []
+        last_of_thread: dict[int, ContextLayout] = {}
         for index, context in enumerate(history.session.contexts):
             members = history.context_members[index]
             blocks = history.blocks_of(members)
@@ -106,28 +121,44 @@ class Layout:
             ends = np.concatenate(([0], ends)).astype(np.int64)
             calls = order[bounds[index] : bounds[index + 1]]
             previous[calls[1:]] = calls[:-1]
+            before = last_of_thread.get(context.thread)
             contexts.append(
                 ContextLayout(
                     thread=context.thread,
                     blocks=blocks,
                     tokens=tokens[blocks],
+                    beside=np.zeros(len(blocks) + 1),
                     carried=int(ends[context.carried]),
+                    shared=0 if before is None else _shared(before.blocks[: before.prompt_blocks[-1]], blocks),
+                    call_before=-1 if before is None else int(before.calls[-1]),
                     calls=calls,
                     prompt_blocks=ends[history.call_prompt_messages[calls]],
                     in_block_order=bool((members[1:] > members[:-1]).all()),
                 )
             )
-        return cls(history, tuple(contexts), previous)
+            if len(calls):
+                last_of_thread[context.thread] = contexts[-1]
+        return cls(history, tuple(contexts), previous, tokens, np.zeros(len(tokens), dtype=np.int64))
+
+    def with_beside(self, beside: NDArray[np.float64], ratio: float) -> Layout:
+        """The same, with what every block takes beside its counted tokens.
+
+        Args:
+            beside: Per block, the provider's tokens, float64.
+            ratio: The provider's tokens for one counted token.
+        """
+        contexts = tuple(
+            replace(context, beside=np.concatenate(([0.0], np.cumsum(beside[context.blocks]))))
+            for context in self.contexts
+        )
+        return replace(self, contexts=contexts, envelopes=np.rint(beside / ratio).astype(np.int64))
 
     def previous_in_thread(self) -> NDArray[np.int64]:
         """Per recorded call, the call before it in its thread, whatever the context, -1 for the first. int64."""
         previous = self.previous_call.copy()
-        last_of_thread: dict[int, int] = {}
         for context in self.contexts:
-            if not len(context.calls):
-                continue
-            previous[context.calls[0]] = last_of_thread.get(context.thread, -1)
-            last_of_thread[context.thread] = int(context.calls[-1])
+            if len(context.calls):
+                previous[context.calls[0]] = context.call_before
         return previous[:-1]
 
     def whole_tokens(self) -> NDArray[np.int64]:
@@ -138,32 +169,53 @@ class Layout:
             whole[context.calls] = before[context.prompt_blocks]
         return whole
 
+    def beside_prompts(self) -> NDArray[np.float64]:
+        """Per call, the provider's tokens that the blocks of its prompt take beside their counted ones. float64."""
+        beside = np.zeros(self.history.call_count + 1)
+        for context in self.contexts:
+            beside[context.calls] = context.beside[context.prompt_blocks]
+        return beside
+
     def previous_blocks(self) -> NDArray[np.int64]:
-        """Per call, how many blocks the previous prompt of its context held; 0 for the first. int64."""
+        """Per call, how many blocks at its beginning were also first in its thread's previous prompt. int64."""
         blocks = np.zeros(self.history.call_count + 1, dtype=np.int64)
         for context in self.contexts:
             blocks[context.calls[1:]] = context.prompt_blocks[:-1]
+            blocks[context.calls[:1]] = np.minimum(context.shared, context.prompt_blocks[:1])
         return blocks
 
-    def blocks_within(self, whole_tokens: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Per call, how many blocks at its beginning fit in so many counted tokens, to the nearest block. int64."""
+    def blocks_before(self, tail: NDArray[np.float64], ratio: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Per call, how many blocks of its prompt come before its last so many tokens, to the nearest block. int64.
+
+        Args:
+            tail: Per call, the provider's tokens at the end of its prompt.
+            ratio: Per call, the provider's tokens for one counted token.
+        """
         blocks = np.zeros(self.history.call_count + 1, dtype=np.int64)
         for context in self.contexts:
-            if len(context.calls) and len(context.blocks):
-                before = np.concatenate(([0], np.cumsum(context.tokens, dtype=np.int64)))
-                middles = (before[1:] + before[:-1]) / 2
-                found = np.searchsorted(middles, whole_tokens[context.calls])
-                blocks[context.calls] = np.minimum(found, context.prompt_blocks)
+            if not len(context.calls) or not len(context.blocks):
+                continue
+            counted = np.concatenate(([0], np.cumsum(context.tokens, dtype=np.int64)))
+            for each in np.unique(ratio[context.calls]).tolist():
+                calls = ratio[context.calls] == each
+                ends = np.maximum.accumulate(each * counted + context.beside)
+                middles = (ends[1:] + ends[:-1]) / 2
+                prompt_blocks = context.prompt_blocks[calls]
+                found = np.searchsorted(middles, ends[prompt_blocks] - tail[context.calls[calls]])
+                blocks[context.calls[calls]] = np.minimum(found, prompt_blocks)
         return blocks
 
-    def sums(self, changes: Changes, cached_blocks: NDArray[np.int64]) -> PromptSums:
+    def sums(self, changes: Changes, cached_blocks: NDArray[np.int64], *, unbroken: bool = False) -> PromptSums:
         """Prompt sizes and first changes under a plan.
 
         Args:
             changes: What the plan changes.
             cached_blocks: Per call, how many blocks at its beginning a cache could hold if nothing in them changed.
+            unbroken: Let a cache hold them though something in them changed: what prompts would be served from if
+                changes broke nothing.
         """
         count = self.history.call_count + 1
+        reusable_beside = np.zeros(count)
         whole, removed, reusable, reusable_whole, reusable_removed = (np.zeros(count, dtype=np.int64) for _ in range(5))
         first_changed = np.full(count, -1, dtype=np.int32)
         edits = np.zeros(count, dtype=np.int32)
@@ -172,16 +224,19 @@ class Layout:
         for context, rows in zip(self.contexts, rows_of_context, strict=True):
             if not len(context.calls):
                 continue
-            part = self._context_sums(context, changes, rows, cached_blocks)
+            part = self._context_sums(context, changes, rows, cached_blocks, unbroken=unbroken)
             calls = context.calls
             whole[calls], removed[calls] = part.whole, part.removed
             reusable[calls] = part.reusable
             reusable_whole[calls], reusable_removed[calls] = part.reusable_whole, part.reusable_removed
+            reusable_beside[calls] = context.beside[part.reusable]
             edits[calls] = part.edits
             shortened[calls] = part.reusable < np.minimum(cached_blocks[calls], context.prompt_blocks)
             broken = part.first_changed >= 0
             first_changed[calls[broken]] = context.blocks[part.first_changed[broken]]
-        return PromptSums(whole, removed, first_changed, reusable, shortened, reusable_whole, reusable_removed, edits)
+        return PromptSums(
+            whole, removed, first_changed, reusable, shortened, reusable_whole, reusable_removed, reusable_beside, edits
+        )
 
     def _rows_by_context(self, changes: Changes) -> list[NDArray[np.int64]]:
         """Rows of `changes` that take effect within each context, sorted by call.
@@ -197,29 +252,53 @@ class Layout:
             if not len(context.calls):
                 rows.append(by_call[:0])
                 continue
-            first, last = np.searchsorted(calls, (context.calls[0], context.calls[-1] + 1))
-            # A change that takes effect between the last call of the context before and this one's first is carried in.
+            # A change made between the last call of the context before and the first of this one is seen at that.
+            begins = context.calls[0] if context.call_before < 0 else context.call_before + 1
+            first, last = np.searchsorted(calls, (begins, context.calls[-1] + 1))
             rows.append(by_call[first:last])
         return rows
 
     def _context_sums(
-        self, context: ContextLayout, changes: Changes, rows: NDArray[np.int64], cached_blocks: NDArray[np.int64]
+        self,
+        context: ContextLayout,
+        changes: Changes,
+        rows: NDArray[np.int64],
+        cached_blocks: NDArray[np.int64],
+        *,
+        unbroken: bool,
     ) -> ContextSums:
         positions = context.positions(changes.block[rows])
         here = positions >= 0
         rows, positions = rows[here], positions[here]
         calls = np.searchsorted(context.calls, changes.call[rows])
         removed = (changes.previous_tokens[rows] - changes.tokens[rows]).astype(np.int64)
+        if changes.removes_blocks:
+            removed += changes.removals[rows] * self.envelopes[changes.block[rows]]
         carried = np.zeros(len(context.blocks), dtype=np.int64)
         if context.carried and len(context.calls):
             blocks = context.blocks[: context.carried]
-            in_force = changes.in_force(int(context.calls[0]) - 1)
+            in_force = changes.in_force(context.call_before)
+            changed = changes.block[in_force]
             left_out = np.zeros(len(self.history.kind), dtype=np.int64)
-            left_out[changes.block[in_force]] = changes.tokens[in_force]
-            changed = np.zeros(len(self.history.kind), dtype=bool)
-            changed[changes.block[in_force]] = True
-            carried[: context.carried] = np.where(
-                changed[blocks], context.tokens[: context.carried] - left_out[blocks], 0
-            )
+            left_out[changed] = self.tokens[changed] - changes.tokens[in_force]
+            left_out[changed] += (changes.action[in_force] == Action.REMOVED) * self.envelopes[changed]
+            carried[: context.carried] = left_out[blocks]
         cached = np.minimum(cached_blocks[context.calls], context.prompt_blocks)
-        return context_sums(context.tokens, context.prompt_blocks, carried, cached, positions, calls, removed)
+        return context_sums(
+            context.tokens,
+            context.prompt_blocks,
+            min(context.shared, int(context.prompt_blocks[0])),
+            carried,
+            cached,
+            positions,
+            calls,
+            removed,
+            unbroken=unbroken,
+        )
+
+
+def _shared(before: NDArray[np.int32], after: NDArray[np.int32]) -> int:
+    """How many blocks at the beginning of two prompts are the same."""
+    length = min(len(before), len(after))
+    differs = np.flatnonzero(before[:length] != after[:length])
+    return int(differs[0]) if len(differs) else length

@@ -52,7 +52,8 @@ class Ledger:
         cache_write_1h: Prompt tokens written to a one-hour cache, int64.
         uncached: Prompt tokens neither read nor written, int64.
         output: Response tokens, int64.
-        cost: Dollars, NaN where the model has no price, float64.
+        cost: Dollars, what strategies ask of models included, NaN where the model has no price, float64.
+        strategy_cost: Of these, the dollars of requests the plan's strategies make themselves, float64.
         removed_tokens: Tokens the plan left out of this prompt (negative where it added), int64.
         first_changed: Block at which this prompt departs from the previous one before its end, -1 for none, int32.
         edits: Blocks whose rendition changed at this call, int32.
@@ -66,6 +67,7 @@ class Ledger:
     uncached: NDArray[np.int64]
     output: NDArray[np.int64]
     cost: NDArray[np.float64]
+    strategy_cost: NDArray[np.float64]
     removed_tokens: NDArray[np.int64]
     first_changed: NDArray[np.int32]
     edits: NDArray[np.int32]

@@ -204,7 +204,7 @@ def replay(inputs: ReplayInputs, plan: Plan, told: Circumstances | None = None) 
     """
     changes = changes_of(inputs.history, inputs.renderer, plan, inputs.sizes, told)
     sums = inputs.layout.sums(changes, inputs.cached_blocks)
-    ledger = ledger_of(inputs, sums)
+    ledger = ledger_of(inputs, sums, changes.model_calls)
     untouched = not any(entry.enabled for entry in plan.entries) or not _changed_by_plan(changes)
     figures = figures_of(ledger, *how_known(inputs, untouched=untouched))
     return Replay(inputs, plan, changes, ledger, figures, sums.reusable)

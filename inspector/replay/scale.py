@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from inspector.replay.calibrate import calibrate_session
+import numpy as np
+
+from inspector.replay.calibrate import block_columns, calibrate_session
 from inspector.replay.ledger import HowKnown
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from inspector.strategies.history import History
@@ -24,23 +25,33 @@ class Scale:
     Attributes:
         ratio: The provider's tokens for one counted token, float64.
         prompt: The recorded prompt as the calibration has it, system prompt and tool definitions included, float64.
+        beside: Per block, the provider's tokens it takes beside its counted ones: its envelope and signature, float64.
         known: How prompts on this scale are known.
         calibration: The fit behind it.
     """
 
     ratio: NDArray[np.float64]
     prompt: NDArray[np.float64]
+    beside: NDArray[np.float64]
     known: HowKnown
     calibration: Calibration
 
     @classmethod
-    def of(cls, history: History, table: TokenTable) -> Scale:
-        """Fit a session's counts to what it reports, or take what is typical of its models if that is too little."""
-        calibration = calibrate_session(history, table)
+    def of(cls, history: History, table: TokenTable, removed: NDArray[np.int64] | None = None) -> Scale:
+        """Fit a session's counts to what it reports, or take what is typical of its models if that is too little.
+
+        Args:
+            history: The session's columns.
+            table: Its token counts.
+            removed: Per call, the next one included, counted tokens the agent itself had blanked by then.
+        """
+        calibration = calibrate_session(history, table, removed)
+        main = np.array(calibration.main)
         fitted = calibration.is_fitted and table.is_complete
         return cls(
             ratio=calibration.call_ratio,
             prompt=calibration.prompt,
+            beside=main @ block_columns(history, table) - main[0] * table.tokens,
             known=HowKnown.CALIBRATED if fitted else HowKnown.ESTIMATED,
             calibration=calibration,
         )

@@ -13,38 +13,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from inspector.strategies.operations import CutText, Operation, RemoveBlock, ReplaceText
+from inspector.strategies.recorded import RecordedBlock
 from inspector.strategies.rendition import REMOVED, Action, Rendition, Slice
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from inspector.session.model import Block, Session
     from inspector.strategies.history import History
     from inspector.tokens.table import TokenTable
 
 Stack = tuple[Operation, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedBlock:
-    """One block as operations see it; its text is read when asked for."""
-
-    session: Session
-    index: int
-
-    @property
-    def block(self) -> Block:
-        """The block as recorded."""
-        return self.session.blocks[self.index]
-
-    @property
-    def tool_name(self) -> str:
-        """The tool of a call or result."""
-        return self.block.tool_name
-
-    def text(self) -> str:
-        """The recorded text."""
-        return self.session.text(self.session.blocks[self.index])
 
 
 @dataclass(frozen=True, eq=False, slots=True)

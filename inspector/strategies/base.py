@@ -36,11 +36,14 @@ class Decision:
         operation: What to do to the text; None takes the strategy's own earlier operation back.
         reason: Why, in a few words for people: `stale, tier search`. Names no session text.
         group: The part of the strategy that decided, where it has parts a user tunes apart (a tier); empty otherwise.
+        points_to: What is sent instead tells the model to look at an `earlier` or a `later` result of the same file or
+            the same arguments; empty where it does not.
     """
 
     operation: Operation | None
     reason: str
     group: str = ""
+    points_to: str = ""
 
 
 class Choice(NamedTuple):
@@ -122,6 +125,14 @@ class Moment(Protocol):
 
     def tokens(self, block: int) -> int:
         """Tokens of the block as it would be sent now."""
+        ...
+
+    def note_estimate(self, tokens: float) -> None:
+        """Say what this strategy takes the prompt to measure, where it waits for a number it works out itself."""
+        ...
+
+    def note_model_call(self, prompt_tokens: int, output_tokens: int) -> None:
+        """Say that this strategy asks a model for something before this call, in counted tokens; it is paid for."""
         ...
 
     def tokens_under(self, choice: Choice) -> int:

@@ -5,8 +5,8 @@ Everything between the first message and the newest ones goes, and a summary is 
 "LLM-Generated Summaries" are the second approach that budget's design considers.
 
 No model is asked here. The summary is stood in for by a text of the length it is taken to have, so that what follows
-is projected, not known; what the model that writes it would cost is not counted, and neither is the short
-acknowledgement the program inserts after it.
+is projected, not known. The request that would write it is noted, so that it is paid for; the short acknowledgement
+the program inserts after it is left out.
 """
 
 from __future__ import annotations
@@ -183,6 +183,7 @@ class SummarizeRun:
         thread.tokens += self.strategy.summary_tokens - sum(moment.tokens(block) for block in gone)
         self._gone.update((anchor, *gone))
         removed = Decision(RemoveBlock(), reason)
+        moment.note_model_call(sum(moment.tokens(block) for block in gone), self.strategy.summary_tokens)
         summary = stand_in(thread.summarized, self.strategy.summary_tokens)
         yield Choice(anchor, Decision(AppendSummary(summary), reason))
         for block in gone:

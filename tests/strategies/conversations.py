@@ -21,7 +21,7 @@ from inspector.session.model import (
     Role,
     Session,
 )
-from inspector.strategies.base import Decision, ScheduledStrategy, SequentialStrategy, Strategy
+from inspector.strategies.base import Choice, Decision, ScheduledStrategy, SequentialStrategy, Strategy
 from inspector.strategies.history import History
 from inspector.strategies.rendition import Action, Rendition
 
@@ -170,6 +170,10 @@ class ObviousMoment:
     decided: dict[int, Decision]
     idle_seconds: float | None = None
 
+    def note_estimate(self, tokens: float) -> None: ...
+
+    def note_model_call(self, prompt_tokens: int, output_tokens: int) -> None: ...
+
     @property
     def prompt_tokens(self) -> int:
         return sum(self.tokens(index) for index in self.history.prompt(self.call).tolist())
@@ -183,6 +187,9 @@ class ObviousMoment:
 
     def tokens(self, index: int) -> int:
         return (self.rendition(index).length + 3) // 4
+
+    def tokens_under(self, choice: Choice) -> int:
+        return (rendered(self.history.session, choice.block, choice.decision).length + 3) // 4
 
     def text(self, index: int) -> str:
         session = self.history.session
