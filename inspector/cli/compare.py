@@ -19,13 +19,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     """Print or save the comparison."""
     from inspector.cli.replaying import replay_inputs
+    from inspector.replay.comparison import plans_to_compare
     from inspector.report.comparison import comparison_text
     from inspector.report.summary import report_of
-    from inspector.strategies.plan import Plan
-    from inspector.strategies.registry import STRATEGIES, strategy_for
 
     check_output(options)
     session = read_session(options.path)
-    plans = [Plan.of(strategy_for(name, session), name=name) for name in STRATEGIES]
-    report = report_of(replay_inputs(session, options.model), plans, options.runs_per_day)
+    report = report_of(replay_inputs(session, options.model), plans_to_compare(session), options.runs_per_day)
     return deliver(report, options, comparison_text)

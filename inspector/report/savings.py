@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from inspector.replay.savings import savings_of
 from inspector.report.document import Saving
 from inspector.report.numbers import DOLLAR_DIGITS, PERCENT_DIGITS, rounded
 
 if TYPE_CHECKING:
-    from inspector.replay.ledger import Figures
+    from inspector.replay.savings import Savings
 
 
-def saving(baseline: Figures, planned: Figures) -> Saving:
-    """What `planned` saves: negative where it costs more."""
-    saved = savings_of(baseline, planned)
+def saving(saved: Savings) -> Saving:
+    """The figures with as many digits as anybody needs; percentages instead of shares."""
     percent = None if saved.share.value is None else 100 * saved.share.value
     return Saving(
         tokens=None if saved.tokens.value is None else int(saved.tokens.value),

@@ -7,10 +7,10 @@ import os
 from typing import TYPE_CHECKING
 
 import inspector
+from inspector.replay.comparison import compared
 from inspector.replay.ledger import HowKnown
 from inspector.replay.projection import project_runs
 from inspector.replay.replay import replay
-from inspector.replay.savings import break_even_call
 from inspector.report.caveats import caveats
 from inspector.report.document import (
     SCHEMA_VERSION,
@@ -123,13 +123,14 @@ def _tokens(inputs: ReplayInputs) -> TokenFacts:
 
 def _plan(planned: Replay, baseline: Replay, runs_per_day: float | None) -> PlanFacts:
     entries = planned.plan.entries
+    found = compared(baseline, planned)
     return PlanFacts(
         name=planned.plan.name,
         strategies=planned.plan.to_specs(),
-        figures=figure_set(planned.figures),
-        saved=saving(baseline.figures, planned.figures),
-        break_even_call=break_even_call(baseline.ledger, planned.ledger),
-        edits=int(planned.ledger.edits.sum()),
+        figures=figure_set(found.figures),
+        saved=saving(found.savings),
+        break_even_call=found.break_even_call,
+        edits=found.edits,
         tiers=[
             TierFacts(
                 strategy=entries[group.entry].strategy.name,

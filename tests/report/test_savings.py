@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.replay.ledger import Figure, Figures, HowKnown, Ledger
-from inspector.replay.savings import break_even_call
+from inspector.replay.savings import break_even_call, savings_of
 from inspector.report.savings import saving
 
 
@@ -50,20 +50,23 @@ def test_without_a_price_nothing_pays_off():
 
 
 def test_a_plan_that_costs_more_saves_a_negative_amount():
-    found = saving(figures(1000, 2.0), figures(1500, 2.5))
+    found = saving(savings_of(figures(1000, 2.0), figures(1500, 2.5)))
 
     assert (found.tokens, found.usd, found.percent, found.percent_of) == (-500, -0.5, -25.0, "cost_usd")
 
 
 def test_without_a_price_the_percentage_is_of_the_prompt_tokens():
-    found = saving(figures(1000, None), figures(750, None))
+    found = saving(savings_of(figures(1000, None), figures(750, None)))
 
     assert (found.tokens, found.usd, found.percent, found.percent_of) == (250, None, 25.0, "prompt_tokens")
 
 
 def test_a_saving_is_known_no_better_than_what_it_is_the_difference_of():
-    assert saving(figures(1000, None), figures(750, None)).known == {"tokens": "estimated", "percent": "estimated"}
+    assert saving(savings_of(figures(1000, None), figures(750, None))).known == {
+        "tokens": "estimated",
+        "percent": "estimated",
+    }
 
 
 def test_a_percentage_of_nothing_is_not_known():
-    assert saving(figures(0, 0.0), figures(0, 0.0)).percent is None
+    assert saving(savings_of(figures(0, 0.0), figures(0, 0.0))).percent is None

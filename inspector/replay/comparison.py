@@ -1,0 +1,82 @@
+"""Many plans on one session, one after another: what a table of them says of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from inspector.replay.changes import RECORDED
+from inspector.replay.replay import replay
+from inspector.replay.savings import break_even_call, savings_of
+from inspector.strategies.plan import Plan
+from inspector.strategies.registry import STRATEGIES, strategy_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from inspector.replay.inputs import ReplayInputs
+    from inspector.replay.ledger import Figures
+    from inspector.replay.replay import Replay
+    from inspector.replay.savings import Savings
+    from inspector.session.model import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What one plan makes of a session.
+
+    Attributes:
+        plan: The plan.
+        figures: Totals over all calls.
+        savings: What it saves against the session with nothing cut.
+        break_even_call: The call, counted from 1, from which on it has cost less in all; None where it never does.
+        first_firing: The first call it changes something at, an index; the number of recorded calls where that is the
+            next one, not yet made, and None where it changes nothing.
+        edits: How often a block's rendition changed, over all calls.
+    """
+
+    plan: Plan
+    figures: Figures
+    savings: Savings
+    break_even_call: int | None
+    first_firing: int | None
+    edits: int
+
+
+def plans_to_compare(session: Session) -> tuple[Plan, ...]:
+    """Every strategy as a plan of its own, with the defaults that fit the session."""
+    return tuple(Plan.of(strategy_for(name, session), name=name) for name in STRATEGIES)
+
+
+def compare(inputs: ReplayInputs, plans: Iterable[Plan], baseline: Replay | None = None) -> Iterator[Compared]:
+    """Replay a session under one plan after another; each is given out as soon as it is known.
+
+    Args:
+        inputs: The session.
+        plans: What to replay it under.
+        baseline: The session with nothing cut, where that has been replayed already.
+    """
+    baseline = baseline or replay(inputs, Plan())
+    for plan in plans:
+        yield compared(baseline, replay(inputs, plan))
+
+
+def compared(baseline: Replay, planned: Replay) -> Compared:
+    """What a replay says of its plan, beside the session with nothing cut."""
+    return Compared(
+        plan=planned.plan,
+        figures=planned.figures,
+        savings=savings_of(baseline.figures, planned.figures),
+        break_even_call=break_even_call(baseline.ledger, planned.ledger),
+        first_firing=_first_firing(planned),
+        edits=int(planned.ledger.edits.sum()),
+    )
+
+
+def _first_firing(planned: Replay) -> int | None:
+    changes = planned.changes
+    by_plan = np.array([reason.entry != RECORDED for reason in changes.reasons], dtype=bool)
+    calls = changes.call[by_plan[changes.reason]] if len(changes.reason) else changes.call
+    return int(calls.min()) if len(calls) else None
