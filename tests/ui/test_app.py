@@ -1,5 +1,6 @@
 """The application as its users meet it: opening a session, switching strategies, moving limits, going back in time."""
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -161,7 +162,7 @@ async def test_calls_are_looked_at_with_brackets_and_end_comes_back(running, ses
 
 async def test_the_detail_says_why_a_block_is_cut(running, session_file) -> None:
     async with running(session_file.path) as run:
-        await run.press("1", "x")
+        await run.press("1", "X")
         detail = run.screen.parts.detail
         await run.until(lambda: detail.content is not None and detail.content.note is not None)
         content = detail.content
@@ -299,3 +300,40 @@ async def test_runs_a_day_multiply_the_saving_and_are_kept(running, session_file
         assert run.screen.cost.summary.per_day.value == pytest.approx(before.per_day.value * 10)
         await run.until(lambda: (tmp_path / "settings.toml").exists())
     assert load_settings(tmp_path / "settings.toml").runs_per_day == 240
+
+
+async def test_two_plans_are_compared_with_one_key(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        await run.press("1", "a", "p", "down", "1", "2", "enter")
+        assert run.screen.plan.entries[0].strategy.confirmation == 12
+        assert "Plan B" in run.text()
+        assert "with plan B" in run.text()
+
+        await run.press("escape", "a")
+        assert run.screen.plan.entries[0].strategy.confirmation == 150
+        assert run.screen.outcome.replay.plan.entries[0].strategy.confirmation == 150
+        await run.press("a")
+        assert run.screen.plan.entries[0].strategy.confirmation == 12
+
+
+async def test_a_session_that_is_being_written_is_opened_at_its_end(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        timeline = run.screen.parts.timeline
+        assert timeline.follow
+        assert "FOLLOW" in run.text()
+
+        await run.press("up")
+        assert not timeline.follow
+        session_file.turn()
+        await run.until(lambda: run.screen.status.standing.new > 0)
+        await run.pilot.pause()
+        assert "new below: end follows" in run.text()
+        await run.press("end")
+        assert run.screen.status.standing.new == 0
+
+
+async def test_an_old_session_is_opened_at_its_beginning(running, session_file) -> None:
+    os.utime(session_file.path, (1_700_000_000, 1_700_000_000))
+    async with running(session_file.path) as run:
+        assert not run.screen.parts.timeline.follow
+        assert run.screen.parts.timeline.cursor == 0

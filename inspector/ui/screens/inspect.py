@@ -126,12 +126,14 @@ class InspectScreen(Searching):
         if self.path.is_dir():
             self.run_worker(self.app.run_action("app.sessions"), group="dialog")
         self.say_instead(Word("this cannot be opened", (reason, "", "o lists sessions, q leaves"), is_problem=True))
-        self._show_heading()
+        self.show_heading()
 
     def show_plan(self) -> None:
         """In the panel."""
         if self.plan is not None and self.panel is not None:
             self.panel.show_soon(self.plan)
+            self.query_one("#plan-pane", Pane).border_title = Content(f"Plan {self.plan_letter}")
+            self.cost.plan_name = f"plan {self.plan_letter}"
 
     async def show_session(self) -> None:
         """Rows, counts and facts."""
@@ -142,7 +144,7 @@ class InspectScreen(Searching):
         self.say_instead(None if len(self.rows) else empty)
         self.show_timeline()
         self.show_detail()
-        self._show_heading()
+        self.show_heading()
         self.show_standing()
         self.search()
 
@@ -157,7 +159,7 @@ class InspectScreen(Searching):
         if self.panel is not None:
             self.panel.show_outcomes(outcome.replay.groups)
         self.show_costs()
-        self._show_heading()
+        self.show_heading()
 
     def show_costs(self) -> None:
         """Figures, each with how it is known."""
@@ -173,9 +175,11 @@ class InspectScreen(Searching):
         view, session = self.view, self.session
         if view is not None and session is not None and self.parts is not None:
             follows = self.parts.timeline.follow
-            self.status.standing = Standing(follows, view.count, view.hidden, session.skipped_records)
+            new = self.parts.timeline.new_rows
+            self.status.standing = Standing(follows, view.count, view.hidden, session.skipped_records, new)
 
-    def _show_heading(self) -> None:
+    def show_heading(self) -> None:
+        """In the first line."""
         session = self.session
         if session is None:
             self.header.heading = Heading(self.path.stem, state=self.state)
@@ -296,6 +300,8 @@ class InspectScreen(Searching):
         plans, plan = self.plans, self.plan
         if plans is not None and plan is not None:
             yield SystemCommand("plan: Add strategy", "Choose a strategy to add to the plan", self.action_add_strategy)
+            other = "B" if self.plan_letter == "A" else "A"
+            yield SystemCommand(f"plan: Swap for {other}", "Put this plan aside for another", self.action_swap_plan)
             yield SystemCommand("plan: Save as", "Write the plan to a file", self.action_save_plan)
             if plans.past:
                 yield SystemCommand("plan: Undo", "Take back the last change of the plan", self.action_undo)

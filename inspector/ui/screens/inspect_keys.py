@@ -56,6 +56,7 @@ INSPECT_BINDINGS: list[BindingType] = [
     _key("ctrl+z", "undo", "undo", "plan.undo", "Take back the last change of the plan", show=True),
     _key("ctrl+y,ctrl+shift+z", "redo", "redo", "plan.redo", "Make the change again"),
     _key("o", "app.sessions", "sessions", "session.open", "Open another session"),
+    _key("a", "swap_plan", "A/B", "plan.swap", "Put this plan aside and take the other one, to compare", show=True),
     _key("w", "save_plan", "save plan", "plan.save", "Write the plan to a file"),
     _key("d", "ask_runs", "runs a day", "cost.runs", "Say how many such sessions run in a day"),
     _key("tab", "pane(1)", "pane", "pane.next", "The next part of the screen"),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from textual import work
 
+from inspector.ui.plan_history import PlanHistory
 from inspector.ui.plan_store import save_plan
 from inspector.ui.screens.session_screen import SessionScreen
 
@@ -31,6 +32,10 @@ class PlanEditing(SessionScreen):
     panel: PlanPanel | None = None
     """Shows the plan; None before there is a session to plan for."""
 
+    plan_letter = "A"
+    """Which of the two plans is shown."""
+
+    _other: PlanHistory | None = None
     _settling: Timer | None = None
     _saving: Timer | None = None
 
@@ -42,6 +47,16 @@ class PlanEditing(SessionScreen):
     def edit_plan(self, plan: Plan, *, merge: str = "") -> None:
         """Take a changed plan, and keep it for the next time this session is opened."""
         self.change_plan(plan, merge=merge)
+        self.keep_plan()
+
+    def action_swap_plan(self) -> None:
+        """Put the plan aside and take the other one; at first, a copy of it to change."""
+        if self.plans is None:
+            return
+        other = self._other or PlanHistory(self.plans.plan)
+        self._other, self.plan_letter = self.plans, "B" if self.plan_letter == "A" else "A"
+        self.take_plans(other)
+        self.show_plan()
         self.keep_plan()
 
     def keep_plan(self) -> None:

@@ -6,7 +6,7 @@ fact has one handler. What is shown, and how, is the subclass's: it implements t
 
 from __future__ import annotations
 
-from time import monotonic
+from time import monotonic, time
 from typing import TYPE_CHECKING
 
 from textual import on
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from inspector.ui.settings import Settings
 
 FRAME = 1 / 60
+SECONDS_TO_IDLE = 300
+"""A file left alone for longer is followed all the same, but not opened at its end."""
 SECONDS_BETWEEN_COUNTED_REPLAYS = 0.5
 
 
@@ -91,6 +93,14 @@ class SessionScreen(Screen[None]):
 
     async def show_session(self) -> None:
         """There are other rows, counts or facts about the session."""
+        raise NotImplementedError
+
+    def follow_rows(self) -> None:
+        """The session is being written: the newest rows are the ones to look at."""
+        raise NotImplementedError
+
+    def show_heading(self) -> None:
+        """What is known of the session and its file in a few words is something else."""
         raise NotImplementedError
 
     def show_plan(self) -> None:
@@ -172,6 +182,8 @@ class SessionScreen(Screen[None]):
             if message.is_kept_plan:
                 self.show_notice("the plan is the one you left this session with")
             await self.show_session()
+            if self.changed is not None and time() - self.changed < SECONDS_TO_IDLE:
+                self.follow_rows()
             self.count_tokens()
             self.request_replay()
             self._follow(message.follower)
@@ -273,19 +285,20 @@ class SessionScreen(Screen[None]):
     def change_plan(self, plan: Plan, *, merge: str = "") -> None:
         """Take another plan; see `PlanHistory.changed` for `merge`."""
         if self.plans is not None:
-            self._plans_become(self.plans.changed(plan, merge=merge))
+            self.take_plans(self.plans.changed(plan, merge=merge))
 
     def action_undo(self) -> None:
         """Take the last change of the plan back."""
         if self.plans is not None:
-            self._plans_become(self.plans.undone())
+            self.take_plans(self.plans.undone())
 
     def action_redo(self) -> None:
         """Make the change taken back again."""
         if self.plans is not None:
-            self._plans_become(self.plans.redone())
+            self.take_plans(self.plans.redone())
 
-    def _plans_become(self, plans: PlanHistory) -> None:
+    def take_plans(self, plans: PlanHistory) -> None:
+        """Use a plan with what it was before."""
         before, self.plans = self.plans, plans
         if before is None or before.plan != plans.plan:
             self.show_plan()
@@ -317,12 +330,12 @@ class SessionScreen(Screen[None]):
         self.count_tokens()
 
     @on(FileChanged)
-    async def _file_changed(self, message: FileChanged) -> None:
+    def _file_changed(self, message: FileChanged) -> None:
         if message.generation == self._opening:
             self.state = message.state
             if message.notice:
                 self.show_notice(message.notice, is_problem=message.state == "vanished")
-            await self.show_session()
+            self.show_heading()
 
     @on(Worker.StateChanged)
     def _worker_changed(self, event: Worker.StateChanged) -> None:

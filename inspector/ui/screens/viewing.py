@@ -167,6 +167,11 @@ class Viewing(PlanEditing):
         if self.parts is not None:
             self.parts.timeline.action_last()
 
+    def follow_rows(self) -> None:
+        """Stay on the newest rows."""
+        if self.parts is not None:
+            self.parts.timeline.follow = True
+
     def action_to_changed(self, step: int) -> None:
         """To another row the plan changed."""
         self._move_among(lambda view: view.changed_positions, step, "the plan changes no row")
@@ -185,8 +190,8 @@ class Viewing(PlanEditing):
             return
         found = positions(view)
         if not parts.timeline.move_among(found, step):
-            where = "below" if step > 0 else "above"
-            self.show_notice(f"none {where} the cursor" if len(found) else none)
+            where = "none below the cursor; the capital letter goes up" if step > 0 else "none above the cursor"
+            self.show_notice(where if len(found) else none)
 
 
 def _reason(replay: Replay, call: int, block: int) -> str:

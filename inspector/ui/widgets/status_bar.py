@@ -66,12 +66,14 @@ class Standing:
         rows: Rows of the timeline.
         hidden: Rows a filter hides.
         skipped: Records of the file that could not be read.
+        new: Rows added below since following stopped.
     """
 
     follows: bool = False
     rows: int = 0
     hidden: int = 0
     skipped: int = 0
+    new: int = 0
 
 
 class StatusBar(Widget):
@@ -85,6 +87,7 @@ class StatusBar(Widget):
         "status--key",
         "status--label",
         "status--follow",
+        "status--new",
         "status--faint",
         "status--attention",
         "status--done",
@@ -111,6 +114,11 @@ class StatusBar(Widget):
             parts += [Part(self._key_content(hint), hint.rank) for hint in self.keys]
         follow = Content.styled(" FOLLOW ", self.get_visual_style("status--follow"))
         faint = self.get_visual_style("status--faint")
+        if standing.new:
+            pill = f" {numbers.whole(standing.new)} new below: end follows "
+            shorter = f" +{numbers.short(standing.new)} "
+            style = self.get_visual_style("status--new")
+            parts.append(Part(Content.styled(pill, style), 2, right=True, shorter=Content.styled(shorter, style)))
         parts += [
             Part(follow if standing.follows else Content(""), 1, right=True),
             Part(Content.styled(f"rows {numbers.whole(standing.rows)}", faint), 3, right=True),
