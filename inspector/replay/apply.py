@@ -6,19 +6,16 @@ from dataclasses import replace as replaced
 from typing import TYPE_CHECKING, Any
 
 from inspector.replay.composition import Circumstances
-from inspector.replay.inputs import ReplayInputs
+from inspector.replay.given import inputs_of_given, plan_of_given
 from inspector.replay.replay import replay
 from inspector.replay.rewriting import rewritten
 from inspector.session.formats import read_conversation
-from inspector.strategies.history import History
-from inspector.strategies.plan import Plan
-from inspector.tokens.counter import load_counter
-from inspector.tokens.table import count_session
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from inspector.replay.messages import Form
+    from inspector.strategies.plan import Plan
 
 Entry = dict[str, Any]
 
@@ -57,11 +54,8 @@ def apply_once(
     entries = list(messages)
     if not entries:
         return []
-    if isinstance(plan, str):
-        plan = Plan.from_specs([plan])
+    plan = plan_of_given(plan)
     session = read_conversation(entries, form)
     session = replaced(session, calls=(), window=session.window if window is None else window)
-    *_, table = count_session(session, load_counter())
-    inputs = ReplayInputs.of(History.of(session), table, precise=True)
-    outcome = replay(inputs, plan, Circumstances(input_tokens, clock))
+    outcome = replay(inputs_of_given(session), plan, Circumstances(input_tokens, clock))
     return rewritten(entries, session, outcome.changed_renditions(0))

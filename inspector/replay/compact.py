@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from inspector.replay.inputs import ReplayInputs
+from inspector.replay.given import inputs_of_given, plan_of_given
 from inspector.replay.replay import replay
 from inspector.replay.rewriting import rewritten
 from inspector.session.formats import read_conversation
-from inspector.strategies.history import History
-from inspector.strategies.plan import Plan
-from inspector.tokens.counter import load_counter
-from inspector.tokens.table import count_session
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from inspector.replay.messages import Form
+    from inspector.strategies.plan import Plan
 
 Entry = dict[str, Any]
 
@@ -40,10 +37,7 @@ def compact(messages: Sequence[Entry], plan: Plan | str, form: Form | None = Non
     entries = list(messages)
     if not entries:
         return []
-    if isinstance(plan, str):
-        plan = Plan.from_specs([plan])
+    plan = plan_of_given(plan)
     session = read_conversation(entries, form)
-    counter = load_counter()
-    *_, table = count_session(session, counter)
-    outcome = replay(ReplayInputs.of(History.of(session), table, precise=True), plan)
+    outcome = replay(inputs_of_given(session), plan)
     return rewritten(entries, session, outcome.changed_renditions(outcome.history.call_count))

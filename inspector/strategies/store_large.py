@@ -20,6 +20,7 @@ from inspector.strategies.base import Decision
 from inspector.strategies.history import NEVER
 from inspector.strategies.parameters import Parameter, ParameterKind
 from inspector.strategies.prompt_ends import result_runs
+from inspector.strategies.recorded import RecordedBlock
 from inspector.strategies.rendition import Action, Rendition
 from inspector.strategies.tools import meaning_mask
 from inspector.strategies.tunable import Tunable, setting
@@ -27,7 +28,6 @@ from inspector.strategies.tunable import Tunable, setting
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from inspector.session.model import Block
     from inspector.strategies.base import Schedule
     from inspector.strategies.history import History
     from inspector.strategies.operations import BlockSource
@@ -115,25 +115,6 @@ def file_name(identifier: str) -> str:
 def _size(length: int) -> str:
     kilobytes = length / 1024
     return f"{kilobytes / 1024:.1f} MB" if kilobytes >= 1024 else f"{kilobytes:.1f} KB"
-
-
-@dataclass(frozen=True, slots=True)
-class _Recorded:
-    """A recorded block as its operation sees it."""
-
-    history: History
-    index: int
-
-    @property
-    def block(self) -> Block:
-        return self.history.session.blocks[self.index]
-
-    @property
-    def tool_name(self) -> str:
-        return self.block.tool_name
-
-    def text(self) -> str:
-        return self.history.session.text(self.block)
 
 
 @dataclass(frozen=True)
@@ -256,7 +237,9 @@ class StoreLarge(Tunable):
     def _stored_length(self, history: History, block: int, limit: int) -> int:
         whole = Rendition.whole(int(history.characters[block]))
         try:
-            return StoreText(limit, self.preview, self.folder).apply(whole, _Recorded(history, block)).length
+            return (
+                StoreText(limit, self.preview, self.folder).apply(whole, RecordedBlock(history.session, block)).length
+            )
         except TextUnavailableError:
             return whole.length
 

@@ -1,0 +1,39 @@
+"""What a message list given by an agent is replayed from."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from inspector.replay.inputs import ReplayInputs
+from inspector.strategies.history import History
+from inspector.strategies.plan import Plan
+from inspector.tokens.counter import load_counter
+from inspector.tokens.table import count_session
+
+if TYPE_CHECKING:
+    from inspector.session.model import Session
+    from inspector.tokens.counter import Counter
+
+Entry = dict[str, Any]
+
+
+def inputs_of_given(session: Session) -> ReplayInputs:
+    """What replays of a conversation in memory start from; cut texts are counted for real."""
+    *_, table = count_session(session, _counter())
+    return ReplayInputs.of(History.of(session), table, precise=True)
+
+
+def plan_of_given(plan: Plan | str) -> Plan:
+    """A plan, or the plan of one strategy in its one-line form.
+
+    Raises:
+        PlanError: The text is none.
+    """
+    return Plan.from_specs([plan]) if isinstance(plan, str) else plan
+
+
+@cache
+def _counter() -> Counter:
+    """One tokenizer for every list: an agent asks before each of its calls, and preparing one takes a second."""
+    return load_counter()

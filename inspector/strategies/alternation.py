@@ -1,0 +1,60 @@
+"""Messages as APIs with two alternating speakers see them: all results of a batch are one message of the user."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from inspector.session.model import BlockKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from inspector.strategies.entries import Entry
+    from inspector.strategies.history import History
+
+_ASSISTANT = (BlockKind.ASSISTANT_TEXT, BlockKind.THINKING, BlockKind.TOOL_CALL)
+
+
+@dataclass
+class Turn:
+    """One message.
+
+    Attributes:
+        is_answer: Whether the model said it.
+        blocks: Its block indices, in order.
+        message: Index of the last recorded message it is made of.
+        ends_with_result: Whether the last thing in it so far is a tool result.
+    """
+
+    is_answer: bool
+    blocks: list[int]
+    message: int
+    ends_with_result: bool
+
+
+@dataclass
+class Alternation:
+    """The messages of one conversation, as they arrive.
+
+    Attributes:
+        history: What was recorded.
+        turns: The messages that are still sent, oldest first.
+    """
+
+    history: History
+    turns: list[Turn] = field(default_factory=list)
+
+    def add(self, entries: Iterable[Entry]) -> None:
+        """Take in entries in the order they are sent."""
+        for entry in entries:
+            last = self.turns[-1] if self.turns else None
+            goes_on = last is not None and (
+                entry.message == last.message or (entry.is_result and last.ends_with_result)
+            )
+            if last is not None and goes_on:
+                last.blocks.extend(entry.blocks)
+                last.message, last.ends_with_result = entry.message, entry.is_result
+            else:
+                is_answer = self.history.kind[entry.blocks[0]] in _ASSISTANT
+                self.turns.append(Turn(is_answer, list(entry.blocks), entry.message, entry.is_result))

@@ -1,0 +1,171 @@
+"""Clear the oldest tool results once the prompt has grown past a threshold: the Anthropic API's own context editing.
+
+Source: Anthropic's documentation of context editing, strategy `clear_tool_uses_20250919` (beta header
+`context-management-2025-06-27`). The provider edits the prompt before the model sees it, the agent keeps and sends the
+whole conversation. What the documentation leaves open is decided here: the text put in a result's place is not
+published, so it is a parameter; a result that was cleared stays cleared, as "subsequent requests can reuse the newly
+cached prefix" asks for, and the threshold looks at what is left (with `sticky` off, every request is looked at anew);
+excluded tools count among the newest uses that are kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from inspector.strategies.base import Choice, Decision
+from inspector.strategies.entries import Reader
+from inspector.strategies.operations import ReplaceText
+from inspector.strategies.settings import choice, switch, tools, whole, written
+from inspector.strategies.tool_inputs import ClearInput
+from inspector.strategies.tunable import Tunable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from inspector.strategies.base import Moment
+    from inspector.strategies.history import History
+
+PLACEHOLDER = "[Old tool result content cleared]"
+
+
+@dataclass(frozen=True)
+class AnthropicClearToolUses(Tunable):
+    """Replace all but the newest tool results by a placeholder when the prompt reaches a threshold."""
+
+    name: ClassVar[str] = "anthropic-clear-tool-uses"
+    title: ClassVar[str] = "Clear tool uses (Anthropic API)"
+    summary: ClassVar[str] = "Once a prompt reaches the threshold, clear the oldest tool results and keep the newest."
+    source: ClassVar[str] = "Anthropic API context editing, clear_tool_uses_20250919"
+
+    trigger: int = whole(
+        "trigger", 100_000, "Input tokens, or tool uses, at which results are cleared.", "", maximum=2_000_000
+    )
+    trigger_type: str = choice(
+        "trigger-type", ("input-tokens", "tool-uses"), "What the trigger counts: the prompt's tokens or its tool uses."
+    )
+    keep: int = whole("keep", 3, "How many of the newest tool uses stay whole.", "tool uses", maximum=1_000)
+    clear_at_least: int = whole(
+        "clear-at-least",
+        0,
+        "Nothing is cleared unless at least so much can be; 0 for any.",
+        "tokens",
+        maximum=1_000_000,
+    )
+    exclude_tools: tuple[str, ...] = tools("exclude-tools", (), "Tools whose uses are never cleared.")
+    clear_tool_inputs: bool = switch("clear-tool-inputs", False, "Clear the inputs of cleared uses too.")
+    clear_inputs_of: tuple[str, ...] = tools(
+        "clear-inputs-of", (), "Only these tools' inputs are cleared, where any is named, whatever the switch says."
+    )
+    sticky: bool = switch(
+        "sticky", True, "What was cleared stays so and the threshold looks at what is left; off: each prompt anew."
+    )
+    placeholder: str = written("placeholder", PLACEHOLDER, "What stands in the place of a cleared result.")
+
+    def start(self, history: History) -> AnthropicClearToolUsesRun:
+        """A fresh run over one session."""
+        return AnthropicClearToolUsesRun(self, history, Reader(history))
+
+
+@dataclass
+class _Thread:
+    """One conversation.
+
+    Attributes:
+        results: Its tool results that were not cleared in an earlier context, oldest first.
+        passed: How many of them were cleared, or may not be.
+        cleared: How many of them were cleared.
+        weighed: How many of them `removable` is about.
+        removable: Tokens that clearing the weighed ones that were not passed would remove.
+        was_reached: Whether a prompt of this context has reached the threshold.
+    """
+
+    results: list[int] = field(default_factory=list)
+    passed: int = 0
+    cleared: int = 0
+    weighed: int = 0
+    removable: int = 0
+    was_reached: bool = False
+
+
+@dataclass
+class AnthropicClearToolUsesRun:
+    """The clearing at work on one session.
+
+    Attributes:
+        strategy: The values.
+        history: What was recorded.
+        reader: Reads what arrives.
+    """
+
+    strategy: AnthropicClearToolUses
+    history: History
+    reader: Reader
+    _threads: dict[int, _Thread] = field(default_factory=dict)
+    _cleared: set[int] = field(default_factory=set)
+
+    def step(self, moment: Moment) -> Iterable[Choice]:
+        """Take in what arrived, then clear what is old if the prompt has reached the threshold."""
+        number = self.reader.thread(moment)
+        choices: list[Choice] = []
+        arrived = self.reader.results(self.reader.arrived(moment))
+        if moment.starts_context:
+            self._threads[number] = _Thread()
+            if not self.strategy.sticky:
+                choices = list(self._taken_back(arrived))
+        thread = self._threads.setdefault(number, _Thread())
+        thread.results.extend(block for block in arrived if block not in self._cleared)
+        end = len(thread.results) - self.strategy.keep
+        if end > thread.passed and self._is_reached(thread, moment):
+            self._weigh(thread, end, moment)
+            if thread.removable >= self.strategy.clear_at_least:
+                choices.extend(self._clear(thread, end))
+        return choices
+
+    def _taken_back(self, results: list[int]) -> Iterator[Choice]:
+        back = Decision(None, "another conversation began")
+        for block in results:
+            if block in self._cleared:
+                self._cleared.discard(block)
+                yield Choice(block, back)
+                if self.history.call_block[block] >= 0:
+                    yield Choice(int(self.history.call_block[block]), back)
+
+    def _is_reached(self, thread: _Thread, moment: Moment) -> bool:
+        strategy = self.strategy
+        if strategy.sticky or not thread.was_reached:
+            uses = len(thread.results) - (thread.cleared if strategy.sticky else 0)
+            counted = uses if strategy.trigger_type == "tool-uses" else moment.prompt_tokens
+            thread.was_reached = counted >= strategy.trigger
+        return thread.was_reached
+
+    def _weigh(self, thread: _Thread, end: int, moment: Moment) -> None:
+        for block in thread.results[thread.weighed : end]:
+            for choice_made in self._choices(block, ""):
+                cleared = choice_made.block
+                thread.removable += moment.tokens(cleared) - moment.tokens_under(choice_made)
+        thread.weighed = end
+
+    def _clear(self, thread: _Thread, end: int) -> Iterator[Choice]:
+        count = self.strategy.trigger_type == "tool-uses"
+        reached = f"{self.strategy.trigger:,} {'tool uses' if count else 'tokens'}"
+        reason = f"older than the newest {self.strategy.keep} tool uses when the prompt reached {reached}"
+        for block in thread.results[thread.passed : end]:
+            choices = self._choices(block, reason)
+            if choices:
+                self._cleared.add(block)
+                thread.cleared += 1
+            yield from choices
+        thread.passed, thread.removable = end, 0
+
+    def _choices(self, block: int, reason: str) -> list[Choice]:
+        """What clearing a result means; nothing where its tool is excluded."""
+        strategy = self.strategy
+        tool = self.history.session.blocks[block].tool_name
+        if tool in strategy.exclude_tools:
+            return []
+        choices = [Choice(block, Decision(ReplaceText(strategy.placeholder), reason))]
+        call = int(self.history.call_block[block])
+        if call >= 0 and (tool in strategy.clear_inputs_of if strategy.clear_inputs_of else strategy.clear_tool_inputs):
+            choices.append(Choice(call, Decision(ClearInput(), reason)))
+        return choices

@@ -1,0 +1,259 @@
+"""Replace the beginning of a long conversation by a summary, as LangChain's middleware does it.
+
+Source: `SummarizationMiddleware` (langchain 1.4 `agents/middleware/summarization.py`). Before every call the messages
+are counted and estimated; when any of the triggers is reached, everything before the kept messages is replaced, for
+good, by a message of the user that holds a summary. The cut never falls between a message of the model and its tool
+results: it moves back to the message that asked for them.
+
+LangChain has no trigger unless one is given; the default here is the one of deepagents, which is built on it. No model
+is asked for the summary: a text of the length it is taken to have stands in for it, so that what follows is projected,
+and what writing it would cost is not counted.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from inspector.session.model import BlockKind
+from inspector.strategies.base import Choice, Decision
+from inspector.strategies.entries import Reader
+from inspector.strategies.estimators import langchain_characters, langchain_message
+from inspector.strategies.operations import RemoveBlock
+from inspector.strategies.settings import number, switch, whole
+from inspector.strategies.speeches import SayInstead
+from inspector.strategies.summarize import stand_in
+from inspector.strategies.tunable import Tunable
+from inspector.strategies.windows import window_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from inspector.strategies.base import Moment
+    from inspector.strategies.entries import Entry
+    from inspector.strategies.history import History
+
+INTRODUCTION = "Here is a summary of the conversation to date:\n\n"
+
+
+@dataclass(frozen=True)
+class LangChainSummarization(Tunable):
+    """Replace all but the newest messages by a summary when a trigger is reached."""
+
+    name: ClassVar[str] = "langchain-summarization"
+    title: ClassVar[str] = "Summarization (LangChain)"
+    summary: ClassVar[str] = (
+        "When the messages are many or long enough, replace all but the newest by a summary of an assumed length."
+    )
+    source: ClassVar[str] = "LangChain 1.4 SummarizationMiddleware; trigger of deepagents 0.7"
+
+    trigger_tokens: int = whole(
+        "trigger-tokens", 170_000, "Estimated tokens at which it summarizes; 0 for never.", "tokens", maximum=2_000_000
+    )
+    trigger_messages: int = whole(
+        "trigger-messages", 0, "Number of messages at which it summarizes; 0 for never.", "messages", maximum=100_000
+    )
+    trigger_fraction: float = number(
+        "trigger-fraction", 0.0, "Fraction of the window at which it summarizes; 0 for never.", minimum=0.0, maximum=1.0
+    )
+    all_triggers: bool = switch("all-triggers", False, "All of the triggers have to be reached, not any of them.")
+    keep_messages: int = whole(
+        "keep-messages", 20, "How many of the newest messages stay.", "messages", minimum=1, maximum=100_000
+    )
+    keep_tokens: int = whole(
+        "keep-tokens",
+        0,
+        "Keep the newest messages up to so many tokens instead; 0 to count.",
+        "tokens",
+        maximum=1_000_000,
+    )
+    keep_fraction: float = number(
+        "keep-fraction",
+        0.0,
+        "Keep the newest messages up to this fraction of the window instead; 0 to count.",
+        minimum=0.0,
+        maximum=1.0,
+    )
+    characters_per_token: float = number(
+        "characters-per-token",
+        4.0,
+        "Characters taken for a token; LangChain takes 3.3 for Anthropic's models.",
+        "characters",
+        minimum=1.0,
+        maximum=10.0,
+    )
+    scaled: bool = switch(
+        "scaled",
+        True,
+        "Take what the provider last reported for a trigger too, and scale the estimate by it, by a quarter at most.",
+    )
+    window: int = whole(
+        "window", 0, "Size of the model's window, for fractions; 0 for the session's own.", "tokens", maximum=10_000_000
+    )
+    summary_tokens: int = whole(
+        "summary-tokens", 1_500, "How long each summary is taken to be.", "tokens", minimum=50, maximum=50_000
+    )
+
+    def start(self, history: History) -> LangChainSummarizationRun:
+        """A fresh run over one session."""
+        return LangChainSummarizationRun(self, history, Reader(history), window_of(history, self.window))
+
+
+@dataclass
+class _Thread:
+    """One conversation.
+
+    Attributes:
+        entries: Its messages, those that are gone included.
+        sums: For each of them, tokens of it and all before it.
+        start: The first that is not gone.
+        summary: The block that carries the summary, -1 for none yet.
+        summary_tokens: Tokens of the summary's message.
+        answered: Tokens of everything up to the model's last message, 0 before the first.
+        answer: Tokens of that message, counted as the provider would.
+    """
+
+    entries: list[Entry] = field(default_factory=list)
+    sums: list[int] = field(default_factory=list)
+    start: int = 0
+    summary: int = -1
+    summary_tokens: int = 0
+    answered: int = 0
+    answer: int = 0
+
+    def tokens(self, start: int) -> int:
+        """Tokens of the messages from one on."""
+        return (self.sums[-1] if self.sums else 0) - (self.sums[start - 1] if start else 0)
+
+    @property
+    def all_tokens(self) -> int:
+        """Tokens of all that is sent."""
+        return self.summary_tokens + self.tokens(self.start)
+
+    @property
+    def count(self) -> int:
+        """Messages that are sent."""
+        return len(self.entries) - self.start + (self.summary >= 0)
+
+
+@dataclass
+class LangChainSummarizationRun:
+    """The summarizing at work on one session.
+
+    Attributes:
+        strategy: The values.
+        history: What was recorded.
+        reader: Reads what arrives.
+        window: Size of the model's window in tokens.
+    """
+
+    strategy: LangChainSummarization
+    history: History
+    reader: Reader
+    window: int
+    _threads: dict[int, _Thread] = field(default_factory=dict)
+    _gone: set[int] = field(default_factory=set)
+
+    def step(self, moment: Moment) -> Iterable[Choice]:
+        """Take in what arrived, then summarize if a trigger is reached."""
+        number = self.reader.thread(moment)
+        arrived = self.reader.arrived(moment)
+        choices: list[Choice] = []
+        if moment.starts_context:
+            self._threads[number] = _Thread()
+            back = Decision(None, "another conversation began")
+            choices = [Choice(block, back) for block in arrived if block in self._gone]
+            self._gone.difference_update(arrived)
+        thread = self._threads.setdefault(number, _Thread())
+        for entry in self.reader.entries(arrived):
+            self._take(thread, entry, moment)
+        tokens, reported = thread.all_tokens, 0
+        if self.strategy.scaled and thread.answered and moment.previous_prompt_tokens:
+            reported = moment.previous_prompt_tokens + thread.answer
+            tokens = math.ceil(tokens * min(1.25, max(1.0, reported / thread.answered)))
+        moment.note_estimate(max(tokens, reported))
+        if self._is_reached(thread, max(tokens, reported)):
+            choices.extend(self._summarize(thread, self._cutoff(thread, tokens), moment))
+        return choices
+
+    def _take(self, thread: _Thread, entry: Entry, moment: Moment) -> None:
+        counted = langchain_characters(moment, entry)
+        tokens = langchain_message(*counted, self.strategy.characters_per_token)
+        thread.sums.append(tokens + (thread.sums[-1] if thread.sums else 0))
+        thread.entries.append(entry)
+        if self._is_of_model(entry):
+            thread.answered = thread.all_tokens
+            thread.answer = sum(moment.tokens(block) for block in entry.blocks)
+
+    def _is_of_model(self, entry: Entry) -> bool:
+        return int(self.history.kind[entry.blocks[0]]) in _ASSISTANT
+
+    def _is_reached(self, thread: _Thread, tokens: int) -> bool:
+        strategy = self.strategy
+        reached = []
+        if strategy.trigger_tokens:
+            reached.append(tokens >= strategy.trigger_tokens)
+        if strategy.trigger_messages:
+            reached.append(thread.count >= strategy.trigger_messages)
+        if strategy.trigger_fraction:
+            reached.append(tokens >= max(int(self.window * strategy.trigger_fraction), 1))
+        return bool(reached) and (all(reached) if strategy.all_triggers else any(reached))
+
+    def _cutoff(self, thread: _Thread, tokens: int) -> int:
+        """The first message that stays, as a position among all that ever were."""
+        strategy = self.strategy
+        target = max(int(self.window * strategy.keep_fraction), 1) if strategy.keep_fraction else strategy.keep_tokens
+        if not target:
+            if thread.count <= strategy.keep_messages:
+                return thread.start
+            return self._safe(thread, len(thread.entries) - strategy.keep_messages)
+        if tokens <= target:
+            return thread.start
+        total = thread.sums[-1] if thread.sums else 0
+        # The earliest message from which on all fits; the newest stays even where it does not.
+        cutoff = bisect_left(thread.sums, total - target, thread.start) + 1
+        if thread.tokens(thread.start) <= target:
+            cutoff = thread.start
+        return self._safe(thread, min(cutoff, len(thread.entries) - 1))
+
+    def _safe(self, thread: _Thread, cutoff: int) -> int:
+        """The cutoff, moved so that no result is parted from the message that asked for it."""
+        entries = thread.entries
+        end = cutoff
+        while end < len(entries) and entries[end].is_result:
+            end += 1
+        if end == cutoff:
+            return cutoff
+        blocks = self.history.session.blocks
+        wanted = {blocks[entry.blocks[0]].tool_call_id for entry in entries[cutoff:end]} - {""}
+        for at in range(cutoff - 1, thread.start - 1, -1):
+            ids = {blocks[block].tool_call_id for block in entries[at].blocks} if not entries[at].is_result else set()
+            if wanted & ids:
+                return at
+        return end
+
+    def _summarize(self, thread: _Thread, cutoff: int, moment: Moment) -> Iterator[Choice]:
+        gone = thread.entries[thread.start : cutoff]
+        if not gone and (thread.summary < 0 or cutoff <= thread.start):
+            return
+        count = len(gone) + (thread.summary >= 0)
+        read = [block for entry in gone for block in entry.blocks] + [thread.summary] * (thread.summary >= 0)
+        moment.note_model_call(sum(moment.tokens(block) for block in read), self.strategy.summary_tokens)
+        text = INTRODUCTION + stand_in(count, self.strategy.summary_tokens)
+        reason = f"summarized with {count:,} messages"
+        if thread.summary < 0:
+            thread.summary = gone[0].blocks[0]
+        removed = Decision(RemoveBlock(), reason)
+        for entry in gone:
+            self._gone.update(entry.blocks)
+            for block in entry.blocks:
+                if block != thread.summary:
+                    yield Choice(block, removed)
+        yield Choice(thread.summary, Decision(SayInstead(text, BlockKind.USER_TEXT), reason))
+        thread.start = cutoff
+        thread.summary_tokens = langchain_message(len(text) + len("user"), 0, self.strategy.characters_per_token)
+
+
+_ASSISTANT = (int(BlockKind.ASSISTANT_TEXT), int(BlockKind.THINKING), int(BlockKind.TOOL_CALL))
