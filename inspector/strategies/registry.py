@@ -6,18 +6,32 @@ from difflib import get_close_matches
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from inspector.strategies.anthropic_clear_thinking import AnthropicClearThinking
+from inspector.strategies.anthropic_clear_tool_uses import AnthropicClearToolUses
 from inspector.strategies.cap_at_insertion import CapAtInsertion
 from inspector.strategies.clear_old import ClearOld
+from inspector.strategies.cline_truncate import ClineTruncate
 from inspector.strategies.closed_windows import ClosedWindows
+from inspector.strategies.codex_truncate import CodexTruncate
+from inspector.strategies.dcp_dedupe import DcpDedupe
+from inspector.strategies.dcp_purge_errors import DcpPurgeErrors
 from inspector.strategies.dedupe_reads import DedupeReads
+from inspector.strategies.deepagents_evict import DeepagentsEvict
 from inspector.strategies.forget_events import AmortizedForgetting, RecentEvents
+from inspector.strategies.gemini_mask import GeminiMask
+from inspector.strategies.gemini_truncate import GeminiTruncate
 from inspector.strategies.headroom_stale_reads import HeadroomStaleReads
 from inspector.strategies.keep_recent import KeepRecent
+from inspector.strategies.langchain_clear_tool_uses import LangChainClearToolUses
+from inspector.strategies.langchain_summarization import LangChainSummarization
 from inspector.strategies.last_observations import LastObservations
 from inspector.strategies.mask_observations import MaskBrowserOutput, MaskObservations
+from inspector.strategies.opencode_prune import OpenCodePrune
+from inspector.strategies.opencode_truncate import OpenCodeTruncate
 from inspector.strategies.openhands_condenser import OpenHandsCondenser
 from inspector.strategies.parameters import ParameterError
 from inspector.strategies.prune_old import PruneOld
+from inspector.strategies.roo_truncate import RooTruncate
 from inspector.strategies.smart_retention import SmartRetention
 from inspector.strategies.store_large import StoreLarge
 from inspector.strategies.summarize import Summarize
@@ -48,6 +62,20 @@ _ALL: tuple[StrategyType, ...] = (
     CapAtInsertion,
     StoreLarge,
     Summarize,
+    AnthropicClearToolUses,
+    AnthropicClearThinking,
+    LangChainClearToolUses,
+    LangChainSummarization,
+    DeepagentsEvict,
+    OpenCodePrune,
+    OpenCodeTruncate,
+    DcpDedupe,
+    DcpPurgeErrors,
+    CodexTruncate,
+    GeminiMask,
+    GeminiTruncate,
+    ClineTruncate,
+    RooTruncate,
     LastObservations,
     ClosedWindows,
     MaskObservations,

@@ -34,6 +34,25 @@ EAGER = (
     strategy("cap-at-insertion", limit=30),
     strategy("store-large", limit=40, batch_budget=60, preview=10),
     strategy("summarize", threshold=1_000, tail=2, summary_tokens=50),
+    strategy("anthropic-clear-tool-uses", trigger=60, keep=1, clear_at_least=5, clear_tool_inputs=True),
+    strategy("anthropic-clear-tool-uses", trigger=3, trigger_type="tool-uses", keep=2, sticky=False),
+    strategy("anthropic-clear-thinking"),
+    strategy("langchain-clear-tool-uses", trigger=60, keep=1, clear_tool_inputs=True),
+    strategy("langchain-clear-tool-uses", trigger=60, keep=0, clear_at_least=30, exclude_tools=("bash",)),
+    strategy("langchain-summarization", trigger_messages=7, keep_messages=3, summary_tokens=50),
+    strategy("langchain-summarization", trigger_tokens=150, keep_tokens=60, scaled=False, summary_tokens=50),
+    strategy("deepagents-evict", limit=10, message_limit=2, head=2, tail=2),
+    strategy("opencode-prune", protect=10, minimum=5, turns=1),
+    strategy("opencode-truncate", max_lines=4, max_bytes=50),
+    strategy("opencode-truncate", max_lines=4, max_bytes=50, direction="tail"),
+    strategy("dcp-dedupe"),
+    strategy("dcp-purge-errors", turns=1),
+    strategy("codex-truncate", budget=8),
+    strategy("codex-truncate", budget=30, unit="bytes", announced="all"),
+    strategy("gemini-mask", protect=20, minimum=10, shell_tools=("bash",)),
+    strategy("gemini-truncate", limit=30),
+    strategy("cline-truncate", window=100, enough=0.9),
+    strategy("roo-truncate", window=200, reserved=20),
     strategy("last-observations", keep=1, polling=2, keep_tools=("ls",), remove_tools=("search_web",)),
     strategy("closed-windows", results=True),
     strategy("mask-observations", window=3),
@@ -44,10 +63,13 @@ EAGER = (
     strategy("openhands-condenser", max_size=1_000, max_tokens=60, summary_tokens=50),
     strategy("headroom-stale-reads", superseded=True, minimum=9, frozen_messages=2),
 )
-AT_INSERTION = tuple(each for each in EAGER if each.name in ("trim-at-insertion", "cap-at-insertion", "store-large"))
+_INSERTED = {"trim-at-insertion", "cap-at-insertion", "store-large"}
+_INSERTED |= {"deepagents-evict", "opencode-truncate", "codex-truncate", "gemini-truncate"}
+AT_INSERTION = tuple(each for each in EAGER if each.name in _INSERTED)
 TEXTS_TOO = {"clear-old", "summarize", "tiered-stale", "closed-windows"}
 TEXTS_TOO |= {"recent-events", "amortized-forgetting", "openhands-condenser"}
-PARTS_PAIRS = {"clear-old"}
+TEXTS_TOO |= {"langchain-summarization", "deepagents-evict", "cline-truncate", "roo-truncate"}
+PARTS_PAIRS = {"clear-old", "cline-truncate", "roo-truncate"}
 """Remove results without their calls, as the systems they come from do."""
 REMEMBERS = {"clear-old", "truncate-after-use", "amortized-forgetting"}
 """Scheduled, and still not the same after a rewind: what was done stays done, or is done in steps."""
