@@ -69,6 +69,18 @@ COMMANDS = {
             "inspector.cli.report",
         ),
         Command(
+            "export",
+            "a plan as another agent's own configuration",
+            "Writes what was tuned here as the configuration of the system it describes: a dictionary, a settings "
+            "file, the fields of a request. What cannot be said there is named on standard error.",
+            (
+                "inspector export --strategy tiered-stale:data=300 --to hynous",
+                "inspector export --plan tuned.toml --to langchain -o middleware.py",
+                "inspector export --list",
+            ),
+            "inspector.cli.export",
+        ),
+        Command(
             "compact",
             "the messages a plan would send, as JSON",
             "Prints the messages of one call as the plan would send them: by default those of the next call, which is "

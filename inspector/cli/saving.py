@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def check_target(target: Path, source: Path) -> None:
+def check_target(target: Path, source: Path | None = None) -> None:
     """Refuse to write over a session.
 
     Args:
         target: What is to be written.
-        source: What is read.
+        source: What is read, where anything is.
 
     Raises:
         CommandError: `target` is the source, lies in it, or is a session file itself.
@@ -25,11 +25,11 @@ def check_target(target: Path, source: Path) -> None:
 
     if target.is_dir():
         raise CommandError(f"{target}: is a folder; name a file to write to", ExitCode.WRONG_USAGE)
-    if source.exists() and source.resolve() in (target.resolve(), *target.resolve().parents):
+    if source is not None and source.exists() and source.resolve() in (target.resolve(), *target.resolve().parents):
         raise CommandError(f"{target}: is part of the session; name another file to write to", ExitCode.WRONG_USAGE)
     if not target.is_file():
         return  # nothing there yet, or a device or a pipe
-    if source.exists() and target.samefile(source):
+    if source is not None and source.exists() and target.samefile(source):
         raise CommandError(f"{target}: is the session itself; name another file to write to", ExitCode.WRONG_USAGE)
     try:
         detection = detect(target)

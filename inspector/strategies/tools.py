@@ -288,6 +288,19 @@ def default_tiers(session: Session) -> dict[str, tuple[str, ...]]:
     return {tier: tuple(listed) for tier, listed in tiers.items()}
 
 
+def known_tools(tool_set: str, *, shipped: bool = False) -> tuple[str, ...]:
+    """Every tool name a tool set of tiered truncation speaks of, in the order the tables list them.
+
+    Args:
+        tool_set: `document` or `coding`.
+        shipped: With `document`, those the released code adds as well.
+    """
+    if tool_set != "document":
+        return tuple(_MEANINGS)
+    listed = (DOCUMENT_TIERS, SHIPPED_TIERS) if shipped else (DOCUMENT_TIERS,)
+    return tuple(name for tiers in listed for names in tiers.values() for name in names)
+
+
 def document_tier(tool: str, *, shipped: bool = False) -> str:
     """The tier TO-3 puts a tool in, `default` for one it does not name; with `shipped`, the released code's."""
     for tiers in (DOCUMENT_TIERS, SHIPPED_TIERS) if shipped else (DOCUMENT_TIERS,):

@@ -1,0 +1,50 @@
+"""`inspector export`: a plan as another agent's own configuration."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from inspector.cli.console import write
+from inspector.cli.exits import CommandError, ExitCode
+from inspector.cli.plans import add_plan_arguments, plan_of
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Which plan, for which system, and where to write it."""
+    add_plan_arguments(parser, "several follow one another in one plan")
+    parser.add_argument("--to", metavar="NAME", help="the system to write it for; --list names them")
+    parser.add_argument("--list", action="store_true", help="name the systems, and the strategies each takes")
+    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write to a file instead of standard output")
+
+
+def run(options: Namespace) -> int:
+    """Print or save the configuration; what is left out goes to standard error."""
+    from inspector.cli.saving import check_target, save
+    from inspector.report.export import TARGETS, ExportError, export_plan
+    from inspector.strategies.plan import Plan
+
+    if options.list:
+        width = max(map(len, TARGETS))
+        write("".join(f"{name:{width}}  {', '.join(target.covers)}\n" for name, target in TARGETS.items()))
+        return ExitCode.FINE
+    if options.to is None or not options.plans:
+        message = "say which plan (--plan or --strategy) and for which system (--to); --list names the systems"
+        raise CommandError(message, ExitCode.WRONG_USAGE)
+    plans = [plan_of(request) for request in options.plans]
+    try:
+        exported = export_plan(Plan(tuple(entry for plan in plans for entry in plan.entries)), options.to)
+    except ExportError as error:
+        raise CommandError(str(error), ExitCode.WRONG_USAGE) from None
+    if options.output is None:
+        write(exported.text)
+    else:
+        check_target(options.output)
+        save(options.output, exported.text)
+    for sentence in (exported.where, *(f"left out: {each}" for each in exported.left_out)):
+        sys.stderr.write(f"{sentence}\n")
+    return ExitCode.FINE

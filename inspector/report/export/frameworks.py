@@ -1,0 +1,145 @@
+"""The Anthropic API and agent frameworks: request fields and middleware."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from inspector.report.export.target import Target, values
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from inspector.strategies.base import Strategy
+
+
+def _context_management(chosen: Mapping[str, Strategy]) -> str:
+    edits: list[dict[str, object]] = []
+    # The API wants the clearing of thinking listed first.
+    if "anthropic-clear-thinking" in chosen:
+        keep = values(chosen["anthropic-clear-thinking"])["keep"]
+        edits.append({"type": "clear_thinking_20251015", "keep": {"type": "thinking_turns", "value": keep}})
+    if "anthropic-clear-tool-uses" in chosen:
+        found = values(chosen["anthropic-clear-tool-uses"])
+        trigger = "tool_uses" if found["trigger_type"] == "tool-uses" else "input_tokens"
+        edit: dict[str, object] = {
+            "type": "clear_tool_uses_20250919",
+            "trigger": {"type": trigger, "value": found["trigger"]},
+            "keep": {"type": "tool_uses", "value": found["keep"]},
+        }
+        if found["clear_at_least"]:
+            edit["clear_at_least"] = {"type": "input_tokens", "value": found["clear_at_least"]}
+        if found["exclude_tools"]:
+            edit["exclude_tools"] = list(found["exclude_tools"])
+        if found["clear_tool_inputs"]:
+            edit["clear_tool_inputs"] = list(found["clear_inputs_of"]) or True
+        edits.append(edit)
+    return json.dumps({"context_management": {"edits": edits}}, indent=2) + "\n"
+
+
+def _langchain(chosen: Mapping[str, Strategy]) -> str:
+    parts, names = [], []
+    if "langchain-clear-tool-uses" in chosen:
+        found = values(chosen["langchain-clear-tool-uses"])
+        names += ["ClearToolUsesEdit", "ContextEditingMiddleware"]
+        arguments = ",\n            ".join(
+            f"{name}={found[name]!r}"
+            for name in ("trigger", "clear_at_least", "keep", "clear_tool_inputs", "exclude_tools", "placeholder")
+        )
+        edit = f"        ClearToolUsesEdit(\n            {arguments},\n        ),\n"
+        parts.append(f"    ContextEditingMiddleware(edits=[\n{edit}    ]),")
+    if "langchain-summarization" in chosen:
+        found = values(chosen["langchain-summarization"])
+        names.append("SummarizationMiddleware")
+        parts.append(
+            "    SummarizationMiddleware(\n        model=model,\n"
+            f"        trigger={_measures(found, 'trigger', every=bool(found['all_triggers']))},\n"
+            f"        keep={_keep(found)},\n    ),"
+        )
+    body = "\n".join(parts)
+    return f"from langchain.agents.middleware import {', '.join(sorted(names))}\n\nmiddleware = [\n{body}\n]\n"
+
+
+def _measures(found: Mapping[str, object], prefix: str, *, every: bool) -> str:
+    units = ("tokens", "messages", "fraction")
+    named = [(unit, found[f"{prefix}_{unit}"]) for unit in units if found[f"{prefix}_{unit}"]]
+    if every and len(named) > 1:
+        return repr(dict(named))
+    return repr(named[0]) if len(named) == 1 else repr(named)
+
+
+def _keep(found: Mapping[str, object]) -> str:
+    for unit in ("fraction", "tokens", "messages"):
+        if found[f"keep_{unit}"]:
+            return repr((unit, found[f"keep_{unit}"]))
+    return repr(("messages", 0))
+
+
+def _deepagents(chosen: Mapping[str, Strategy]) -> str:
+    found = values(chosen["deepagents-evict"])
+    return (
+        "from deepagents.middleware.filesystem import FilesystemMiddleware\n\n"
+        "middleware = [\n    FilesystemMiddleware(\n"
+        f"        tool_token_limit_before_evict={found['limit']},\n"
+        f"        human_message_token_limit_before_evict={found['message_limit']},\n    ),\n]\n"
+    )
+
+
+FRAMEWORKS = (
+    Target(
+        "anthropic",
+        "the Anthropic API",
+        "json",
+        "Fields of a Messages request, with the beta header context-management-2025-06-27.",
+        {
+            "anthropic-clear-tool-uses": (
+                "trigger",
+                "trigger-type",
+                "keep",
+                "clear-at-least",
+                "exclude-tools",
+                "clear-tool-inputs",
+                "clear-inputs-of",
+            ),
+            "anthropic-clear-thinking": ("keep",),
+        },
+        _context_management,
+        {"anthropic-clear-tool-uses": ("placeholder",)},
+    ),
+    Target(
+        "langchain",
+        "LangChain",
+        "python",
+        "The middleware to give create_agent.",
+        {
+            "langchain-clear-tool-uses": (
+                "trigger",
+                "keep",
+                "clear-at-least",
+                "clear-tool-inputs",
+                "exclude-tools",
+                "placeholder",
+            ),
+            "langchain-summarization": (
+                "trigger-tokens",
+                "trigger-messages",
+                "trigger-fraction",
+                "all-triggers",
+                "keep-messages",
+                "keep-tokens",
+                "keep-fraction",
+            ),
+        },
+        _langchain,
+    ),
+    Target(
+        "deepagents",
+        "deepagents",
+        "python",
+        "The middleware to give create_agent.",
+        {"deepagents-evict": ("limit", "message-limit")},
+        _deepagents,
+        {"deepagents-evict": ("head", "tail", "exempt-tools", "folder", "message-folder")},
+    ),
+)
+"""The API and the frameworks."""

@@ -1,0 +1,89 @@
+import ast
+import json
+import tomllib
+
+import pytest
+
+from inspector.report.export import TARGETS, ExportError, export_plan
+from inspector.strategies.plan import Plan, PlanEntry
+from inspector.strategies.registry import STRATEGIES, strategy
+from inspector.strategies.tools import DOCUMENT_TIERS
+
+
+def plan(*strategies) -> Plan:
+    return Plan(tuple(PlanEntry(each) for each in strategies))
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_every_system_can_be_written_for_with_every_strategy_it_takes(name):
+    target = TARGETS[name]
+    for each in target.covers:
+        exported = export_plan(plan(strategy(each)), name)
+        assert exported.text.endswith("\n")
+        assert exported.left_out == ()
+        if target.language == "json":
+            json.loads(exported.text)
+        elif target.language == "python":
+            ast.parse(exported.text)
+        elif target.language == "toml":
+            tomllib.loads(exported.text)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_what_is_covered_exists(name):
+    target = TARGETS[name]
+    for each, parameters in (*target.covers.items(), *target.fixed.items()):
+        names = {parameter.name for parameter in STRATEGIES[each].parameters}
+        assert set(parameters) <= names
+
+
+def test_the_tier_dictionary_is_the_document_s():
+    exported = export_plan(plan(strategy("tiered-stale", data=350)), "hynous")
+    scope: dict = {}
+    exec(exported.text, scope)  # noqa: S102  our own text
+    limits = {"confirmation": 150, "action": 300, "data": 350, "search": 600}
+    assert scope["_STALE_TRUNCATION"] == {
+        tool: limits[tier] for tier, tools in DOCUMENT_TIERS.items() for tool in tools if tier in limits
+    }
+    assert scope["_DEFAULT_STALE_LIMIT"] == 800
+
+
+def test_the_api_gets_thinking_first_and_only_what_was_set():
+    exported = export_plan(
+        plan(strategy("anthropic-clear-tool-uses", trigger=50_000), strategy("anthropic-clear-thinking")), "anthropic"
+    )
+    edits = json.loads(exported.text)["context_management"]["edits"]
+    assert [edit["type"] for edit in edits] == ["clear_thinking_20251015", "clear_tool_uses_20250919"]
+    assert edits[1] == {
+        "type": "clear_tool_uses_20250919",
+        "trigger": {"type": "input_tokens", "value": 50_000},
+        "keep": {"type": "tool_uses", "value": 3},
+    }
+
+
+def test_the_two_settings_of_the_token_budget():
+    exported = export_plan(plan(strategy("token-budget", budget=30_000)), "micro-x")
+    assert json.loads(exported.text) == {"InputTokenBudget": 30_000, "ToolResultRetentionChars": 500}
+
+
+def test_what_has_no_counterpart_is_named_and_never_dropped_silently():
+    exported = export_plan(
+        plan(strategy("token-budget", batch_calls=25), strategy("clear-old"), strategy("token-budget")), "micro-x"
+    )
+    assert [sentence.split(":")[0] for sentence in exported.left_out] == ["token-budget", "clear-old", "token-budget"]
+    assert "batch-calls=25 has no counterpart there" in exported.left_out[0]
+    constant = export_plan(plan(strategy("opencode-prune", protect=9_000)), "opencode")
+    assert "is a constant there" in constant.left_out[0]
+
+
+def test_one_condenser_at_a_time():
+    exported = export_plan(plan(strategy("recent-events"), strategy("mask-observations")), "openhands")
+    assert tomllib.loads(exported.text)["condenser"]["type"] == "recent"
+    assert len(exported.left_out) == 1
+
+
+def test_an_unknown_system_suggests_the_nearest_and_an_empty_result_says_what_is_taken():
+    with pytest.raises(ExportError, match="did you mean langchain"):
+        export_plan(plan(strategy("tiered-stale")), "langchian")
+    with pytest.raises(ExportError, match="it takes codex-truncate"):
+        export_plan(plan(strategy("tiered-stale")), "codex")
