@@ -16,6 +16,7 @@ import numpy as np
 from inspector.session.model import BlockKind
 from inspector.strategies.arrivals import arrivals
 from inspector.strategies.prompt_ends import result_runs
+from inspector.strategies.records import records_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,21 +92,8 @@ def _starts(history: History, unit: Unit) -> NDArray[np.bool_]:
     if unit is Unit.EVENTS:
         call = kind == BlockKind.TOOL_CALL
         starts[1:] |= call[1:] & call[:-1]
-    starts |= _new_records(history)
+    # Some files keep what the user side added at different times between two responses as records of one message; the
+    # agents that wrote them sent messages of their own.
+    user, record = kind == BlockKind.USER_TEXT, records_of(history)
+    starts[1:] |= user[1:] & user[:-1] & (record[1:] != record[:-1])
     return starts
-
-
-def _new_records(history: History) -> NDArray[np.bool_]:
-    """Per block, whether it is a user's text from another record than the text before it.
-
-    Some files keep one record for what the user side added at different times between two responses; the agents that
-    wrote them sent messages of their own.
-    """
-    text = history.kind == BlockKind.USER_TEXT
-    new = np.zeros(len(text), dtype=np.bool_)
-    same_message = history.message[1:] == history.message[:-1]
-    blocks = history.session.blocks
-    for index in (np.flatnonzero(text[1:] & text[:-1] & same_message) + 1).tolist():
-        before, after = blocks[index - 1].origin, blocks[index].origin
-        new[index] = (before.offset, before.locator) != (after.offset, after.locator)
-    return new

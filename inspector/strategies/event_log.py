@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from inspector.session.model import BlockKind
+from inspector.strategies.records import records_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,12 +45,12 @@ class Event:
 
 def events_in(history: History, entry: Entry) -> Iterator[Event]:
     """The events of one entry: every tool call after the first is one of its own, and so is every user record."""
-    blocks = history.session.blocks
+    blocks, records = history.session.blocks, records_of(history)
     gathered: list[int] = []
     call = ""
     for index in entry.blocks:
         kind = int(history.kind[index])
-        begins = (kind == _CALL and call) or (kind == _USER and gathered and _other_record(history, index))
+        begins = (kind == _CALL and call) or (kind == _USER and gathered and records[index] != records[index - 1])
         if begins:
             yield _event(history, entry, gathered, call)
             gathered, call = [], ""
@@ -57,11 +58,6 @@ def events_in(history: History, entry: Entry) -> Iterator[Event]:
         if kind in (_CALL, _RESULT):
             call = blocks[index].tool_call_id or f"#{index}"
     yield _event(history, entry, gathered, call)
-
-
-def _other_record(history: History, index: int) -> bool:
-    before, after = (history.session.blocks[at].origin for at in (index - 1, index))
-    return (before.offset, before.locator) != (after.offset, after.locator)
 
 
 def _event(history: History, entry: Entry, blocks: list[int], call: str) -> Event:

@@ -15,6 +15,8 @@ from inspector.strategies.closed_windows import ClosedWindows
 from inspector.strategies.codex_truncate import CodexTruncate
 from inspector.strategies.dcp_dedupe import DcpDedupe
 from inspector.strategies.dcp_purge_errors import DcpPurgeErrors
+from inspector.strategies.cozempic import CozempicAge, CozempicTrim
+from inspector.strategies.cozempic_stale_reads import CozempicStaleReads
 from inspector.strategies.dedupe_reads import DedupeReads
 from inspector.strategies.deepagents_evict import DeepagentsEvict
 from inspector.strategies.forget_events import AmortizedForgetting, RecentEvents
@@ -84,6 +86,9 @@ _ALL: tuple[StrategyType, ...] = (
     AmortizedForgetting,
     OpenHandsCondenser,
     HeadroomStaleReads,
+    CozempicTrim,
+    CozempicAge,
+    CozempicStaleReads,
 )
 
 STRATEGIES: Mapping[str, StrategyType] = MappingProxyType({each.name: each for each in _ALL})

@@ -62,6 +62,9 @@ EAGER = (
     strategy("openhands-condenser", max_size=6, keep_first=1, summary_tokens=50),
     strategy("openhands-condenser", max_size=1_000, max_tokens=60, summary_tokens=50),
     strategy("headroom-stale-reads", superseded=True, minimum=9, frozen_messages=2),
+    strategy("cozempic-trim", max_bytes=60, max_lines=4),
+    strategy("cozempic-age", middle=1, old=2),
+    strategy("cozempic-stale-reads", limit=5),
 )
 _INSERTED = {"trim-at-insertion", "cap-at-insertion", "store-large"}
 _INSERTED |= {"deepagents-evict", "opencode-truncate", "codex-truncate", "gemini-truncate"}
