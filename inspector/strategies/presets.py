@@ -1,0 +1,93 @@
+"""Ready plans: one for each described system as it is set up by default, none at all, and two of ours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from inspector.strategies.plan import Plan
+
+if TYPE_CHECKING:
+    from inspector.session.model import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A plan that comes with the program.
+
+    Attributes:
+        name: How it is chosen.
+        summary: What it is, in a sentence.
+        specs: Its strategies in their one-line form.
+        fits_session: Values not named take the defaults that fit a session's tools.
+    """
+
+    name: str
+    summary: str
+    specs: tuple[str, ...]
+    fits_session: bool = False
+
+    def plan(self, session: Session | None = None) -> Plan:
+        """The plan, for a session where one is given."""
+        made = Plan.from_specs(self.specs, session=session if self.fits_session else None)
+        return Plan(made.entries, name=self.name)
+
+
+_ALL = (
+    Preset("none", "Nothing is cut.", ()),
+    Preset(
+        "careful",
+        "Ours: large results keep both ends from the start, stale ones shrink in batches of at least 20,000 tokens.",
+        (
+            "trim-at-insertion:threshold=24000,head=8000,tail=8000",
+            (
+                "tiered-stale:confirmation=400,action=1500,data=2000,search=2000,default=2000,never-longer=true,"
+                "batch-tokens=20000"
+            ),
+        ),
+        fits_session=True,
+    ),
+    Preset(
+        "aggressive",
+        "Ours: large results keep both ends from the start, stale ones a few lines, cut as soon as they are stale.",
+        (
+            "trim-at-insertion:per-tool=true",
+            "tiered-stale:confirmation=100,action=200,data=300,search=400,default=400,never-longer=true",
+        ),
+        fits_session=True,
+    ),
+    Preset("hynous", "Tiered truncation as its design document has it.", ("tiered-stale",)),
+    Preset("hynous-shipped", "Tiered truncation as the program ships it.", ("tiered-stale:variant=shipped",)),
+    Preset(
+        "micro-x",
+        "The micro-x agent loop: a cap at insertion, and a token budget.",
+        ("cap-at-insertion", "token-budget:variant=shipped"),
+    ),
+    Preset("smart-retention", "The focus agent's projection.", ("smart-retention:variant=shipped",)),
+    Preset("keep-recent", "The projection smart retention took the place of.", ("keep-recent",)),
+    Preset("odincode", "OdinCode: the newest three results.", ("clear-old:variant=shipped",)),
+    Preset(
+        "hermes-proposal", "Hermes' proposal: trimming at insertion, by tool.", ("trim-at-insertion:per-tool=true",)
+    ),
+    Preset("utah", "Utah: prune old results in two tiers.", ("prune-old",)),
+    Preset("anthropic", "The Anthropic API's clearing of tool uses.", ("anthropic-clear-tool-uses",)),
+    Preset("langchain", "LangChain's context editing.", ("langchain-clear-tool-uses",)),
+    Preset("langchain-summary", "LangChain's summarization.", ("langchain-summarization",)),
+    Preset(
+        "deepagents",
+        "deepagents: eviction to files, then summarization.",
+        ("deepagents-evict", "langchain-summarization"),
+    ),
+    Preset("opencode", "OpenCode with pruning switched on.", ("opencode-truncate", "opencode-prune")),
+    Preset("opencode-dcp", "OpenCode's pruning plug-in.", ("dcp-dedupe", "dcp-purge-errors")),
+    Preset("codex", "Codex: truncation at insertion.", ("codex-truncate",)),
+    Preset("gemini-cli", "Gemini CLI: truncation at insertion, then masking.", ("gemini-truncate", "gemini-mask")),
+    Preset("cline", "Cline: duplicate reads and truncation.", ("cline-truncate",)),
+    Preset("roo", "Roo Code: the sliding window.", ("roo-truncate",)),
+    Preset("swe-agent", "SWE-agent: the last five observations.", ("last-observations",)),
+    Preset("openhands", "OpenHands: its condenser.", ("openhands-condenser",)),
+    Preset("openhands-masking", "OpenHands 0.x: observation masking.", ("mask-observations",)),
+)
+
+PRESETS = {preset.name: preset for preset in _ALL}
+"""Every preset by name, in the order lists show them."""

@@ -1,0 +1,28 @@
+import pytest
+
+from inspector.strategies.plan import Plan
+from inspector.strategies.presets import PRESETS
+from inspector.strategies.registry import STRATEGIES
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_is_a_valid_plan_that_survives_being_written(name):
+    plan = PRESETS[name].plan()
+    assert plan.name == name
+    assert Plan.from_toml(plan.to_toml()) == plan
+    assert all(entry.enabled for entry in plan.entries)
+
+
+def test_none_changes_nothing():
+    assert PRESETS["none"].plan().entries == ()
+
+
+def test_presets_of_ours_never_send_more_than_was_recorded_and_the_careful_one_waits():
+    stale = {name: PRESETS[name].plan().strategies[-1] for name in ("careful", "aggressive")}
+    assert all(strategy.never_longer for strategy in stale.values())
+    assert stale["careful"].holds_back
+
+
+def test_every_strategy_but_those_of_ours_to_combine_is_in_a_preset_or_stands_alone():
+    used = {strategy.name for preset in PRESETS.values() for strategy in preset.plan().strategies}
+    assert used <= set(STRATEGIES)
