@@ -16,6 +16,7 @@ from inspector.session.formats.pi.conversation import Conversation
 from inspector.session.formats.pi.parts import blocks_of_line
 from inspector.session.lines import LinesReader
 from inspector.session.objects import object_lines
+from inspector.session.values import mapping, string
 
 if TYPE_CHECKING:
     from inspector.session.formats.base import Sample
@@ -68,10 +69,9 @@ def _is_header(record: dict[str, Any]) -> bool:
 
 
 def _is_entry(record: dict[str, Any]) -> bool:
-    kind = record.get("type")
+    kind = string(record.get("type"))
     if kind == "message":
-        message = record.get("message")
-        return isinstance(message, dict) and message.get("role") in ROLES and "uuid" not in record
+        return string(mapping(record.get("message")).get("role")) in ROLES and "uuid" not in record
     return kind in ENTRIES and "timestamp" in record
 
 

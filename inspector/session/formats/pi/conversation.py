@@ -84,7 +84,7 @@ class Conversation:
     def _note(self, entry: Mapping[str, Any]) -> None:
         """Take up what an entry says of the session."""
         assembly = self._assembly
-        kind = entry.get("type")
+        kind = string(entry.get("type"))
         if kind == "session":
             assembly.identifier = assembly.identifier or string(entry.get("id"))
             assembly.working_directory = assembly.working_directory or string(entry.get("cwd"))
@@ -152,7 +152,7 @@ class Conversation:
     def _respond(self, entry: Mapping[str, Any], blocks: list[Block], number: int) -> None:
         response = mapping(entry.get("message"))
         usage = usage_of(response)
-        has_failed = response.get("stopReason") in FAILED
+        has_failed = string(response.get("stopReason")) in FAILED
         is_sent = any(block.kind is not BlockKind.OTHER for block in blocks) and not (
             has_failed and self._version >= LEFT_OUT_SINCE
         )

@@ -1,0 +1,51 @@
+"""What holds of every session, whatever its file was."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from inspector.session.errors import SessionError
+from inspector.session.open import open_session
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from inspector.session.formats import Format
+    from inspector.session.model import Session
+
+
+def assert_sound(session: Session) -> None:
+    """Indices point where they should, every text is the one its block speaks of, and what is sent can be sent."""
+    count = len(session.messages)
+    for context in session.contexts:
+        assert all(0 <= member < count for member in context.members)
+        assert len(set(context.members)) == len(context.members)
+        assert 0 <= context.carried <= len(context.members)
+        assert all(session.messages[member].thread == context.thread for member in context.members)
+        assert not any(session.messages[member].is_synthetic for member in context.members)
+    for call in session.calls:
+        assert 0 <= call.response < count
+        assert 0 <= call.context < len(session.contexts)
+        assert 0 <= call.prompt_messages <= len(session.contexts[call.context].members)
+        assert call.response not in session.contexts[call.context].members[: call.prompt_messages]
+    assert len({call.response for call in session.calls}) == len(session.calls)
+    assert all(0 <= compaction.message <= count for compaction in session.compactions)
+    assert session.blocks == tuple(block for message in session.messages for block in message.blocks)
+    for block in session.blocks:
+        text = session.text(block)
+        assert len(text) == block.characters
+        assert text.startswith(block.preview)
+        text.encode()
+        assert isinstance(session.texts.record(block), bytes)
+
+
+def assert_reads(known: Format, path: Path) -> None:
+    """The format's reader, and whichever format the content is taken for, reads a file or says why not."""
+    reader = known.reader(path)
+    for _ in reader.load():
+        pass
+    assert_sound(reader.snapshot())
+    reader.refresh()
+    with contextlib.suppress(SessionError):
+        assert_sound(open_session(path))
