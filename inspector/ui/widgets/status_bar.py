@@ -96,8 +96,8 @@ class StatusBar(Widget):
 
     keys: reactive[tuple[KeyHint, ...]] = reactive(())
     """What to press here, the most useful first."""
-    standing: reactive[Standing] = reactive(Standing())
-    """How much is shown."""
+    standing: reactive[Standing | None] = reactive[Standing | None](None)
+    """How much of a session is shown; None where there are no rows to count."""
     progress: reactive[Progress | None] = reactive(None)
     """Work under way."""
     notice: reactive[str] = reactive("")
@@ -105,13 +105,18 @@ class StatusBar(Widget):
 
     def render(self) -> Content:
         """The line."""
-        standing = self.standing
         parts = [Part(self._progress_content(), 1)]
         if self.notice:
             attention = self.get_visual_style("status--attention")
             parts.append(Part(Content.styled(f"{ATTENTION} {one_line(self.notice)}", attention)))
         else:
             parts += [Part(self._key_content(hint), hint.rank) for hint in self.keys]
+        if self.standing is not None:
+            parts += self._standing_parts(self.standing)
+        return line_of(parts, self.content_size.width, gap=2)
+
+    def _standing_parts(self, standing: Standing) -> list[Part]:
+        parts = []
         follow = Content.styled(" FOLLOW ", self.get_visual_style("status--follow"))
         faint = self.get_visual_style("status--faint")
         if standing.new:
@@ -133,7 +138,7 @@ class StatusBar(Widget):
             shorter = f"{ATTENTION} {numbers.short(standing.skipped)} unreadable"
             style = self.get_visual_style("status--attention")
             parts.append(Part(Content.styled(skipped, style), 2, right=True, shorter=Content.styled(shorter, style)))
-        return line_of(parts, self.content_size.width, gap=2)
+        return parts
 
     async def on_click(self, event: events.Click) -> None:
         """A click on a key presses it."""
