@@ -58,24 +58,33 @@ def _place(block: Block) -> _Place:
 
 
 def _entries(entry: Entry, changes: Mapping[_Place, _Change]) -> list[Entry]:
-    """What is sent in an entry's place: nothing, itself rewritten, or a message of another role and what is left."""
-    spoken = [
-        {"role": ROLE_OF_KIND[change.rendition.kind], "content": change.text}
-        for _, change in sorted(changes.items(), key=lambda item: item[0][1])
-        if change.rendition.kind is not None and ROLE_OF_KIND[change.rendition.kind] != entry.get("role")
-    ]
-    left = _rewritten_entry(entry, changes)
-    return [*spoken, left] if left is not None else spoken
+    """What is sent in an entry's place: nothing, itself rewritten, or what is said instead and what is left."""
+    said = [change for _, change in sorted(changes.items(), key=_part_of) if change.rendition.kind is not None]
+    if said and _rewritten_entry(entry, changes, "") is None:
+        return [_message(change) for change in said]
+    role = str(entry.get("role"))
+    left = _rewritten_entry(entry, changes, role)
+    before = [_message(change) for change in said if _is_gone(role, change)]
+    return [*before, left] if left is not None else before
 
 
-def _rewritten_entry(entry: Entry, changes: Mapping[_Place, _Change]) -> Entry | None:
-    """The entry with its changed parts; None where nothing of it is left."""
+def _part_of(change: tuple[_Place, _Change]) -> int:
+    return change[0][1]
+
+
+def _message(change: _Change) -> Entry:
+    kind = change.rendition.kind
+    return {"role": "user" if kind is None else ROLE_OF_KIND[kind], "content": change.text}
+
+
+def _rewritten_entry(entry: Entry, changes: Mapping[_Place, _Change], role: str) -> Entry | None:
+    """The entry with its changed parts and what is said by `role`; None where nothing of it is left."""
     rewritten = dict(entry)
     content = entry.get("content")
     if isinstance(content, str) or (entry.get("role") == "tool" and content is not None):
         whole = changes.get((_CONTENT, 0))
         if whole is not None:
-            if _is_gone(entry, whole):
+            if _is_gone(role, whole):
                 if not entry.get("tool_calls"):
                     return None
                 rewritten["content"] = ""
@@ -84,7 +93,7 @@ def _rewritten_entry(entry: Entry, changes: Mapping[_Place, _Change]) -> Entry |
     elif isinstance(content, list):
         # Anthropic's tool calls are content parts themselves.
         parts = [
-            _part(entry, part, changes.get((_CALL if _is_call(part) else _CONTENT, at)))
+            _part(role, part, changes.get((_CALL if _is_call(part) else _CONTENT, at)))
             for at, part in enumerate(content)
         ]
         rewritten["content"] = [part for part in parts if part is not None]
@@ -110,20 +119,20 @@ def _rewrite_reasoning(entry: Entry, change: _Change | None) -> None:
         entry[name] = change.text
 
 
-def _is_gone(entry: Entry, change: _Change) -> bool:
-    """Whether nothing is sent of a block in its entry: it was removed, or is sent in a message of another role."""
+def _is_gone(role: str, change: _Change) -> bool:
+    """Whether nothing is sent of a block in a message of that role: it was removed, or another role says it."""
     kind = change.rendition.kind
-    return change.rendition.action is Action.REMOVED or (kind is not None and ROLE_OF_KIND[kind] != entry.get("role"))
+    return change.rendition.action is Action.REMOVED or (kind is not None and ROLE_OF_KIND[kind] != role)
 
 
 def _is_call(part: Any) -> bool:
     return isinstance(part, dict) and part.get("type") == "tool_use"
 
 
-def _part(entry: Entry, part: Any, change: _Change | None) -> Any:
+def _part(role: str, part: Any, change: _Change | None) -> Any:
     if change is None:
         return part
-    if _is_gone(entry, change):
+    if _is_gone(role, change):
         return None
     if change.rendition.kind is not None:
         return {"type": "text", "text": change.text}
