@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from inspector.session.errors import SessionError
-from inspector.session.formats import claude_code, pi, plain
+from inspector.session.formats import claude_code, codex, copilot, pi, plain
 from inspector.session.formats.base import Detection, Format, Sample
 from inspector.session.formats.plain.reader import read_conversation
 from inspector.session.locator import Locator
@@ -19,7 +19,14 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMATS", "Detection", "Format", "detect", "read_conversation"]
 
-FORMATS: tuple[Format, ...] = (claude_code.FORMAT, pi.FORMAT, plain.ANTHROPIC, plain.OPENAI)
+FORMATS: tuple[Format, ...] = (
+    claude_code.FORMAT,
+    codex.FORMAT,
+    pi.FORMAT,
+    copilot.FORMAT,
+    plain.ANTHROPIC,
+    plain.OPENAI,
+)
 """In the order they are tried: the particular before the general."""
 
 

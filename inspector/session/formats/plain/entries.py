@@ -82,7 +82,7 @@ def blocks_beside(value: Any, raw: bytes, offset: int, length: int, locator: str
     """The blocks of a system text or of tool definitions that stand beside the messages."""
     if locator == SYSTEM and isinstance(value, list):
         return [
-            text_block(BlockKind.SYSTEM_TEXT, _text_of(part), Origin(offset, length, index, 0, locator))
+            text_block(BlockKind.SYSTEM_TEXT, text_of_part(part), Origin(offset, length, index, 0, locator))
             for index, part in enumerate(value)
         ]
     text = value if isinstance(value, str) else raw.decode(errors="replace")
@@ -112,13 +112,13 @@ def _tool_entry(entry: Mapping[str, Any], origin: Origin, names: Names) -> TextB
     call = _string(entry.get("tool_call_id"))
     name = names.get(call) or _string(entry.get("name"))
     content = entry["value"] if "from" in entry and "role" not in entry else entry.get("content")
-    return _result(content, call, name, bool(entry.get("is_error")), origin)
+    return result_block(content, call, name, bool(entry.get("is_error")), origin)
 
 
 def _block_of_part(part: Any, role: Role, origin: Origin, names: Names) -> TextBlock:
     kind = str(part.get("type")) if isinstance(part, dict) else ""
     if isinstance(part, str) or kind in TEXT_PARTS:
-        return text_block(TEXT_KIND[role], _text_of(part), origin)
+        return text_block(TEXT_KIND[role], text_of_part(part), origin)
     if not isinstance(part, dict):
         return text_block(BlockKind.OTHER, clean_text(compact_json(part)), origin)
     if kind in ("thinking", "reasoning"):
@@ -132,15 +132,24 @@ def _block_of_part(part: Any, role: Role, origin: Origin, names: Names) -> TextB
         return _call(part, _string(part.get("id")), origin)
     if kind.endswith("tool_result"):
         call = _string(part.get("tool_use_id"))
-        return _result(part.get("content"), call, names.get(call, ""), bool(part.get("is_error")), origin)
+        return result_block(part.get("content"), call, names.get(call, ""), bool(part.get("is_error")), origin)
     if kind in IMAGE_PARTS or kind in DOCUMENT_PARTS:
-        media, data, text = _media(part)
+        media, data, text = media_of_part(part)
         block_kind = BlockKind.IMAGE if kind in IMAGE_PARTS else BlockKind.DOCUMENT
         return text_block(block_kind, text, origin, media=(media,), media_data=(data,))
     return text_block(BlockKind.OTHER, clean_text(compact_json(part)), origin)
 
 
-def _result(content: Any, call: str, name: str, is_error: bool, origin: Origin) -> TextBlock:
+def result_block(content: Any, call: str, name: str, is_error: bool, origin: Origin) -> TextBlock:
+    """A tool's result, from one string or from a list of parts.
+
+    Args:
+        content: What the tool returned.
+        call: The id of its call.
+        name: The tool's name where known.
+        is_error: Whether it reports failure.
+        origin: Where it stands.
+    """
     if content is None or isinstance(content, str):
         text = clean_text(content or "")
         return text_block(BlockKind.TOOL_RESULT, text, origin, tool_call_id=call, tool_name=name, is_error=is_error)
@@ -148,13 +157,13 @@ def _result(content: Any, call: str, name: str, is_error: bool, origin: Origin) 
     for item in content if isinstance(content, list) else [content]:
         kind = str(item.get("type")) if isinstance(item, dict) else ""
         if kind in IMAGE_PARTS or kind in DOCUMENT_PARTS:
-            one, encoded, text = _media(item)
+            one, encoded, text = media_of_part(item)
             media.append(one)
             data.append(encoded)
             if text:
                 texts.append(text)
         else:
-            texts.append(_text_of(item))
+            texts.append(text_of_part(item))
     return text_block(
         BlockKind.TOOL_RESULT,
         "\n".join(texts),
@@ -168,7 +177,7 @@ def _result(content: Any, call: str, name: str, is_error: bool, origin: Origin) 
     )
 
 
-def _media(part: Mapping[str, Any]) -> tuple[Media, bytes, str]:
+def media_of_part(part: Mapping[str, Any]) -> tuple[Media, bytes, str]:
     """What it is, its encoded bytes, and its text where it is a document of plain text."""
     source = part.get("source")
     if isinstance(source, dict):
@@ -186,7 +195,8 @@ def _media(part: Mapping[str, Any]) -> tuple[Media, bytes, str]:
     return media_of_data_url(_string(url)), _string(url).encode(errors="replace"), ""
 
 
-def _text_of(part: Any) -> str:
+def text_of_part(part: Any) -> str:
+    """The text of a part of content, as JSON where it is of no known form."""
     if isinstance(part, str):
         return clean_text(part)
     if isinstance(part, dict):

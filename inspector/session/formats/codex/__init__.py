@@ -1,0 +1,80 @@
+"""Codex: one file of lines a session, each an item of the conversation or an event beside it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from inspector.session.assembly import Assembly
+from inspector.session.formats.base import Format
+from inspector.session.formats.codex.conversation import Rollout
+from inspector.session.formats.codex.records import KINDS, blocks_of_line, is_header, unwrapped
+from inspector.session.formats.responses.items import is_item
+from inspector.session.lines import LinesReader
+from inspector.session.objects import object_lines
+
+if TYPE_CHECKING:
+    from inspector.session.formats.base import Sample
+    from inspector.session.reading import Reader
+    from inspector.session.texts import BlocksOfRecord
+
+NAME = "codex"
+
+
+class CodexInterpreter:
+    """Makes a session out of the lines of a rollout."""
+
+    def __init__(self) -> None:
+        self.assembly = Assembly()
+        self.blocks_of_record: BlocksOfRecord = blocks_of_line
+        self._rollout = Rollout(self.assembly)
+
+    def take(self, data: bytes, offset: int, first_line: int) -> None:
+        """Take whole lines. What cannot be read becomes a diagnostic."""
+        for value, line, start, number in object_lines(data, offset, first_line, self.assembly):
+            try:
+                self._rollout.add(unwrapped(value), line, start)
+            except RecursionError:
+                self.assembly.diagnose("JSON nested too deeply", number, start, skipped=True)
+
+
+def _recognise(sample: Sample) -> str:
+    records = sample.records
+    found = [record for record in records if _is_rollout_line(record)]
+    if len(found) * 2 > len(records):
+        kinds = sorted({str(record["type"]) for record in found})
+        return f"{len(found)} of its first {len(records)} records are Codex's ({', '.join(kinds[:4])})"
+    bare = [record for record in records if "record_type" in record or is_header(record)]
+    items = [record for record in records if is_item(record)]
+    if bare and (len(bare) + len(items)) * 2 > len(records) and all("payload" not in record for record in bare):
+        states = any(record.get("record_type") == "state" for record in bare)
+        if states or (items and any("instructions" in record or "git" in record for record in bare)):
+            return f"{len(items)} of its first {len(records)} records are items behind a header, as Codex began with"
+    return ""
+
+
+def _is_rollout_line(record: dict[str, Any]) -> bool:
+    return isinstance(record.get("payload"), dict) and str(record.get("type")) in KINDS and "timestamp" in record
+
+
+def _reader(path: Path) -> Reader:
+    return LinesReader(path, NAME, CodexInterpreter())
+
+
+def _homes() -> tuple[Path, ...]:
+    configured = os.environ.get("CODEX_HOME")
+    home = Path(configured) if configured else Path.home() / ".codex"
+    return (home / "sessions", home / "archived_sessions")
+
+
+FORMAT = Format(
+    name=NAME,
+    title="Codex",
+    where="~/.codex/sessions and archived_sessions, or those in $CODEX_HOME",
+    is_live=True,
+    exact="tokens of every call, except in versions before 0.32, which record none",
+    recognise=_recognise,
+    reader=_reader,
+    homes=_homes,
+)

@@ -1,0 +1,97 @@
+"""Compactions and rollbacks: what is left of a conversation.
+
+As `codex-rs/core/src/compact.rs` and `codex-rs/core/src/context_manager/history.rs` of openai/codex do it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
+
+from inspector.session.formats.codex.injected import is_summary
+from inspector.session.model import Compaction, Role
+from inspector.session.values import count
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from inspector.session.assembly import Assembly
+    from inspector.session.blocks import TextBlock
+    from inspector.session.model import Message
+
+KEPT_CHARACTERS = 80_000
+"""Of what the user said, the newest 20,000 tokens of four bytes are kept beside a summary."""
+
+NONE = -1
+
+
+class Compactions:
+    """Notes compactions, with what was reported around them."""
+
+    def __init__(self, assembly: Assembly) -> None:
+        self._assembly = assembly
+        self._tokens: int | None = None
+        self._open = NONE
+
+    def note(self, message: int, time: float | None) -> None:
+        """A compaction; `message` is the first one after it."""
+        self._open = len(self._assembly.compactions)
+        self._assembly.compactions.append(Compaction(message, tokens_before=self._tokens, time=time))
+
+    def measure(self, last: Mapping[str, Any]) -> None:
+        """Take the newest count of tokens. After a compaction there is one of no call, an estimate of what is left."""
+        spoken = count(last.get("input_tokens")) + count(last.get("output_tokens"))
+        if spoken:
+            self._tokens, self._open = spoken, NONE
+            return
+        left = count(last.get("total_tokens"))
+        if left and self._open != NONE:
+            compactions = self._assembly.compactions
+            compactions[self._open] = structs.replace(compactions[self._open], tokens_after=left)
+            self._tokens, self._open = left, NONE
+
+
+def hands_over(made: Sequence[TextBlock], summary: str, *, is_alone: bool) -> bool:
+    """Whether a user message of a compacted conversation is its summary.
+
+    Args:
+        made: The message's blocks.
+        summary: The summary's text, where it is recorded beside the message too.
+        is_alone: The message is all that was recorded.
+    """
+    return is_alone or is_summary(block for block, _ in made) or (bool(summary) and any(summary == t for _, t in made))
+
+
+def kept_without_history(messages: Sequence[Message], members: Sequence[int]) -> list[int]:
+    """What older versions kept beside a summary: what the user's side had said, but no results, newest first."""
+    kept: list[int] = []
+    room = KEPT_CHARACTERS
+    for index in reversed(members):
+        message = messages[index]
+        if message.role not in (Role.USER, Role.SYSTEM) or message.is_summary:
+            continue
+        if not message.is_meta:
+            room -= sum(block.characters for block in message.blocks)
+        if room >= 0:
+            kept.append(index)
+    return kept[::-1]
+
+
+def rolled_back(messages: Sequence[Message], members: Sequence[int], turns: int) -> int:
+    """How many members are left when the last turns are taken back.
+
+    A turn begins with what a person typed. What was injected just before it goes with it; what stands before the first
+    turn stays.
+    """
+    starts = [place for place, index in enumerate(members) if _is_typed(messages[index])]
+    if not starts or turns <= 0:
+        return len(members)
+    cut = starts[max(len(starts) - turns, 0)]
+    while cut > starts[0] and messages[members[cut - 1]].is_meta:
+        cut -= 1
+    return cut
+
+
+def _is_typed(message: Message) -> bool:
+    return message.role is Role.USER and not message.is_meta
