@@ -72,35 +72,32 @@ def summarise(baseline: Replay, replay: Replay, runs: float, projection: RunProj
         runs: Such sessions a day.
         projection: How far the saving over many runs may be off, where that is known already.
     """
-    import numpy as np
+    from math import isnan
 
+    from inspector.replay.comparison import compared
     from inspector.replay.projection import DAYS_PER_MONTH
-    from inspector.replay.savings import break_even_call
 
     before, after = baseline.figures, replay.figures
-    saved = _difference(before.cost_usd, after.cost_usd)
-    tokens = _difference(before.prompt_tokens, after.prompt_tokens)
-    edited = np.flatnonzero(replay.ledger.edits)
-    is_idle = not len(edited)
-    per_day = None if saved.value is None else saved.value * runs
-    share = saved.value / before.cost_usd.value if saved.value is not None and before.cost_usd.value else None
+    found = compared(baseline, replay)
+    dollars = found.savings.usd.value
+    per_day = None if dollars is None else dollars * runs
     plus_minus = projection.per_run.saving.plus_minus if projection is not None else None
     calls = replay.history.session.calls
     return CostSummary(
         recorded=_amount(before.cost_usd),
         planned=_amount(after.cost_usd),
-        saved=saved,
-        saved_share=share,
-        saved_tokens=tokens,
+        saved=_amount(found.savings.usd),
+        saved_share=found.savings.share.value if dollars is not None else None,
+        saved_tokens=_amount(found.savings.tokens),
         rebuilds=rebuild_cost(baseline, replay),
-        pays_off=break_even_call(baseline.ledger, replay.ledger),
+        pays_off=found.break_even_call,
         runs=runs,
         per_day=Amount(per_day, "projected"),
         per_month=Amount(None if per_day is None else per_day * DAYS_PER_MONTH, "projected"),
-        plus_minus=None if plus_minus is None or np.isnan(plus_minus) else plus_minus,
+        plus_minus=None if plus_minus is None or isnan(plus_minus) else plus_minus,
         breaks=int((replay.ledger.is_break & ~baseline.ledger.is_break).sum()),
-        first_change=-1 if is_idle else int(edited[0]),
-        is_idle=is_idle,
+        first_change=-1 if found.first_firing is None else found.first_firing,
+        is_idle=found.first_firing is None,
         advice="" if before.cost_usd.value is not None else replay.inputs.pricing.advice(call.model for call in calls),
     )
 
@@ -127,10 +124,3 @@ def rebuild_cost(baseline: Replay, replay: Replay) -> float | None:
 
 def _amount(figure: Figure) -> Amount:
     return Amount(figure.value, figure.known.value)
-
-
-def _difference(before: Figure, after: Figure) -> Amount:
-    if before.value is None or after.value is None:
-        return Amount(None, after.known.value)
-    # What is saved is known no better than either: the replay under the plan is never known better than the baseline.
-    return Amount(before.value - after.value, after.known.value)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from inspector.strategies.plan import Plan
     from inspector.tokens.table import TokenTable
     from inspector.ui.outcome import Outcome
+    from inspector.ui.risks import Risks
     from inspector.ui.rows import Rows
 
 
@@ -124,6 +125,19 @@ class ProjectionReady(Message):
 
     outcome: Outcome
     projection: RunProjection | None
+
+
+@dataclass
+class RisksFound(Message):
+    """It is known what may go wrong with a plan.
+
+    Attributes:
+        outcome: The replay it is about.
+        risks: What was found.
+    """
+
+    outcome: Outcome
+    risks: Risks
 
 
 @dataclass

@@ -14,6 +14,7 @@ from inspector.ui.messages import (
     LoadProgress,
     ProjectionReady,
     ReplayReady,
+    RisksFound,
     SessionAppended,
     SessionLoaded,
     TokensCounted,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from inspector.strategies.history import History
     from inspector.strategies.plan import Plan
     from inspector.tokens.table import TokenTable
+    from inspector.ui.risks import KnownUses
     from inspector.ui.rows import Rows
 
     Post = Callable[[Message], object]
@@ -159,12 +161,36 @@ def replay_plan(
     post(ReplayReady(generation, Outcome(plan, baseline, outcome, outcome.state(looked_at))))
 
 
-def project(outcome: Outcome, runs_per_day: float, post: Post) -> None:
-    """Draw the session's own calls again to tell how far its projected saving may be off."""
+def judge(
+    outcome: Outcome, runs_per_day: float, known: KnownUses | None, post: Post, is_cancelled: IsCancelled
+) -> None:
+    """Tell how far a plan's saving may be off, what may go wrong with it, and what it cut that was used again.
+
+    Args:
+        outcome: The plan's replay.
+        runs_per_day: Such sessions a day.
+        known: Where the session used what its tool results said, if that was gathered; else every text is read for it.
+        post: Takes messages from any thread.
+        is_cancelled: True when the plan is another one by now.
+    """
+    from inspector.replay.hazards import hazards_of
     from inspector.replay.projection import project_runs
+    from inspector.replay.uses import find_uses, needed_later
+    from inspector.ui.risks import KnownUses, Risks
 
     costs = outcome.baseline.ledger.cost, outcome.replay.ledger.cost
     post(ProjectionReady(outcome, project_runs(*costs, runs_per_day)))
+    hazards = hazards_of(outcome.replay)
+    if is_cancelled():
+        return
+    post(RisksFound(outcome, Risks(hazards)))
+    history = outcome.replay.history
+    if known is None or not known.serves(history):
+        uses = find_uses(history, is_cancelled)
+        if is_cancelled():
+            return
+        known = KnownUses(history, uses)
+    post(RisksFound(outcome, Risks(hazards, needed_later(outcome.replay, known.uses), known)))
 
 
 def _start(history: History, table: TokenTable, earlier: Outcome | None) -> tuple[ReplayInputs, Replay | None]:

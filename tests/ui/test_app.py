@@ -1,6 +1,7 @@
 """The application as its users meet it: opening a session, switching strategies, moving limits, going back in time."""
 
 import os
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -337,3 +338,39 @@ async def test_an_old_session_is_opened_at_its_beginning(running, session_file) 
     async with running(session_file.path) as run:
         assert not run.screen.parts.timeline.follow
         assert run.screen.parts.timeline.cursor == 0
+
+
+async def test_what_may_go_wrong_is_listed_and_gone_to(running, session_file) -> None:
+    session_file.turn("the secret is router_key_4711\n" + "filler line of a long result\n" * 200, tool="Read")
+    session_file.turn()
+    session_file.turn(thinking="So router_key_4711 is what it wants.")
+    async with running(session_file.path) as run:
+        await run.press("1")
+        await run.until(lambda: run.screen.risks is not None and run.screen.risks.needed is not None)
+        assert not run.screen.risks.needed.calls, "the first line is still sent"
+
+        await run.press("p", "down", "down", "down", "home")
+        assert run.screen.plan.entries[0].strategy.data == 0
+        await run.until(lambda: "used what was cut" in run.text())
+        await run.press("escape", "home", "v")
+        await run.until(lambda: "used again later" in run.screen.status.notice)
+        block = run.screen.session.blocks[run.screen.parts.timeline.cursor_block]
+        assert block.preview.startswith("the secret is")
+
+
+async def test_a_replay_that_takes_a_while_is_told(running, session_file, monkeypatch) -> None:
+    async with running(session_file.path) as run:
+        import inspector.replay.replay
+
+        real, going_on = inspector.replay.replay.replay, threading.Event()
+
+        def slow(inputs: object, plan: object) -> object:
+            going_on.wait(10)
+            return real(inputs, plan)
+
+        monkeypatch.setattr(inspector.replay.replay, "replay", slow)
+        await run.pilot.press("1")
+        await run.until(lambda: "replaying" in run.text())
+        going_on.set()
+        await run.settled()
+        assert "replaying" not in run.text()

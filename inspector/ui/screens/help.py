@@ -27,6 +27,10 @@ SIGNS = (
     ("estimated", "our count alone"),
     ("projected", "about calls that did not happen"),
     ("cache rebuilds", "what it costs to send again what a change put out of the provider's cache; within the saving"),
+    (
+        "used what was cut",
+        "calls that wrote a telling word found only in a cut result, or made its call again: a proxy",
+    ),
     ("pays off from", "the call from which the plan has cost less in all, and stays cheaper to the end"),
 )
 
@@ -67,5 +71,5 @@ class HelpScreen(ModalScreen[None]):
             )
             lines.append(Content(""))
         lines.append(Content.styled("Signs and words", "bold $accent"))
-        lines.extend(Content.assemble((f"  {sign:<14}  ", "bold"), meaning) for sign, meaning in SIGNS)
+        lines.extend(Content.assemble((f"  {sign:<18}  ", "bold"), meaning) for sign, meaning in SIGNS)
         return Content("\n").join(lines)

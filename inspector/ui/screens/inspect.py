@@ -161,6 +161,15 @@ class InspectScreen(Searching):
         self.show_costs()
         self.show_heading()
 
+    def show_replaying(self, *, is_replaying: bool) -> None:
+        """In the frame of the costs."""
+        self.cost.border_subtitle = Content("replaying…" if is_replaying else "")
+
+    def show_risks(self) -> None:
+        """Below the plan."""
+        if self.panel is not None:
+            self.panel.show_findings(() if self.risks is None else self.risks.lines())
+
     def show_costs(self) -> None:
         """Figures, each with how it is known."""
         from inspector.ui.cost_summary import summarise

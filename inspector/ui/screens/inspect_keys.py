@@ -48,6 +48,8 @@ INSPECT_BINDINGS: list[BindingType] = [
     _key("C", "to_boundary(-1)", "compaction", "timeline.previous-compaction", "To the compaction or subagent before"),
     _key("e", "to_error(1)", "error", "timeline.next-error", "To the next failed tool result"),
     _key("E", "to_error(-1)", "error", "timeline.previous-error", "To the failed tool result before"),
+    _key("v", "to_risk(1)", "risk", "timeline.next-risk", "To the next row at which the plan may go wrong"),
+    _key("V", "to_risk(-1)", "risk", "timeline.previous-risk", "To the row before at which it may"),
     _key("slash", "find", "find", "rows.find", "Search the rows", show=True),
     _key("ampersand", "find(1)", "filter", "rows.filter", "Show only rows that match", show=True),
     _key("n", "to_found(1)", "match", "rows.next-match", "To the next row that matches the search"),

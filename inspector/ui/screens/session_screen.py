@@ -6,6 +6,7 @@ fact has one handler. What is shown, and how, is the subclass's: it implements t
 
 from __future__ import annotations
 
+from functools import partial
 from time import monotonic, time
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from inspector.ui.messages import (
     LoadProgress,
     ProjectionReady,
     ReplayReady,
+    RisksFound,
     SessionAppended,
     SessionLoaded,
     TokensCounted,
@@ -37,10 +39,13 @@ if TYPE_CHECKING:
     from inspector.strategies.plan import Plan
     from inspector.tokens.table import TokenTable
     from inspector.ui.outcome import Outcome
+    from inspector.ui.risks import KnownUses, Risks
     from inspector.ui.rows import Rows
     from inspector.ui.settings import Settings
 
 FRAME = 1 / 60
+SECONDS_UNTOLD = 0.15
+"""A replay that takes longer is told."""
 SECONDS_TO_IDLE = 300
 """A file left alone for longer is followed all the same, but not opened at its end."""
 SECONDS_BETWEEN_COUNTED_REPLAYS = 0.5
@@ -58,6 +63,7 @@ class SessionScreen(Screen[None]):
         plans: The plan, with what it was before.
         outcome: The newest replay; None before the first.
         projection: How far its saving over many runs may be off; None while unknown.
+        risks: What may go wrong with it; None while unknown.
         call: The call looked at; None for the next one, not yet made.
         state: How the file stands: `loading`, `live`, `vanished`, `failed`, or why it is not followed.
         changed: Seconds since the epoch of the file's last change, None while unknown.
@@ -75,6 +81,8 @@ class SessionScreen(Screen[None]):
         self.plans: PlanHistory | None = None
         self.outcome: Outcome | None = None
         self.projection: RunProjection | None = None
+        self.risks: Risks | None = None
+        self._uses: KnownUses | None = None
         self.call: int | None = None
         self.state = "loading"
         self.changed: float | None = None
@@ -95,8 +103,8 @@ class SessionScreen(Screen[None]):
         """There are other rows, counts or facts about the session."""
         raise NotImplementedError
 
-    def follow_rows(self) -> None:
-        """The session is being written: the newest rows are the ones to look at."""
+    def begin_at(self, *, is_live: bool) -> None:
+        """All rows are there: look at the newest where the session is being written, else at the first."""
         raise NotImplementedError
 
     def show_heading(self) -> None:
@@ -109,6 +117,14 @@ class SessionScreen(Screen[None]):
 
     def show_outcome(self) -> None:
         """A replay came back, or another call is looked at."""
+        raise NotImplementedError
+
+    def show_replaying(self, *, is_replaying: bool) -> None:
+        """What is shown is of an earlier plan, and a replay that takes a while is under way."""
+        raise NotImplementedError
+
+    def show_risks(self) -> None:
+        """What may go wrong with the plan is known."""
         raise NotImplementedError
 
     def show_costs(self) -> None:
@@ -129,11 +145,11 @@ class SessionScreen(Screen[None]):
 
     def forget(self, path: Path) -> None:
         """Know nothing any more, and of another file."""
-        for group in ("open", "count", "replay", "follow", "project"):
+        for group in ("open", "count", "replay", "follow", "judge", "search"):
             self.workers.cancel_group(self, group)
         self.path = path
         self.session = self.history = self.rows = self.table = None
-        self.plans = self.outcome = self.projection = self.call = None
+        self.plans = self.outcome = self.projection = self.risks = self.call = self._uses = None
         self.changed = None
         self.is_counting = self._is_replaying = self._is_advised = False
         self._given_plan = None
@@ -182,8 +198,7 @@ class SessionScreen(Screen[None]):
             if message.is_kept_plan:
                 self.show_notice("the plan is the one you left this session with")
             await self.show_session()
-            if self.changed is not None and time() - self.changed < SECONDS_TO_IDLE:
-                self.follow_rows()
+            self.begin_at(is_live=self.changed is not None and time() - self.changed < SECONDS_TO_IDLE)
             self.count_tokens()
             self.request_replay()
             self._follow(message.follower)
@@ -252,35 +267,54 @@ class SessionScreen(Screen[None]):
             workers.replay_plan(history, table, plan, call, outcome, generation, self.post_message)
 
         self._work(work, "replay", "replay the plan")
+        self.set_timer(SECONDS_UNTOLD, partial(self._tell_replay, generation))
+
+    def _tell_replay(self, generation: int) -> None:
+        if self._is_replaying and generation > self._shown:
+            self.show_replaying(is_replaying=True)
 
     @on(ReplayReady)
     def _replay_ready(self, message: ReplayReady) -> None:
         self._is_replaying = False
+        self.show_replaying(is_replaying=False)
         if message.generation > self._shown and message.outcome.inputs.history.session.path == self.path:
             self._shown = message.generation
-            self.outcome, self.projection = message.outcome, None
+            self.outcome, self.projection, self.risks = message.outcome, None, None
             self.show_outcome()
         if message.generation < self._wanted:
             self._wanted -= 1
             self.request_replay()
-        elif self.outcome is message.outcome and self.outcome.replay is not self.outcome.baseline:
-            self._project(message.outcome)
+        elif self.outcome is message.outcome:
+            self._judge(message.outcome)
 
-    def _project(self, outcome: Outcome) -> None:
-        runs = self.settings.runs_per_day
+    def _judge(self, outcome: Outcome) -> None:
+        """Find out what a plan that stands for the moment may lead to."""
+        if outcome.replay is outcome.baseline:
+            self.show_risks()
+            return
+        runs, uses = self.settings.runs_per_day, self._uses
 
         def work() -> None:
             from inspector.ui import workers
 
-            workers.project(outcome, runs, self.post_message)
+            worker = get_current_worker()
+            workers.judge(outcome, runs, uses, self.post_message, lambda: worker.is_cancelled)
 
-        self._work(work, "project", "project the saving")
+        self._work(work, "judge", "judge the plan")
 
     @on(ProjectionReady)
     def _projection_ready(self, message: ProjectionReady) -> None:
         if self.outcome is not None and message.outcome.replay is self.outcome.replay:
             self.projection = message.projection
             self.show_costs()
+
+    @on(RisksFound)
+    def _risks_found(self, message: RisksFound) -> None:
+        if message.risks.uses is not None and message.outcome.inputs.history.session.path == self.path:
+            self._uses = message.risks.uses
+        if self.outcome is not None and message.outcome.replay is self.outcome.replay:
+            self.risks = message.risks
+            self.show_risks()
 
     def change_plan(self, plan: Plan, *, merge: str = "") -> None:
         """Take another plan; see `PlanHistory.changed` for `merge`."""
@@ -344,6 +378,7 @@ class SessionScreen(Screen[None]):
             reason = str(error).splitlines()[0] if error is not None and str(error) else type(error).__name__
             if event.worker.group == "replay":
                 self._is_replaying = False
+                self.show_replaying(is_replaying=False)
             self.post_message(WorkFailed(event.worker.description, reason))
 
     @on(WorkFailed)

@@ -167,10 +167,12 @@ class Viewing(PlanEditing):
         if self.parts is not None:
             self.parts.timeline.action_last()
 
-    def follow_rows(self) -> None:
-        """Stay on the newest rows."""
+    def begin_at(self, *, is_live: bool) -> None:
+        """Stay on the newest rows of a session that is being written."""
         if self.parts is not None:
-            self.parts.timeline.follow = True
+            self.parts.timeline.mark_all_seen()
+            self.parts.timeline.follow = is_live
+            self.show_standing()
 
     def action_to_changed(self, step: int) -> None:
         """To another row the plan changed."""
@@ -179,6 +181,17 @@ class Viewing(PlanEditing):
     def action_to_boundary(self, step: int) -> None:
         """To another place where a context begins."""
         self._move_among(lambda view: view.boundary_positions, step, "nothing was compacted")
+
+    def action_to_risk(self, step: int) -> None:
+        """To another row at which something may go wrong, and say what."""
+        risks, view, parts = self.risks, self.view, self.parts
+        if view is None or parts is None:
+            return
+        if risks is None or not len(risks.blocks):
+            self.show_notice("nothing is known to go wrong with this plan")
+            return
+        self._move_among(risks.positions, step, "what may go wrong is not among the rows shown")
+        self.show_notice(risks.sentence(parts.timeline.cursor_block))
 
     def action_to_error(self, step: int) -> None:
         """To another failed tool result."""

@@ -135,4 +135,5 @@ def effect_of(outcome: GroupOutcome | None) -> Effect:
     if not outcome.results:
         return Effect("no results")
     touched = f"{numbers.whole(outcome.touched)} of {numbers.plural(outcome.results, 'result')}"
-    return Effect(touched, f"{numbers.short(-outcome.tokens_cut)} tok" if outcome.tokens_cut else "0 tok")
+    sign = "+" if outcome.tokens_cut < 0 else ""
+    return Effect(touched, f"{sign}{numbers.short(-outcome.tokens_cut)} tok")

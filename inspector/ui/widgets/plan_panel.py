@@ -91,6 +91,7 @@ class PlanPanel(Vertical):
         """The entries, scrolled, and below them what the focused control is about."""
         with Entries(id="plan-entries"):
             yield AddStrategy(Content("  + add a strategy"), id="add-strategy")
+        yield Static(Content(""), id="plan-findings", markup=False)
         yield Static(Content(""), id="plan-hint", markup=False)
 
     def show_soon(self, plan: Plan) -> None:
@@ -118,6 +119,12 @@ class PlanPanel(Vertical):
         self._outcomes = outcomes
         for view in self.query(PlanEntryView):
             view.show_outcomes({outcome.group: outcome for outcome in outcomes if outcome.entry == view.index})
+
+    def show_findings(self, lines: Sequence[str]) -> None:
+        """Show what may go wrong with the plan, one thing a line."""
+        findings = self.query_one("#plan-findings", Static)
+        findings.update(Content("\n".join(f"! {line}" for line in lines)))
+        findings.display = bool(lines)
 
     @property
     def controls(self) -> list[Widget]:
