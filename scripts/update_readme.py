@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from keys import key_sections
+from strategy_pictures import picture
 
 from inspector.cli.commands import COMMANDS
 from inspector.session.formats import FORMATS
@@ -53,7 +54,8 @@ def parameters() -> str:
     for name, each in STRATEGIES.items():
         rows = [(f"`{p.name}`", shown(p), p.range, p.help) for p in each.parameters]
         head = f"## {name}\n\n**{each.title}.** {each.summary}\n\nSource: {each.source}.\n"
-        parts.append(f"{head}\n{table(('parameter', 'default', 'range', 'what it is'), rows)}" if rows else head)
+        listed = f"\n{table(('parameter', 'default', 'range', 'what it is'), rows)}" if rows else ""
+        parts.append(f"{head}\n{picture(name)}{listed}")
     return "\n".join(parts)
 
 
