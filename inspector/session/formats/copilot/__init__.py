@@ -1,0 +1,83 @@
+"""GitHub Copilot CLI: a folder a session, in which `events.jsonl` holds one event a line."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from inspector.session.assembly import Assembly
+from inspector.session.errors import SessionError
+from inspector.session.formats.base import Format, Sample
+from inspector.session.formats.copilot.conversation import Conversation
+from inspector.session.formats.copilot.kinds import EventKind, kind_of
+from inspector.session.formats.copilot.parts import blocks_of_line
+from inspector.session.lines import LinesReader
+from inspector.session.objects import object_lines
+from inspector.session.values import string
+
+if TYPE_CHECKING:
+    from inspector.session.reading import Reader
+    from inspector.session.texts import BlocksOfRecord
+
+NAME = "copilot-cli"
+
+EVENTS = "events.jsonl"
+
+
+class CopilotInterpreter:
+    """Makes a session out of the lines of an event log."""
+
+    def __init__(self) -> None:
+        self.assembly = Assembly()
+        self.blocks_of_record: BlocksOfRecord = blocks_of_line
+        self._conversation = Conversation(self.assembly)
+
+    def take(self, data: bytes, offset: int, first_line: int) -> None:
+        """Take whole lines. What cannot be read becomes a diagnostic."""
+        for line in object_lines(data, offset, first_line, self.assembly):
+            self._conversation.add(line)
+
+
+def _recognise(sample: Sample) -> str:
+    if sample.is_directory:
+        return _recognise_folder(sample.path)
+    events = [record for record in sample.records if _is_event(record)]
+    known = [event for event in events if kind_of(event["type"]) is not EventKind.NOTICE]
+    if not known or len(events) * 2 <= len(sample.records):
+        return ""
+    return f"{len(events)} of its first {len(sample.records)} records are Copilot CLI's events"
+
+
+def _recognise_folder(folder: Path) -> str:
+    try:
+        reason = _recognise(Sample(folder / EVENTS)) if (folder / EVENTS).is_file() else ""
+    except (SessionError, OSError):
+        return ""
+    return f"in its {EVENTS}, {reason}" if reason else ""
+
+
+def _is_event(record: dict[str, Any]) -> bool:
+    has_type = "." in string(record.get("type")) or record.get("type") == "abort"
+    return has_type and isinstance(record.get("data"), dict) and "parentId" in record
+
+
+def _reader(path: Path) -> Reader:
+    return LinesReader(path / EVENTS if path.is_dir() else path, NAME, CopilotInterpreter())
+
+
+def _homes() -> tuple[Path, ...]:
+    configured = os.environ.get("COPILOT_HOME")
+    return ((Path(configured) if configured else Path.home() / ".copilot") / "session-state",)
+
+
+FORMAT = Format(
+    name=NAME,
+    title="GitHub Copilot CLI",
+    where="~/.copilot/session-state, or session-state in $COPILOT_HOME",
+    is_live=True,
+    exact="output tokens of every call; sizes before and after its own compactions; prompts are not reported",
+    recognise=_recognise,
+    reader=_reader,
+    homes=_homes,
+)

@@ -1,0 +1,107 @@
+"""What an event is to the conversation. The types are those of `session-events.ts` in github/copilot-sdk."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+QUIET_FAMILIES = frozenset(
+    {"auto_mode_switch", "capabilities", "command", "commands", "elicitation", "exit_plan_mode", "external_tool"}
+    | {"factory", "hook", "mcp", "mcp_app", "pending_messages", "permission", "sampling", "session_limits_exhausted"}
+    | {"tool_search", "ui", "user_input"}
+)
+"""What stands before the first dot of types that are counted and not shown. Hooks alone are half of all events."""
+
+QUIET = frozenset(
+    {
+        "assistant.idle",
+        "assistant.intent",
+        "assistant.message_delta",
+        "assistant.message_start",
+        "assistant.reasoning",  # said again by the message it belongs to
+        "assistant.reasoning_delta",
+        "assistant.streaming_delta",
+        "assistant.turn_end",
+        "assistant.turn_start",
+        "assistant.usage",
+        "session.auto_mode_resolved",
+        "session.autopilot_objective_changed",
+        "session.background_tasks_changed",
+        "session.binary_asset",
+        "session.context_changed",
+        "session.custom_agents_updated",
+        "session.custom_notification",
+        "session.extensions_loaded",
+        "session.extensions.attachments_pushed",
+        "session.idle",
+        "session.managed_settings_enforced",
+        "session.managed_settings_resolved",
+        "session.mcp_server_status_changed",
+        "session.mcp_servers_loaded",
+        "session.mode_changed",
+        "session.model_change",
+        "session.permissions_changed",
+        "session.plan_changed",
+        "session.remote_steerable_changed",
+        "session.resume",
+        "session.schedule_cancelled",
+        "session.schedule_created",
+        "session.schedule_rearmed",
+        "session.session_limits_changed",
+        "session.shutdown",
+        "session.skills_loaded",
+        "session.snapshot_rewind",
+        "session.start",
+        "session.task_complete",
+        "session.title_changed",
+        "session.todos_changed",
+        "session.tools_updated",
+        "session.usage_checkpoint",
+        "session.usage_info",
+        "session.workspace_file_changed",
+        "skill.invoked",  # its text comes again as a user message
+        "subagent.completed",
+        "subagent.deselected",
+        "subagent.selected",
+        "subagent.started",
+        "tool.execution_partial_result",
+        "tool.execution_progress",
+        "tool.execution_start",
+        "tool.user_requested",
+    }
+)
+"""Types that are counted and not shown."""
+
+
+class EventKind(Enum):
+    """What an event is to the conversation: by its type where there is one for it."""
+
+    RESPONSE = "assistant.message"
+    """A model's response, or one part of several."""
+    RESULT = "tool.execution_complete"
+    """A tool result."""
+    USER = "user.message"
+    """Something a person said, or that was said in their place."""
+    NOTIFICATION = "system.notification"
+    """Something the program tells the model."""
+    SYSTEM = "system.message"
+    """The system text, said again whenever it changes."""
+    COMPACTION_START = "session.compaction_start"
+    COMPACTION = "session.compaction_complete"
+    CLEARED = "session.context_cleared"
+    """The conversation begins anew."""
+    NOTICE = ""
+    """Shown, never sent: errors, and what is of a type this version does not know."""
+    QUIET = "-"
+    """Counted only."""
+
+
+SPOKEN = {kind.value: kind for kind in EventKind if kind not in (EventKind.NOTICE, EventKind.QUIET)}
+
+
+def kind_of(event_type: str) -> EventKind:
+    """What an event of this type is to the conversation; of unknown types it is a notice, so that they are seen."""
+    if event_type in SPOKEN:
+        return SPOKEN[event_type]
+    if event_type in QUIET or event_type.partition(".")[0] in QUIET_FAMILIES:
+        return EventKind.QUIET
+    return EventKind.NOTICE
