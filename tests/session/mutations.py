@@ -95,6 +95,8 @@ def short(lines: Sequence[bytes], longest: int = 6_000, most: int = 60) -> list[
             value = json.loads(line)
             message = value.get("message") if isinstance(value, dict) else None
             role = message.get("role") if isinstance(message, dict) else ""
-            kinds.setdefault(f"{value.get('type')}:{role}", []).append(line)
+            payload = value.get("payload") if isinstance(value, dict) else None
+            inner = payload.get("type") if isinstance(payload, dict) else ""
+            kinds.setdefault(f"{value.get('type')}:{role}:{inner}", []).append(line)
     most_each = max(most // max(len(kinds), 1), 1)
     return [line for found in kinds.values() for line in found[:most_each]]

@@ -73,7 +73,7 @@ def kept_without_history(messages: Sequence[Message], members: Sequence[int]) ->
             continue
         if not message.is_meta:
             room -= sum(block.characters for block in message.blocks)
-        if room >= 0:
+        if message.is_meta or room >= 0:
             kept.append(index)
     return kept[::-1]
 

@@ -131,8 +131,8 @@ class Rollout:
         )
 
     def _event(self, line: RolloutLine, data: bytes, origin: Origin) -> None:
-        payload = line.payload
-        match payload.get("type"):
+        payload, name = line.payload, string(line.payload.get("type"))
+        match name:
             case "token_count":
                 self._report(line, data, origin)
             case "task_started" | "turn_started":
@@ -141,9 +141,9 @@ class Rollout:
                 self._assembly.title = string(payload.get("thread_name")) or self._assembly.title
             case "thread_rolled_back":
                 self._roll_back(count(payload.get("num_turns")))
-            case kind if kind in NOTICES or kind not in QUIET_EVENTS:
+            case _ if name in NOTICES or name not in QUIET_EVENTS:
                 self._show(blocks_of(line, data, origin, {}), line.time)
-        if payload.get("type") in ("turn_aborted", "task_complete", "turn_complete"):
+        if name in ("turn_aborted", "task_complete", "turn_complete"):
             self._leave_over(self._attribution.left_over(ends=True))
 
     def _report(self, line: RolloutLine, data: bytes, origin: Origin) -> None:
