@@ -115,8 +115,8 @@ def gemini_loop(messages, texts, protect, minimum):
             texts[entry["id"]] = mask
 
 
-@given(conversations(), some.sampled_from((0, 30, 300)), some.sampled_from((0, 30, 500)))
-@settings(max_examples=40, deadline=None)
+@given(conversations(), some.integers(0, 50) | some.just(300), some.sampled_from((0, 30, 500)))
+@settings(max_examples=80, deadline=None)
 def test_gemini_s_masking_is_its_loop_before_every_request(entries, protect, minimum):
     texts = {entry["id"]: entry["content"] for entry in entries if entry["role"] == "tool"}
     for length in prompts(entries):
