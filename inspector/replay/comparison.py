@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.replay.changes import RECORDED
+from inspector.replay.hazards import hazards_of
 from inspector.replay.replay import replay
 from inspector.replay.savings import break_even_call, savings_of
 from inspector.strategies.plan import Plan
@@ -16,6 +17,7 @@ from inspector.strategies.registry import STRATEGIES, strategy_for
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from inspector.replay.hazards import Hazard
     from inspector.replay.inputs import ReplayInputs
     from inspector.replay.ledger import Figures
     from inspector.replay.replay import Replay
@@ -35,6 +37,7 @@ class Compared:
         first_firing: The first call it changes something at, an index; the number of recorded calls where that is the
             next one, not yet made, and None where it changes nothing.
         edits: How often a block's rendition changed, over all calls.
+        hazards: What may go wrong with it; that a strategy never fires is among them.
     """
 
     plan: Plan
@@ -43,6 +46,7 @@ class Compared:
     break_even_call: int | None
     first_firing: int | None
     edits: int
+    hazards: tuple[Hazard, ...]
 
 
 def plans_to_compare(session: Session) -> tuple[Plan, ...]:
@@ -72,6 +76,7 @@ def compared(baseline: Replay, planned: Replay) -> Compared:
         break_even_call=break_even_call(baseline.ledger, planned.ledger),
         first_firing=_first_firing(planned),
         edits=int(planned.ledger.edits.sum()),
+        hazards=hazards_of(planned),
     )
 
 

@@ -12,6 +12,7 @@ from textual import on
 from textual.app import App, SystemCommand
 
 from inspector.ui.screens.inspect import InspectScreen
+from inspector.ui.screens.study import StudyScreen
 from inspector.ui.settings import Settings, load_settings, save_setting
 from inspector.ui.themes import DARK, THEMES
 
@@ -123,7 +124,7 @@ class InspectorApp(App[None]):
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Every command by name, those that apply now."""
-        if isinstance(screen, InspectScreen):
+        if isinstance(screen, InspectScreen | StudyScreen):
             yield from screen.commands()
         for name in THEMES:
             if self.theme != THEMES[name].name:

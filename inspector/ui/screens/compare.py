@@ -11,7 +11,6 @@ from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
-from textual.widgets import Static
 from textual.worker import get_current_worker
 
 from inspector.replay.comparison import compared, plans_to_compare
@@ -22,13 +21,14 @@ from inspector.ui import numbers
 from inspector.ui.compare_rows import NOTHING_CUT, Contender, about, compare_table, current_name, legend
 from inspector.ui.figure_table import Sorting
 from inspector.ui.screens.study import StudyScreen
+from inspector.ui.widgets.facts import Facts
 from inspector.ui.widgets.figure_table import FigureTable
 from inspector.ui.widgets.header import SessionHeader
 from inspector.ui.widgets.pane import Pane
 from inspector.ui.widgets.status_bar import Progress, StatusBar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from textual.app import ComposeResult
 
@@ -48,8 +48,15 @@ class Plans(FigureTable):
     HELP = """One row a plan, replayed over every call of this session. Saved is against the session with nothing cut,
     the price of writing the cache again included; a plan that costs more shows a minus sign. Share is that of the
     cost, or of the prompt tokens where the model has no price. Breaks are calls whose prompt differs from the one
-    before it ahead of its end. Fires is the first call a plan changes something at. Hazards counts the kinds of things
+    before it ahead of its end. Fires is the first call a plan changes something at. Risks counts the kinds of things
     to look at. Pays off is the call from which on a plan has cost less in all."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "screen.take", "take it", id="compare.take", tooltip="Make this plan the current one"),
+        Binding(
+            "plus", "screen.add", "add it", id="compare.add", tooltip="Add this plan's strategies to the current plan"
+        ),
+    ]
 
 
 class CompareScreen(StudyScreen):
@@ -60,16 +67,11 @@ class CompareScreen(StudyScreen):
     DEFAULT_CSS = """
     CompareScreen {
         #compare { height: 1fr; }
-        #compare-about { height: 9; padding: 0 1; }
+        #compare-about { height: 9; }
         &.-short #compare-about { height: 7; }
         &.-tall #compare-about { height: 11; }
     }
     """
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "take", "take it", id="compare.take", tooltip="Make this plan the current one"),
-        Binding("plus", "add", "add it", id="compare.add", tooltip="Add this plan's strategies to the current plan"),
-    ]
 
     @dataclass
     class PlanReplayed(Message):
@@ -95,7 +97,7 @@ class CompareScreen(StudyScreen):
         with Pane("Compare", id="compare"):
             yield Plans(id="plans")
         with Pane("Plan", id="compare-about"):
-            yield Static(Content(""), markup=False)
+            yield Facts()
         yield StatusBar()
 
     def __init__(self, source: InspectScreen) -> None:
@@ -200,11 +202,7 @@ class CompareScreen(StudyScreen):
         if each is None:
             return
         self.query_one("#compare-about", Pane).border_title = Content(one_line(each.name))
-        lines = about(each, self._contenders[BASELINE].found)
-        self.query_one("#compare-about", Pane).query_one(Static).update(self._text(lines))
-
-    def _text(self, lines: Sequence[tuple[str, str]]) -> Content:
-        return Content("\n").join([Content.assemble((f"{label:<9}", "$text-muted"), text) for label, text in lines])
+        self.query_one(Facts).facts = tuple(about(each, self._contenders[BASELINE].found))
 
     @on(FigureTable.Clicked)
     def _clicked(self) -> None:

@@ -45,9 +45,9 @@ class StudyScreen(Screen[None]):
         Binding("escape,q", "close", "back", id="study.close", tooltip="Back to the session"),
         Binding("ctrl+z", "undo", "undo", id="study.undo", tooltip="Take back the last change of the plan"),
         Binding("ctrl+y,ctrl+shift+z", "redo", "redo", id="study.redo", tooltip="Make it again", show=False),
-        Binding("c", "study('compare')", "compare", id="study.compare", tooltip="Compare plans"),
-        Binding("t", "study('tune')", "tune", id="study.tune", tooltip="Find the value of a limit"),
-        Binding("v", "study('composition')", "window", id="study.composition", tooltip="See what fills the window"),
+        Binding("c", "study('compare')", "compare", id="study.compare", tooltip="Compare plans", show=False),
+        Binding("t", "study('tune')", "tune", id="study.tune", tooltip="Find the value of a limit", show=False),
+        Binding("v", "study('composition')", "window", id="study.window", tooltip="What fills the window", show=False),
     ]
 
     header = query_one(SessionHeader)
