@@ -63,7 +63,7 @@ class Risks:
             for hazard in self.hazards
         ]
         if lines and len(self.blocks):
-            lines[-1] += " (v shows)"
+            lines[-1] += " (h shows)"
         return tuple(lines)
 
     @cached_property

@@ -299,7 +299,7 @@ async def test_runs_a_day_multiply_the_saving_and_are_kept(running, session_file
         await run.until(lambda: run.screen.cost.summary.runs == 240)
 
         assert run.screen.cost.summary.per_day.value == pytest.approx(before.per_day.value * 10)
-        await run.until(lambda: (tmp_path / "settings.toml").exists())
+        await run.until((tmp_path / "settings.toml").exists)
     assert load_settings(tmp_path / "settings.toml").runs_per_day == 240
 
 
@@ -352,7 +352,7 @@ async def test_what_may_go_wrong_is_listed_and_gone_to(running, session_file) ->
         await run.press("p", "down", "down", "down", "home")
         assert run.screen.plan.entries[0].strategy.data == 0
         await run.until(lambda: "used what was cut" in run.text())
-        await run.press("escape", "home", "v")
+        await run.press("escape", "home", "h")
         await run.until(lambda: "used again later" in run.screen.status.notice)
         block = run.screen.session.blocks[run.screen.parts.timeline.cursor_block]
         assert block.preview.startswith("the secret is")

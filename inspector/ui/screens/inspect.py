@@ -19,7 +19,7 @@ from inspector.safe_text import clip_cells, one_line
 from inspector.ui import numbers
 from inspector.ui.help import help_sections
 from inspector.ui.screens.inspect_keys import INSPECT_BINDINGS, key_hints
-from inspector.ui.screens.searching import Searching
+from inspector.ui.screens.studying import Studying
 from inspector.ui.settings import MOST_RUNS
 from inspector.ui.widgets.cost_bar import CostBar
 from inspector.ui.widgets.header import Heading, SessionHeader
@@ -39,7 +39,7 @@ SECONDS_OF_NOTICE = 6.0
 LONGEST_IDENTIFIER = 18
 
 
-class InspectScreen(Searching):
+class InspectScreen(Studying):
     """One session: context chart, timeline, detail, plan and cost."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-normal"), (160, "-wide")]  # noqa: RUF012  as Textual declares it
@@ -160,6 +160,7 @@ class InspectScreen(Searching):
             self.panel.show_outcomes(outcome.replay.groups)
         self.show_costs()
         self.show_heading()
+        self.outcome_changed.publish(outcome)
 
     def show_replaying(self, *, is_replaying: bool) -> None:
         """In the frame of the costs."""
@@ -320,6 +321,7 @@ class InspectScreen(Searching):
                 verb = "Switch off" if entry.enabled else "Switch on"
                 switch = partial(self.action_switch, index)
                 yield SystemCommand(f"{entry.strategy.name}: {verb}", entry.strategy.title, switch)
+        yield from self.study_commands()
         if self.outcome is not None:
             if self.call is not None:
                 yield SystemCommand("call: Now", "Show everything as of now", self.action_now)

@@ -142,17 +142,31 @@ class PlanEditing(SessionScreen):
 
     @work(group="dialog", exclusive=True, description="choose a strategy", exit_on_error=False)
     async def action_add_strategy(self) -> None:
-        """Choose a strategy and put it at the end of the plan, switched on."""
-        from inspector.strategies.registry import STRATEGIES, strategy_for
-        from inspector.ui.screens.strategy_picker import StrategyPicker
+        """Choose a strategy and put it at the end of the plan, switched on; or take a ready plan in its place."""
+        from inspector.ui.screens.strategy_picker import READY, StrategyPicker, choices
 
-        if self.plan is None or self.session is None:
+        if self.plan is None:
             return
-        name = await self.app.push_screen_wait(StrategyPicker(tuple(STRATEGIES.values())))
-        if name is not None and self.panel is not None:
+        chosen = await self.app.push_screen_wait(StrategyPicker(choices()))
+        if chosen is not None and chosen.startswith(READY):
+            self.take_ready_plan(chosen.removeprefix(READY))
+        elif chosen is not None:
+            await self._add(chosen)
+
+    async def _add(self, name: str) -> None:
+        from inspector.strategies.registry import strategy_for
+
+        if self.plan is not None and self.session is not None and self.panel is not None:
             self.edit_plan(self.plan.added(strategy_for(name, self.session)))
             await self.panel.show(self.plan)
             self.panel.focus_control(len(self.plan.entries) - 1)
+
+    def take_ready_plan(self, name: str) -> None:
+        """Use a plan that comes with the program in place of this one."""
+        from inspector.strategies.presets import PRESETS
+
+        self.edit_plan(PRESETS[name].plan(self.session))
+        self.show_notice(f"this is the ready plan {name}: ctrl+z brings yours back")
 
     def on_text_control_edit_requested(self, event: TextControl.EditRequested) -> None:
         """A text should be edited."""

@@ -1,7 +1,8 @@
-"""The list of all strategies, to add one to the plan."""
+"""The list of all strategies, to add one to the plan, and of ready plans, to take one instead."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -12,16 +13,48 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+READY = "plan:"
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from textual.app import ComposeResult
 
-    from inspector.strategies.base import Strategy
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Something that may be chosen.
+
+    Attributes:
+        identifier: What is answered.
+        name: What it is called.
+        title: What it is, in a few words.
+        help: What it does and where it comes from.
+    """
+
+    identifier: str
+    name: str
+    title: str
+    help: str
+
+
+def choices() -> tuple[Choice, ...]:
+    """Every strategy, then every ready plan, whose identifiers begin with `READY`."""
+    from inspector.strategies.presets import PRESETS
+    from inspector.strategies.registry import STRATEGIES
+
+    strategies = (
+        Choice(each.name, each.name, each.title, f"{each.summary}\nFrom {each.source}") for each in STRATEGIES.values()
+    )
+    plans = (
+        Choice(f"{READY}{preset.name}", preset.name, "ready plan", f"{preset.summary}\n{'  '.join(preset.specs)}")
+        for preset in PRESETS.values()
+    )
+    return (*strategies, *plans)
 
 
 class StrategyPicker(ModalScreen[str | None]):
-    """Answers the name of a strategy, or None when it was called off."""
+    """Answers the identifier of a choice, or None when it was called off."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "cancel", "Cancel", id="picker.cancel", tooltip="Add nothing"),
@@ -29,19 +62,19 @@ class StrategyPicker(ModalScreen[str | None]):
         Binding("up", "move(-1)", "Up", id="picker.up", tooltip="The previous strategy", priority=True),
     ]
 
-    def __init__(self, strategies: Sequence[type[Strategy]]) -> None:
+    def __init__(self, choices: Sequence[Choice]) -> None:
         """Make a list.
 
         Args:
-            strategies: What may be chosen, in the order shown.
+            choices: What may be chosen, in the order shown.
         """
         super().__init__()
-        self._strategies = strategies
+        self._choices = choices
 
     def compose(self) -> ComposeResult:
         """A filter, the list, and what the highlighted one does."""
         with Vertical(classes="dialog section", id="picker") as box:
-            box.border_title = Content("Add a strategy")
+            box.border_title = Content("Add a strategy, or take a ready plan")
             box.border_subtitle = Content("type to filter · enter adds · esc cancels")
             yield Input(placeholder="filter")
             yield OptionList(markup=False)
@@ -56,11 +89,11 @@ class StrategyPicker(ModalScreen[str | None]):
         words = wanted.lower().split()
         options = self.query_one(OptionList)
         options.clear_options()
-        for each in self._strategies:
-            text = f"{each.name} {each.title} {each.summary} {each.source}".lower()
+        for each in self._choices:
+            text = f"{each.name} {each.title} {each.help}".lower()
             if all(word in text for word in words):
-                prompt = Content.assemble((f"{each.name:<24}", "bold"), (each.title, "$text-muted"))
-                options.add_option(Option(prompt, id=each.name))
+                prompt = Content.assemble((f"{each.name:<27} ", "bold"), (each.title, "$text-muted"))
+                options.add_option(Option(prompt, id=each.identifier))
         options.highlighted = 0 if options.option_count else None
 
     @on(Input.Changed)
@@ -69,10 +102,8 @@ class StrategyPicker(ModalScreen[str | None]):
 
     @on(OptionList.OptionHighlighted)
     def _explain(self, event: OptionList.OptionHighlighted) -> None:
-        chosen = next(each for each in self._strategies if each.name == event.option_id)
-        self.query_one("#picker-help", Static).update(
-            Content.assemble(chosen.summary, "\n", (f"From {chosen.source}", "$text-muted"))
-        )
+        chosen = next(each for each in self._choices if each.identifier == event.option_id)
+        self.query_one("#picker-help", Static).update(Content(chosen.help))
 
     @on(Input.Submitted)
     def _choose_highlighted(self) -> None:
