@@ -244,12 +244,12 @@ class TestGemini:
 
     def test_what_a_mask_would_not_shorten_stays_and_keeps_counting(self):
         """Twenty results of 15 tokens never shrink; with each one of 510 tokens that ages they come to the minimum."""
-        entries = [*steps(20, size=38), *steps(5, size=2_018)[1:]]
+        entries = [*steps(20, size=38), *steps(4, size=2_018)[1:]]
         for at, entry in enumerate(entry for entry in entries if entry["role"] == "tool"):
             entry["id"] = f"n{at}"
         for at, entry in enumerate(entry for entry in entries if entry.get("calls")):
             entry["calls"] = [{**entry["calls"][0], "id": f"n{at}"}]
-        for minimum, masked in ((810, 3), (811, 2)):
+        for minimum, masked in ((810, 2), (1_320, 2), (1_321, 0)):
             sent = compact(openai_list(entries), plan("gemini-mask", protect=510, minimum=minimum))
             assert sum(text.startswith("<tool_output_masked>") for text in results_in(sent)) == masked
 
