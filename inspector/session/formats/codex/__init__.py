@@ -7,15 +7,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.assembly import Assembly
-from inspector.session.formats.base import Format
+from inspector.session.documents import DocumentReader
+from inspector.session.formats.base import Format, Sample
 from inspector.session.formats.codex.conversation import Rollout
 from inspector.session.formats.codex.records import KINDS, blocks_of_line, is_header, unwrapped
+from inspector.session.formats.responses import blocks_of_record, interpret
 from inspector.session.formats.responses.items import is_item
+from inspector.session.formats.responses.shapes import is_list_of_items
 from inspector.session.lines import LinesReader
 from inspector.session.objects import object_lines
+from inspector.session.values import mapping, string
 
 if TYPE_CHECKING:
-    from inspector.session.formats.base import Sample
+    from inspector.session.nodes import Node
     from inspector.session.reading import Reader
     from inspector.session.texts import BlocksOfRecord
 
@@ -45,6 +49,8 @@ def _recognise(sample: Sample) -> str:
     if len(found) * 2 > len(records):
         kinds = sorted({str(record["type"]) for record in found})
         return f"{len(found)} of its first {len(records)} records are Codex's ({', '.join(kinds[:4])})"
+    if not sample.is_lines and _is_whole_session(sample.document):
+        return "a JSON document with a session and its items, as some early versions kept them"
     bare = [record for record in records if "record_type" in record or is_header(record)]
     items = [record for record in records if is_item(record)]
     if bare and (len(bare) + len(items)) * 2 > len(records) and all("payload" not in record for record in bare):
@@ -58,8 +64,27 @@ def _is_rollout_line(record: dict[str, Any]) -> bool:
     return isinstance(record.get("payload"), dict) and str(record.get("type")) in KINDS and "timestamp" in record
 
 
+def _is_whole_session(document: object) -> bool:
+    return (
+        isinstance(document, dict)
+        and isinstance(document.get("session"), dict)
+        and "id" in document["session"]
+        and is_list_of_items(document.get("items"))
+    )
+
+
 def _reader(path: Path) -> Reader:
+    sample = Sample(path)
+    if not sample.is_lines and _is_whole_session(sample.document):
+        return DocumentReader(path, NAME, _interpret, blocks_of_record)
     return LinesReader(path, NAME, CodexInterpreter())
+
+
+def _interpret(node: Node, assembly: Assembly) -> None:
+    interpret(node, assembly)
+    assembly.agent = "Codex"
+    session = node.fields()["session"].value() if "session" in node.fields() else {}
+    assembly.identifier = string(mapping(session).get("id"))
 
 
 def _homes() -> tuple[Path, ...]:

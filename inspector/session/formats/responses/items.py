@@ -30,6 +30,14 @@ NOT_SENT = frozenset({"compaction_trigger", "configuration_update", "ghost_snaps
 
 CALL, OUTPUT = "_call", "_output"
 
+CALLS = frozenset(
+    {"apply_patch_call", "code_interpreter_call", "computer_call", "custom_tool_call", "file_search_call"}
+    | {"function_call", "image_generation_call", "local_shell_call", "mcp_call", "shell_call", "tool_search_call"}
+    | {"web_search_call"}
+)
+
+OUTPUTS = frozenset({name + OUTPUT for name in CALLS} | {"tool_search_output"})
+
 SERVER_CALL_RESULTS = ("output", "outputs", "result", "results")
 """Fields in which a call that ran at the provider has what it returned."""
 
@@ -97,9 +105,9 @@ def is_item(value: object) -> bool:
         return "role" in value and "content" in value
     if kind == "reasoning":
         return "summary" in value or "encrypted_content" in value
-    if kind.endswith(OUTPUT):
+    if kind in OUTPUTS:
         return "call_id" in value
-    return kind in SUMMARIES or (kind.endswith(CALL) and any(name in value for name in ("call_id", "id", "action")))
+    return kind in SUMMARIES or (kind in CALLS and any(name in value for name in ("call_id", "id", "action")))
 
 
 def blocks_of_item(item: Mapping[str, Any], origin: Origin, names: Names) -> list[TextBlock]:

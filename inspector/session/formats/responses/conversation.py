@@ -1,0 +1,231 @@
+"""Joining items, and exchanges that repeat them, into messages, calls and contexts.
+
+Programs send the whole conversation with every request, or name the response that they continue. What a request has in
+common with its conversation so far is not added again; where it differs before the end, a new context begins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
+
+from inspector.session.formats.plain.entries import SYSTEM, TOOLS, blocks_beside
+from inspector.session.formats.plain.usage import usage_of
+from inspector.session.formats.responses.items import Side, blocks_of_item, side_of
+from inspector.session.formats.responses.joining import NONE, Joiner
+from inspector.session.model import BlockKind, ContextCause, Origin
+from inspector.session.times import seconds_of_any
+from inspector.session.values import string
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from inspector.session.assembly import Assembly
+    from inspector.session.blocks import TextBlock
+    from inspector.session.formats.responses.shapes import Exchange
+    from inspector.session.model import Block
+    from inspector.session.nodes import Node
+
+TIMES = ("created_at", "created", "timestamp", "time")
+
+Digest = tuple[bytes, ...]
+
+
+@dataclass
+class Item:
+    """An item, read.
+
+    Attributes:
+        side: Who adds it.
+        blocks: Its blocks.
+        name: What it is counted under.
+    """
+
+    side: Side
+    blocks: list[Block]
+    name: str
+
+    @property
+    def digest(self) -> Digest:
+        """The same for the same item in every request; empty for one that requests need not repeat."""
+        if self.side is Side.OTHER or any(block.kind is BlockKind.THINKING for block in self.blocks):
+            return ()
+        return tuple(block.digest + bytes([block.kind]) for block in self.blocks)
+
+
+@dataclass
+class Conversation:
+    """One conversation of a log.
+
+    Attributes:
+        joiner: Makes its messages.
+        beside: Digests of its system text and tools.
+        sent: Its items that requests repeat, each with its message.
+        responses: Ids of its responses.
+    """
+
+    joiner: Joiner
+    beside: Digest = ()
+    sent: list[tuple[Digest, int]] = field(default_factory=list)
+    responses: set[str] = field(default_factory=set)
+
+
+class ResponsesConversation:
+    """Takes items or exchanges in order and fills an assembly."""
+
+    def __init__(self, assembly: Assembly) -> None:
+        """Begin."""
+        self._assembly = assembly
+        self._conversations: list[Conversation] = []
+
+    def add_item(self, node: Node) -> None:
+        """Add an item of the one conversation that a file of items is."""
+        conversation = self._conversations[0] if self._conversations else self._new()
+        item = self._item(node, conversation)
+        if item is not None:
+            self._add(conversation, item, is_call=True)
+
+    def add_exchange(self, exchange: Exchange) -> None:
+        """Add a request and its response: to the conversation it continues, else as a new one."""
+        conversation = self._named(exchange)
+        if conversation is None:
+            reading = Joiner(self._assembly, len(self._conversations))
+            names: dict[str, str] = {}
+            items = [item for node in exchange.input if (item := self._item(node, None, names)) is not None]
+            beside = self._beside(exchange)
+            conversation, start = self._continued(items, beside)
+            is_new = conversation is None
+            if conversation is None:
+                conversation, start = self._new(reading), 0
+                self._add_beside(conversation, beside)
+            conversation.joiner.names |= names
+            for item in items[start:]:
+                # A request that changed its own history repeats answers that were given before.
+                self._add(conversation, item, is_call=is_new, is_repeated=not is_new)
+        else:
+            for node in exchange.input if exchange.is_request else ():
+                item = self._item(node, conversation)
+                if item is not None:
+                    self._add(conversation, item, is_call=False, is_repeated=True)
+        if exchange.is_answered:
+            self._answer(conversation, exchange)
+        elif exchange.about.get("model"):
+            self._tell_model(conversation, string(exchange.about["model"]))
+
+    def _answer(self, conversation: Conversation, exchange: Exchange) -> None:
+        joiner, about = conversation.joiner, exchange.about
+        joiner.close()
+        identifier = string(about.get("id"))
+        conversation.responses.add(identifier)
+        call = len(self._assembly.calls)
+        for node in exchange.output:
+            item = self._item(node, conversation)
+            if item is not None:
+                self._add(conversation, item, is_call=True)
+        if call < len(self._assembly.calls):
+            made = self._assembly.calls[call]
+            self._assembly.calls[call] = structs.replace(
+                made,
+                model=string(about.get("model")),
+                usage=usage_of(about.get("usage")),
+                time=next((seconds_of_any(about[name]) for name in TIMES if name in about), None),
+                identifier=identifier or made.identifier,
+            )
+
+    def _tell_model(self, conversation: Conversation, model: str) -> None:
+        """A conversation recorded with its answers inside: what stands beside it speaks of all of them."""
+        calls, number = self._assembly.calls, conversation.joiner.thread.number
+        for index, call in enumerate(calls):
+            if not call.model and self._assembly.contexts[call.context].thread == number:
+                calls[index] = structs.replace(call, model=model)
+
+    def _named(self, exchange: Exchange) -> Conversation | None:
+        """The conversation that an exchange says it continues; the newest for a response without its request."""
+        if not exchange.is_request:
+            return self._conversations[-1] if self._conversations else None
+        before = string(exchange.about.get("previous_response_id"))
+        return next((one for one in reversed(self._conversations) if before and before in one.responses), None)
+
+    def _continued(self, items: Sequence[Item], beside: Sequence[TextBlock]) -> tuple[Conversation | None, int]:
+        """The conversation that has most in common with a request, ready to go on, and how many items it has."""
+        digests = [(place, item.digest) for place, item in enumerate(items) if item.digest]
+        best, most = None, 0
+        for conversation in self._conversations:
+            common = 0
+            for (known, _), (_, digest) in zip(conversation.sent, digests, strict=False):
+                if known != digest:
+                    break
+                common += 1
+            if common >= max(most, 1) and conversation.beside == digest_of(beside):
+                best, most = conversation, common
+        if best is None:
+            return None, 0
+        if most < len(best.sent):
+            most = self._begin_again(best, most)
+        return best, digests[most - 1][0] + 1 if most else 0
+
+    def _begin_again(self, conversation: Conversation, common: int) -> int:
+        """Go back to the first items of a conversation; how many of them are left, of whole messages only."""
+        sent = conversation.sent
+        while common and common < len(sent) and sent[common - 1][1] == sent[common][1]:
+            common -= 1
+        first_gone = sent[common][1]
+        thread = conversation.joiner.thread
+        members = list(thread.members)
+        kept = members[: members.index(first_gone)] if first_gone in members else members
+        conversation.joiner.close()
+        thread.begin(ContextCause.REWIND, kept)
+        del sent[common:]
+        return common
+
+    def _new(self, joiner: Joiner | None = None) -> Conversation:
+        conversation = Conversation(joiner or Joiner(self._assembly, len(self._conversations)))
+        self._conversations.append(conversation)
+        return conversation
+
+    def _beside(self, exchange: Exchange) -> list[TextBlock]:
+        """Tools and system text, in the order in which the API reads them."""
+        made: list[TextBlock] = []
+        for node, locator in ((exchange.tools, TOOLS), (exchange.instructions, SYSTEM)):
+            value = node.value() if node is not None else None
+            if node is not None and value:
+                made += blocks_beside(value, node.raw(), node.offset, node.length, locator)
+        return made
+
+    def _add_beside(self, conversation: Conversation, made: Sequence[TextBlock]) -> None:
+        conversation.beside = digest_of(made)
+        if made:
+            conversation.joiner.add(Side.SYSTEM, [block for block, _ in made])
+
+    def _item(self, node: Node, conversation: Conversation | None, names: dict[str, str] | None = None) -> Item | None:
+        value = item_of(node.value())
+        if value is None:
+            self._assembly.diagnose("not an item", 0, max(node.offset, 0), skipped=True)
+            return None
+        known = conversation.joiner.names if conversation is not None else names if names is not None else {}
+        blocks = [block for block, _ in blocks_of_item(value, Origin(node.offset, node.length), known)]
+        if names is not None:
+            names |= {block.tool_call_id: block.tool_name for block in blocks if block.kind is BlockKind.TOOL_CALL}
+        name = string(value.get("type")) or "message"
+        self._assembly.record_counts[name] += 1
+        return Item(side_of(value), blocks, name)
+
+    def _add(self, conversation: Conversation, item: Item, *, is_call: bool, is_repeated: bool = False) -> None:
+        is_inherited = is_repeated and item.side is Side.RESPONSE
+        index = conversation.joiner.add(item.side, item.blocks, is_call=is_call, is_inherited=is_inherited)
+        if index != NONE and item.digest:
+            conversation.sent.append((item.digest, index))
+
+
+def item_of(value: Any) -> Mapping[str, Any] | None:
+    """An item, as which a request's plain string is taken too."""
+    if isinstance(value, str):
+        return {"type": "message", "role": "user", "content": value}
+    return value if isinstance(value, dict) else None
+
+
+def digest_of(made: Sequence[TextBlock]) -> Digest:
+    """What identifies the texts beside a conversation."""
+    return tuple(block.digest for block, _ in made)

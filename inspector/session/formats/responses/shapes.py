@@ -1,0 +1,114 @@
+"""Finding conversations of the Responses API in documents and logs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from inspector.session.formats.responses.items import is_item
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from inspector.session.nodes import Node
+
+PARTS = frozenset({"input_text", "output_text", "input_image", "input_file"})
+"""Content parts that only this API has."""
+
+LISTS = ("input", "items", "input_items")
+"""Fields that hold items: in requests, and in files of programs that keep them."""
+
+WRAPPERS = ("request", "response", "body")
+
+ABOUT = ("model", "created_at", "created", "timestamp", "time", "usage", "id", "previous_response_id")
+
+
+@dataclass
+class Exchange:
+    """A request with what answered it, as far as they are recorded.
+
+    Attributes:
+        input: The items that were sent.
+        output: The items that came back.
+        instructions: The system text beside the items.
+        tools: The tool definitions beside them.
+        about: Fields that say something of the call: model, time, usage, ids.
+        is_answered: There was a response, with or without items.
+        is_request: There was a request: what the items follow from is known.
+    """
+
+    input: list[Node] = field(default_factory=list)
+    output: list[Node] = field(default_factory=list)
+    instructions: Node | None = None
+    tools: Node | None = None
+    about: dict[str, Any] = field(default_factory=dict)
+    is_answered: bool = False
+    is_request: bool = True
+
+
+def is_own_item(value: object) -> bool:
+    """Whether a value is an item that no other API would have."""
+    if not is_item(value) or not isinstance(value, dict):
+        return False
+    if value["type"] != "message":
+        return True
+    content = value["content"]
+    return isinstance(content, list) and any(isinstance(part, dict) and part.get("type") in PARTS for part in content)
+
+
+def is_exchange(value: object, depth: int = 0) -> bool:
+    """Whether a value is a request or response of this API, or holds one."""
+    if depth > 3 or not isinstance(value, dict):
+        return False
+    if any(is_list_of_items(value.get(name)) for name in (*LISTS, "output")):
+        return True
+    if isinstance(value.get("input"), str) and is_list_of_items(value.get("output"), least=0):
+        return True
+    return any(is_exchange(value.get(name), depth + 1) for name in WRAPPERS)
+
+
+def is_list_of_items(value: object, least: int = 1) -> bool:
+    """Whether a value is a list of items, at least one of them this API's own."""
+    if not isinstance(value, list) or len(value) < least:
+        return False
+    own = sum(is_own_item(item) for item in value)
+    plain = sum(isinstance(item, dict) and "role" in item and "content" in item for item in value)
+    return own >= least and (own + plain) * 2 >= len(value)
+
+
+def exchanges_of(node: Node, depth: int = 0) -> Iterator[Exchange]:
+    """Every conversation or exchange inside a value, in order."""
+    if depth > 3:
+        return
+    items = node.items()
+    if items:
+        if is_list_of_items([item.value() for item in items]):
+            yield Exchange(items)
+            return
+        for item in items:
+            yield from exchanges_of(item, depth + 1)
+        return
+    if is_exchange(node.value()):
+        exchange = Exchange(is_request=False)
+        _collect(node, exchange, 0)
+        yield exchange
+
+
+def _collect(node: Node, exchange: Exchange, depth: int) -> None:
+    """Take over what a request, a response or what is around them says."""
+    fields = node.fields()
+    for name in LISTS:
+        if name in fields and not exchange.is_request:
+            exchange.input = fields[name].items() or [fields[name]]
+            exchange.is_request = True
+    if "output" in fields:
+        exchange.output, exchange.is_answered = fields["output"].items(), True
+    instructions, tools = fields.get("instructions"), fields.get("tools")
+    # A response repeats both.
+    exchange.instructions = exchange.instructions or instructions
+    exchange.tools = exchange.tools or tools
+    exchange.about |= {name: value for name in ABOUT if name in fields and (value := fields[name].value()) is not None}
+    if depth < 3:
+        for name in WRAPPERS:
+            if name in fields:
+                _collect(fields[name], exchange, depth + 1)

@@ -1,0 +1,244 @@
+"""Items and exchanges of OpenAI's Responses API."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inspector.session.follow import Follower
+from inspector.session.formats import codex, responses
+from inspector.session.model import BlockKind, ContextCause, Role, Usage
+from inspector.session.open import open_session
+from tests.session.mutations import mutated
+from tests.session.other_process import quiet_moments, replace, rewrite
+from tests.session.soundness import assert_reads, assert_sound
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from inspector.session.model import Session
+
+Item = dict[str, Any]
+
+INSTRUCTIONS = "Be brief."
+TOOLS = [{"type": "function", "name": "look", "parameters": {}}]
+
+
+def said(role: str, text: str) -> Item:
+    kind = "output_text" if role == "assistant" else "input_text"
+    return {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}
+
+
+def call(identifier: str, **fields: Any) -> Item:
+    return {
+        "type": "function_call",
+        "id": f"fc_{identifier}",
+        "call_id": identifier,
+        "name": "look",
+        "arguments": "{}",
+    } | fields
+
+
+def output(identifier: str, text: Any = "seen") -> Item:
+    return {"type": "function_call_output", "call_id": identifier, "output": text}
+
+
+def thought(text: str = "hm", encrypted: str = "gAAA") -> Item:
+    return {
+        "type": "reasoning",
+        "id": "rs",
+        "summary": [{"type": "summary_text", "text": text}],
+        "encrypted_content": encrypted,
+    }
+
+
+def exchange(sent: Any, answer: list[Item], number: int = 1, **fields: Any) -> dict[str, Any]:
+    usage = {
+        "input_tokens": 100 * number,
+        "input_tokens_details": {"cached_tokens": 40},
+        "output_tokens": 9,
+        "output_tokens_details": {"reasoning_tokens": 4},
+    }
+    response = {"id": f"resp_{number}", "object": "response", "model": "gpt-5.5", "created_at": 1_780_000_000 + number}
+    request = {"model": "gpt-5.5", "instructions": INSTRUCTIONS, "tools": TOOLS, "input": sent, **fields}
+    return {"request": request, "response": {**response, "output": answer, "usage": usage}}
+
+
+def opened(path: Path, value: Any) -> Session:
+    path.write_text(json.dumps(value) if not isinstance(value, str) else value)
+    session = open_session(path)
+    assert session.format == "openai-responses"
+    assert_sound(session)
+    return session
+
+
+def roles(session: Session) -> str:
+    return "".join(message.role.value[0] for message in session.messages)
+
+
+def sent(session: Session, number: int) -> list[str]:
+    """The texts of a call's prompt."""
+    made = session.calls[number]
+    members = session.contexts[made.context].members[: made.prompt_messages]
+    return [session.text(block) for index in members for block in session.messages[index].blocks]
+
+
+ITEMS = [
+    said("developer", "rules"),
+    said("user", "go"),
+    thought(),
+    call("c1"),
+    call("c2"),
+    output("c1"),
+    output("c2", [{"type": "input_text", "text": "a"}, {"type": "input_text", "text": "b"}]),
+    said("assistant", "done"),
+]
+
+
+@pytest.mark.parametrize("form", ["list", "lines", "input", "items"])
+def test_items_are_read_in_every_form(tmp_path: Path, form: str) -> None:
+    value: Any = {
+        "list": ITEMS,
+        "lines": "\n".join(json.dumps(item) for item in ITEMS),
+        "input": {"model": "gpt-5.5", "input": ITEMS},
+        "items": {"items": ITEMS},
+    }[form]
+    session = opened(tmp_path / "anything", value)
+    assert roles(session) == "suata"
+    assert [block.kind for block in session.messages[2].blocks] == [
+        BlockKind.THINKING,
+        BlockKind.TOOL_CALL,
+        BlockKind.TOOL_CALL,
+    ]
+    assert [session.text(block) for block in session.messages[3].blocks] == ["seen", "a\nb"]
+    assert [block.tool_name for block in session.messages[3].blocks] == ["look", "look"]
+    assert [call.prompt_messages for call in session.calls] == [2, 4]
+    assert session.models == (("gpt-5.5",) if form == "input" else ())
+
+
+def test_an_exchange_is_a_call_with_its_usage(tmp_path: Path) -> None:
+    session = opened(tmp_path / "log.json", exchange("What is this?", [thought(), said("assistant", "A test.")]))
+    assert roles(session) == "sua"
+    assert [session.text(block) for block in session.messages[0].blocks] == [
+        json.dumps(TOOLS),
+        INSTRUCTIONS,
+    ]
+    assert session.text(session.messages[1].blocks[0]) == "What is this?"
+    made = session.calls[0]
+    assert made.usage == Usage(uncached=60, cache_read=40, output=9, reasoning=4)
+    assert (made.model, made.identifier, made.time) == ("gpt-5.5", "resp_1", 1_780_000_001)
+
+
+def growing(count: int, *, strip: bool = False) -> list[dict[str, Any]]:
+    """A conversation as a program without memory at the server sends it."""
+    history: list[Item] = [said("user", "go")]
+    made = []
+    for number in range(1, count + 1):
+        answer = [thought(), call(f"c{number}")]
+        made.append(exchange(list(history), answer, number))
+        repeated = [item for item in answer if not (strip and item["type"] == "reasoning")]
+        history += [{k: v for k, v in item.items() if not (strip and k == "id")} for item in repeated]
+        history.append(output(f"c{number}", f"result {number}"))
+    return made
+
+
+@pytest.mark.parametrize("strip", [False, True])
+@pytest.mark.parametrize("as_lines", [False, True])
+def test_a_log_that_repeats_the_conversation_is_one_conversation(tmp_path: Path, strip: bool, as_lines: bool) -> None:
+    log = growing(4, strip=strip)
+    value = "\n".join(json.dumps(entry) for entry in log) if as_lines else log
+    session = opened(tmp_path / "log", value)
+    assert roles(session) == "su" + "at" * 3 + "a"
+    assert len(session.contexts) == 1
+    assert [call.usage.prompt for call in session.calls if call.usage] == [100, 200, 300, 400]
+    assert [call.prompt_messages for call in session.calls] == [2, 4, 6, 8]
+    assert not any(message.is_inherited for message in session.messages)
+
+
+def test_a_request_that_names_the_response_before_it_continues_it(tmp_path: Path) -> None:
+    first = exchange([said("user", "go")], [call("c1")], 1)
+    second = exchange([output("c1")], [said("assistant", "done")], 2, previous_response_id="resp_1")
+    session = opened(tmp_path / "log", [first, second])
+    assert roles(session) == "suata"
+    assert [call.prompt_messages for call in session.calls] == [2, 4]
+
+
+def test_a_request_with_another_history_begins_a_context(tmp_path: Path) -> None:
+    log = growing(3)
+    cut = [said("user", "go"), *log[0]["response"]["output"], output("c1", "shortened")]
+    log.append(exchange(cut, [said("assistant", "done")], 9))
+    session = opened(tmp_path / "log", log)
+    assert [context.cause for context in session.contexts] == [ContextCause.START, ContextCause.REWIND]
+    assert sent(session, 3)[2:] == ["go", "hm", "{}", "shortened"]
+    assert [call.context for call in session.calls] == [0, 0, 0, 1]
+
+
+def test_conversations_that_have_nothing_in_common_are_threads(tmp_path: Path) -> None:
+    title = exchange([said("user", "Name this conversation")], [said("assistant", "Test")], 7)
+    log = growing(3)
+    log.insert(1, title)
+    session = opened(tmp_path / "log", log)
+    assert {message.thread for message in session.messages} == {0, 1}
+    assert [call.usage.prompt for call in session.calls if call.usage] == [100, 700, 200, 300]
+    assert len(session.contexts) == 2
+
+
+def test_a_response_alone_answers_what_was_sent_before(tmp_path: Path) -> None:
+    lines = [{"input": [said("user", "go")]}, exchange([], [said("assistant", "done")])["response"]]
+    session = opened(tmp_path / "log", "\n".join(json.dumps(line) for line in lines))
+    assert roles(session) == "ua"
+    assert session.calls[0].prompt_messages == 1
+    assert session.calls[0].usage is not None
+
+
+def test_a_conversation_of_the_chat_api_is_not_taken_for_one(tmp_path: Path) -> None:
+    path = tmp_path / "chat.json"
+    path.write_text(
+        json.dumps({"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "x"}]})
+    )
+    assert open_session(path).format == "openai-chat"
+
+
+def test_an_early_session_of_codex_in_one_document_is_codex(tmp_path: Path) -> None:
+    path = tmp_path / "session.json"
+    path.write_text(json.dumps({"session": {"id": "old", "timestamp": "2025-04-20"}, "items": ITEMS}, indent=1))
+    session = open_session(path)
+    assert_sound(session)
+    assert (session.format, session.identifier, session.agent) == ("codex", "old", "Codex")
+    assert roles(session) == "suata"
+    assert_reads(codex.FORMAT, path)
+
+
+def test_a_document_written_anew_by_another_process_is_followed(tmp_path: Path) -> None:
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(growing(1)))
+    follower = Follower(path)
+    steps = [(rewrite if number % 2 else replace)(json.dumps(growing(number)).encode()) for number in range(2, 24)]
+    for done in quiet_moments(path, steps, follower.poll, seed=5):
+        follower.poll()
+        assert follower.state == "live"
+        assert follower.session == open_session(path)
+        assert len(follower.session.calls) == done + 1
+
+
+@settings(max_examples=120, deadline=None)
+@given(data=st.data(), as_document=st.booleans())
+def test_whatever_it_holds_it_is_read_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, as_document: bool
+) -> None:
+    lines = [json.dumps(value).encode() for value in (*ITEMS, *growing(3), thought(), {"input": "x", "output": []})]
+    content = data.draw(mutated(lines))
+    path = tmp_path_factory.mktemp("fuzz") / "log"
+    path.write_bytes(b"[" + content.strip().replace(b"\n", b",\n") + b"]" if as_document else content)
+    assert_reads(responses.FORMAT, path)
+
+
+def test_items_of_unknown_types_are_shown_and_never_sent(tmp_path: Path) -> None:
+    session = opened(tmp_path / "items", [*ITEMS[:3], {"type": "new_thing", "id": "n"}, *ITEMS[3:]])
+    assert roles(session) == "suaota"
+    assert [message.role for message in session.messages if message.role is Role.OTHER] == [Role.OTHER]
+    assert 3 not in session.contexts[0].members
