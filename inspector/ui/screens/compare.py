@@ -49,7 +49,8 @@ class Plans(FigureTable):
     the price of writing the cache again included; a plan that costs more shows a minus sign. Share is that of the
     cost, or of the prompt tokens where the model has no price. Breaks are calls whose prompt differs from the one
     before it ahead of its end. Fires is the first call a plan changes something at. Risks counts the kinds of things
-    to look at. Pays off is the call from which on a plan has cost less in all."""
+    to look at. Pays off is the call from which on a plan has cost less in all. What is left of cut texts is counted to
+    within a few tokens; `inspector compare` reads and counts it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "screen.take", "take it", id="compare.take", tooltip="Make this plan the current one"),

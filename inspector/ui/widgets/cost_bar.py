@@ -80,7 +80,7 @@ class CostBar(Widget, can_focus=True):
         text = self.get_visual_style("cost--text")
         parts = [Part(self._amount("recorded", summary.recorded), 1, shorter=self._amount("", summary.recorded))]
         if summary.is_idle:
-            parts.append(Part(Content.styled("the plan changes nothing yet: switch a strategy on", text), 2))
+            parts.append(Part(Content.styled("the plan changes nothing yet: press 1, or drag a limit", text), 2))
             return parts
         parts += [
             Part(

@@ -1,0 +1,68 @@
+"""Whole screens as text, kept beside this file: what a change does to the layout is read in its difference."""
+
+import os
+from pathlib import Path
+
+import pytest
+import textual
+
+GOLDEN = Path(__file__).parent / "screens"
+DRAWN_WITH = "8.2."
+"""The version of Textual the screens were drawn with; another one may lay them out differently."""
+
+NOW = 1_777_900_000.0
+
+pytestmark = pytest.mark.skipif(
+    not textual.__version__.startswith(DRAWN_WITH), reason=f"the screens were drawn with Textual {DRAWN_WITH}x"
+)
+
+
+def compare(name: str, shown: str) -> None:
+    path = GOLDEN / name
+    text = "\n".join(line.rstrip() for line in shown.split("\n")) + "\n"
+    if os.environ.get("INSPECTOR_UPDATE_GOLDEN"):
+        path.write_text(text, encoding="utf-8")
+
+    assert text == path.read_text(encoding="utf-8"), "read the difference; INSPECTOR_UPDATE_GOLDEN=1 keeps it"
+
+
+@pytest.fixture
+def old_session(session_file, monkeypatch) -> Path:
+    os.utime(session_file.path, (NOW - 3 * 86_400, NOW - 3 * 86_400))
+    for module in ("inspect", "session_screen"):
+        monkeypatch.setattr(f"inspector.ui.screens.{module}.time", lambda: NOW)
+    return session_file.path
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "keys"),
+    [
+        ("120x36.txt", (120, 36), ("1", "X", "x", "x", "p", "down")),
+        ("80x24.txt", (80, 24), ("1", "x", "x")),
+        ("80x24-plan.txt", (80, 24), ("1", "p", "down", "down")),
+        ("120x36-help.txt", (120, 36), ("question_mark",)),
+    ],
+)
+async def test_the_screen_is_laid_out_as_kept(
+    running, old_session: Path, name: str, size: tuple[int, int], keys: tuple[str, ...]
+) -> None:
+    async with running(old_session, size=size) as run:
+        for key in keys:
+            await run.press(key)
+        await run.until(lambda: run.screen.risks is None or run.screen.risks.needed is not None)
+        run.screen._tick()
+        run.screen._forget_notice()
+        await run.pilot.pause(0.3)
+        compare(name, run.text())
+
+
+async def test_without_colour_the_same_is_shown(running, old_session: Path, monkeypatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with running(old_session, size=(120, 36)) as run:
+        for key in ("1", "X", "x", "x", "p", "down"):
+            await run.press(key)
+        await run.until(lambda: run.screen.risks is not None and run.screen.risks.needed is not None)
+        run.screen._tick()
+        run.screen._forget_notice()
+        await run.pilot.pause(0.3)
+        compare("120x36-no-color.txt", run.text())
