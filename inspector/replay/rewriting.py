@@ -104,9 +104,24 @@ def _rewritten_entry(entry: Entry, changes: Mapping[_Place, _Change], role: str)
         rewritten["tool_calls"] = [made for made in rewritten_calls if made is not None]
         if not rewritten["tool_calls"]:
             del rewritten["tool_calls"]
-    if not rewritten.get("content") and not rewritten.get("tool_calls") and (content or calls):
+        _say_in_place_of_calls(rewritten, changes, role)
+    is_emptied = _CONTENT in {place[0] for place, change in changes.items() if not _is_gone(role, change)}
+    if not rewritten.get("content") and not rewritten.get("tool_calls") and (content or calls) and not is_emptied:
         return None
     return rewritten
+
+
+def _say_in_place_of_calls(entry: Entry, changes: Mapping[_Place, _Change], role: str) -> None:
+    """Add what is said in the place of calls that stand beside the content."""
+    said = [
+        change.text
+        for (place, _), change in sorted(changes.items(), key=_part_of)
+        if place == _CALL and change.rendition.kind is not None and not _is_gone(role, change)
+    ]
+    if said and isinstance(content := entry.get("content"), list):
+        entry["content"] = [*content, *({"type": "text", "text": text} for text in said)]
+    elif said:
+        entry["content"] = "\n".join([content, *said] if content else said)
 
 
 def _rewrite_reasoning(entry: Entry, change: _Change | None) -> None:

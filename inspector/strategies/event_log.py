@@ -43,14 +43,21 @@ class Event:
         return bool(self.call) and not self.is_result
 
 
-def events_in(history: History, entry: Entry) -> Iterator[Event]:
+def messages_in(history: History, entry: Entry) -> Iterator[Event]:
+    """One entry as the messages the agent sent: every record of the user is one of its own."""
+    return events_in(history, entry, calls_apart=False)
+
+
+def events_in(history: History, entry: Entry, *, calls_apart: bool = True) -> Iterator[Event]:
     """The events of one entry: every tool call after the first is one of its own, and so is every user record."""
     blocks, records = history.session.blocks, records_of(history)
     gathered: list[int] = []
     call = ""
     for index in entry.blocks:
         kind = int(history.kind[index])
-        begins = (kind == _CALL and call) or (kind == _USER and gathered and records[index] != records[index - 1])
+        begins = (calls_apart and kind == _CALL and call) or (
+            kind == _USER and gathered and records[index] != records[index - 1]
+        )
         if begins:
             yield _event(history, entry, gathered, call)
             gathered, call = [], ""

@@ -8,7 +8,7 @@ the thinking before it, and nothing happens where less than a tenth could be con
 everything is condensed then.
 
 No model is asked for the summary: a text of the length it is taken to have stands in for it, so that what follows is
-projected, and what writing it would cost is not counted. The system text counts as an event where it is recorded.
+projected. The system text counts as an event where it is recorded.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class OpenHandsCondenserRun:
         if too_many or tokens > self.max_tokens:
             part = self._part(log, moment, tokens, too_many=too_many)
             if part is not None:
-                choices.extend(self._condense(number, part, f"condensed {len(log.events):,} events"))
+                choices.extend(self._condense(number, part, moment))
         return choices
 
     def _new_log(self, arrived: list[int]) -> EventLog:
@@ -151,11 +151,13 @@ class OpenHandsCondenserRun:
             excess -= sum(moment.tokens(block) for block in event.blocks)
         return 0
 
-    def _condense(self, number: int, part: tuple[int, int], reason: str) -> Iterator[Choice]:
+    def _condense(self, number: int, part: tuple[int, int], moment: Moment) -> Iterator[Choice]:
         log = self._threads[number]
+        reason = f"condensed {len(log.events):,} events"
         blocks = [block for event in log.events[slice(*part)] for block in event.blocks]
         if not blocks:
             return
+        moment.note_model_call(sum(moment.tokens(block) for block in blocks), self.strategy.summary_tokens)
         self._condensed[number] += part[1] - part[0]
         text = stand_in(self._condensed[number], self.strategy.summary_tokens)
         log.replace(*part, Event(-1, (blocks[0],)))

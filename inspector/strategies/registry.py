@@ -32,6 +32,8 @@ from inspector.strategies.opencode_prune import OpenCodePrune
 from inspector.strategies.opencode_truncate import OpenCodeTruncate
 from inspector.strategies.openhands_condenser import OpenHandsCondenser
 from inspector.strategies.parameters import ParameterError
+from inspector.strategies.pi_compaction import PiCompaction
+from inspector.strategies.pi_truncate import PiTruncate
 from inspector.strategies.prune_old import PruneOld
 from inspector.strategies.roo_truncate import RooTruncate
 from inspector.strategies.smart_retention import SmartRetention
@@ -89,6 +91,8 @@ _ALL: tuple[StrategyType, ...] = (
     CozempicTrim,
     CozempicAge,
     CozempicStaleReads,
+    PiTruncate,
+    PiCompaction,
 )
 
 STRATEGIES: Mapping[str, StrategyType] = MappingProxyType({each.name: each for each in _ALL})

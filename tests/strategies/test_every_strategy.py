@@ -65,12 +65,14 @@ EAGER = (
     strategy("cozempic-trim", max_bytes=60, max_lines=4),
     strategy("cozempic-age", middle=1, old=2),
     strategy("cozempic-stale-reads", limit=5),
+    strategy("pi-truncate", max_lines=3, max_bytes=40),
+    strategy("pi-compaction", reserve=0, keep=20, window=80, summary_tokens=50),
 )
 _INSERTED = {"trim-at-insertion", "cap-at-insertion", "store-large"}
 _INSERTED |= {"deepagents-evict", "opencode-truncate", "codex-truncate", "gemini-truncate"}
 AT_INSERTION = tuple(each for each in EAGER if each.name in _INSERTED)
 TEXTS_TOO = {"clear-old", "summarize", "tiered-stale", "closed-windows"}
-TEXTS_TOO |= {"recent-events", "amortized-forgetting", "openhands-condenser"}
+TEXTS_TOO |= {"recent-events", "amortized-forgetting", "openhands-condenser", "pi-compaction"}
 TEXTS_TOO |= {"langchain-summarization", "deepagents-evict", "cline-truncate", "roo-truncate"}
 PARTS_PAIRS = {"clear-old", "cline-truncate", "roo-truncate"}
 """Remove results without their calls, as the systems they come from do."""

@@ -1,0 +1,207 @@
+"""Outputs of more real systems, reproduced through the public interface: frameworks, and agents that prune by age.
+
+As in `test_recorded_outputs`, nothing about an expectation comes from here: it is what the system itself returned.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from inspector.replay.apply import apply_once
+from inspector.replay.compact import compact
+from inspector.strategies.history import History
+from inspector.strategies.pi_compaction import pi_tokens
+from inspector.strategies.plan import Plan
+from inspector.strategies.registry import strategy
+from tests.strategies.conversations import ObviousMoment, content, matches, session_of
+from tests.strategies.plain_lists import anthropic_list, openai_list, results_in, single_result
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+Vector = dict[str, Any]
+Entry = dict[str, Any]
+FORMS = (openai_list, anthropic_list)
+
+
+def plan_of(name: str, **values: Any) -> Plan:
+    return Plan.of(strategy(name, **values))
+
+
+def replayed(given: Sequence[Entry], plan: Plan) -> list[Entry]:
+    """What is sent next; replaying every call and applying the plan once to the list come to the same."""
+    sent = compact(given, plan)
+    assert apply_once(given, plan) == sent
+    return sent
+
+
+def assert_changed(vector: Vector, sent: Sequence[Entry]) -> None:
+    """Exactly the results the vector names changed, each to what it says."""
+    positions = [at for at, entry in enumerate(vector["input"]) if entry["role"] == "tool"]
+    expected = {int(at): text for at, text in vector["expected"]["changed"].items()}
+    assert expected.keys() <= set(positions)
+    for at, text in zip(positions, results_in(sent), strict=True):
+        assert matches(text, expected.get(at, content(vector["input"][at]["content"]))), at
+
+
+def sweagent_last_observations(vector: Vector) -> None:
+    params = dict(vector["params"])
+    entries = [dict(entry) for entry in vector["input"]]
+    # The program's tags mark single messages; here tools are named, so a marked message gets a tool of its own.
+    for at, tags in params.pop("tags", {}).items():
+        entries[int(at)]["name"] = tags[0]
+    plan = plan_of(
+        "last-observations",
+        keep=params["n"],
+        polling=params.get("polling", 1),
+        keep_tools=("keep_output",),
+        remove_tools=("remove_output",),
+    )
+    assert_changed(vector, replayed(openai_list(entries), plan))
+
+
+def event_log(letters: str) -> list[Entry]:
+    """An event log as messages: m a message, o a command's output, b what the browser showed."""
+    entries: list[Entry] = []
+    for at, letter in enumerate(letters):
+        if letter == "m":
+            entries.append({"role": "user", "content": f"m{at}"})
+        else:
+            tool = "browser" if letter == "b" else "execute_bash"
+            entries.append({"role": "tool", "id": f"t{at}", "name": tool, "content": f"out{at}" * 20})
+    return openai_list(entries)
+
+
+def openhands_events(name: str, **names: str) -> Callable[[Vector], None]:
+    def check(vector: Vector) -> None:
+        values = {names.get(name, name): value for name, value in vector["params"].items()}
+        log = event_log(vector["input"]["events"])
+        sent = [entry["content"] for entry in replayed(log, plan_of(name, **values))]
+        expected = vector["expected"]
+        if "forgotten" in expected:
+            start, end = expected["forgotten"]
+            assert sent == [entry["content"] for entry in log[:start] + log[end + 1 :]]
+        else:
+            assert sent == expected["events"]
+            assert len(sent) == expected["n"]
+
+    return check
+
+
+def openhands_condenser(vector: Vector) -> None:
+    count, expected = int(vector["input"]["events"].split()[0]), vector["expected"]
+    assert expected["n_events"] == count
+    messages = [{"role": "user", "content": f"m{at}"} for at in range(count)]
+    sent = replayed(messages, plan_of("openhands-condenser", **vector["params"]))
+    if not expected["reasons"]:
+        assert sent == messages
+        return
+    start, stop = expected["forgotten_range"]
+    assert (stop - start, start) == (expected["n_forgotten"], expected["summary_offset"])
+    assert sent[:start] + sent[start + 1 :] == messages[:start] + messages[stop:]
+    assert sent[start]["role"] == "user"
+    assert sent[start] not in messages
+
+
+HASH = re.compile(r"hash=[0-9a-f]{24}\]$")
+
+
+def headroom_reads(vector: Vector) -> None:
+    params = vector["params"]
+    superseded = params.get("compress_superseded", False)
+    plan = plan_of("headroom-stale-reads", superseded=superseded, frozen_messages=params["frozen_message_count"])
+    given = openai_list(vector["input"])
+    sent = replayed(given, plan)
+    # The recorded markers have a placeholder for the hash of what they stand for.
+    for old, new in zip(given, sent, strict=True):
+        if new["content"] != old["content"]:
+            assert new["content"].endswith(f"hash={hashlib.sha256(old['content'].encode()).hexdigest()[:24]}]")
+    assert_changed(vector, [{**entry, "content": HASH.sub("hash=<HASH>]", entry["content"])} for entry in sent])
+
+
+def cozempic(name: str) -> Callable[[Vector], None]:
+    def check(vector: Vector) -> None:
+        assert vector["params"] == {}
+        for form in FORMS:
+            assert_changed(vector, replayed(form(vector["input"]), plan_of(name)))
+
+    return check
+
+
+def pi_truncate(tool: str) -> Callable[[Vector], None]:
+    def check(vector: Vector) -> None:
+        params, expected = vector["params"], vector["expected"]
+        limits = {"max_lines": expected["maxLines"], "max_bytes": expected["maxBytes"]}
+        assert set(params.values()) <= set(limits.values())
+        text = content(vector["input"]["content"])
+        for form in FORMS:
+            given = form(single_result(text, tool=tool))
+            (sent,) = results_in(replayed(given, plan_of("pi-truncate", notes=False, **limits)))
+            assert matches(sent, expected["content"])
+            assert (sent != text) == expected["truncated"]
+            assert len(sent.encode()) == expected["outputBytes"]
+            (noted,) = results_in(replayed(given, plan_of("pi-truncate", **limits)))
+            assert noted.startswith(sent)
+
+    return check
+
+
+def pi_cut_point(vector: Vector) -> None:
+    expected, entries = vector["expected"], vector["input"]
+    given = openai_list(entries)
+    history = History.of(session_of(entries))
+    moment = ObviousMoment(history, history.call_count, history.prompt(0), True, 0, {})
+    messages = [history.blocks_of(history.prompt_messages(history.call_count)[at : at + 1]) for at in range(len(given))]
+    assert [pi_tokens(moment, blocks.tolist()) for blocks in messages] == expected["tokens"]
+    plan = plan_of("pi-compaction", keep=vector["params"]["keepRecentTokens"])
+    sent = apply_once(given, plan, input_tokens=200_000, window=200_000)
+    kept_from = expected["firstKeptEntryIndex"]
+    if not kept_from:
+        assert sent == given
+        return
+    assert sent[1:] == given[kept_from:]
+    assert sent[0]["role"] == "user"
+    assert sent[0]["content"].startswith("The conversation history before this point was compacted into the following")
+    assert (given[kept_from]["role"] != "user") == expected["isSplitTurn"]
+
+
+def pi_should_compact(vector: Vector) -> None:
+    params, given = vector["params"], vector["input"]
+    plan = plan_of("pi-compaction", reserve=params["reserveTokens"], keep=params["keepRecentTokens"])
+    plan = plan if params["enabled"] else plan.toggled(0)
+    roles = ("user", "assistant")
+    messages = [{"role": roles[at % 2], "content": chr(97 + at) * 20_000} for at in range(10)]
+    sent = apply_once(messages, plan, input_tokens=given["contextTokens"], window=given["contextWindow"])
+    assert (sent != messages) == vector["expected"]["should"]
+
+
+SYSTEMS: dict[str, Callable[[Vector], None]] = {
+    "sweagent.LastNObservations": sweagent_last_observations,
+    "openhands-v0.ObservationMaskingCondenser": openhands_events("mask-observations", attention_window="window"),
+    "openhands-v0.RecentEventsCondenser": openhands_events("recent-events"),
+    "openhands-v0.AmortizedForgettingCondenser": openhands_events("amortized-forgetting"),
+    "openhands.LLMSummarizingCondenser": openhands_condenser,
+    "headroom.read_lifecycle": headroom_reads,
+    "cozempic.tool-output-trim": cozempic("cozempic-trim"),
+    "cozempic.tool-result-age": cozempic("cozempic-age"),
+    "cozempic.stale-reads": cozempic("cozempic-stale-reads"),
+    "pi.truncateHead": pi_truncate("read"),
+    "pi.truncateTail": pi_truncate("bash"),
+    "pi.findCutPoint": pi_cut_point,
+    "pi.shouldCompact": pi_should_compact,
+}
+"""How each system's outputs are reproduced."""
+
+NOT_APPLICABLE: dict[str, str] = {}
+"""Outputs nothing here stands for, and what they are of."""
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_the_system_s_outputs_are_reproduced(system: str, vectors: dict[str, list[Vector]]) -> None:
+    assert vectors[system]
+    for vector in vectors[system]:
+        SYSTEMS[system](vector)
