@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inspector.cli.console import encodes_everything, wants_color, write
 from inspector.cli.exits import CommandError, ExitCode
+from inspector.cli.reading import read_session
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
 def add_arguments(parser: ArgumentParser) -> None:
     """Which strategy, and in which form."""
     parser.add_argument("name", nargs="?", metavar="NAME", help="only this strategy, with all its parameters")
+    parser.add_argument(
+        "--tools", metavar="PATH", type=Path, help="how the tools of this session are classed, unknown ones named"
+    )
     parser.add_argument("--json", action="store_true", help="print it as data: a list, or one object with NAME")
 
 
@@ -26,6 +31,8 @@ def run(options: Namespace) -> int:
     from inspector.strategies.registry import STRATEGIES, strategy_type
 
     color = wants_color(sys.stdout)
+    if options.tools is not None:
+        return _show_tools(options, color=color)
     try:
         named = strategy_type(options.name) if options.name else None
     except ParameterError as error:
@@ -37,4 +44,16 @@ def run(options: Namespace) -> int:
         write(strategies_text(STRATEGIES.values(), color=color))
     else:
         write(strategy_text(named, color=color))
+    return ExitCode.FINE
+
+
+def _show_tools(options: Namespace, *, color: bool) -> int:
+    from inspector.report.json_text import to_json
+    from inspector.report.tool_pages import tools_data, tools_text
+
+    session = read_session(options.tools)
+    if options.json:
+        write(to_json(tools_data(session), ascii_only=not encodes_everything(sys.stdout)))
+    else:
+        write(tools_text(session, color=color))
     return ExitCode.FINE
