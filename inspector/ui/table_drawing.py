@@ -79,6 +79,7 @@ def header_pieces(columns: Sequence[Column], widths: Mapping[str, int], sorting:
         if is_sorted:
             mark = DESCENDING if sorting.falls else ASCENDING
             title = f"{mark}{title}" if _is_right(column) else f"{title}{mark}"
+        room = room if cell_width(title) <= room else cells
         text = fit_cells(title, room, align_right=_is_right(column)) + " " * (cells - room)
         pieces.append((text, SORTED if is_sorted else HEADER))
     return pieces

@@ -1,0 +1,93 @@
+"""Tables of figures: what is shown where it is narrow, how numbers line up, and how rows are sorted."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inspector.safe_text import cell_width, one_line
+from inspector.ui.figure_table import Cell, Column, Length, Row, Sorting, Table
+from inspector.ui.table_drawing import GUTTER, column_at, header_pieces, row_pieces, widths_for
+
+COLUMNS = (
+    Column("name", "plan", 8, 12, is_text=True, falls=False),
+    Column("tokens", "tokens", 7, 11),
+    Column("bar", "█ sent ░ cut", 6, 10, is_bar=True, short="sent", rank=1),
+    Column("breaks", "breaks", 7, rank=2),
+)
+
+
+def plan(name: str, tokens: int, breaks: int | None, known: str = "") -> Row:
+    cells = {
+        "name": Cell(name, order=name),
+        "tokens": Cell(f"{tokens:,}", f"{tokens / 1e6:.1f}M", known=known, order=float(tokens)),
+        "bar": Cell(length=Length(tokens, 4_000_000, 4_000_000)),
+    }
+    if breaks is not None:
+        cells["breaks"] = Cell(str(breaks), order=float(breaks))
+    return Row(name, cells)
+
+
+ROWS = (plan("whole", 4_000_000, 6), plan("half", 2_000_000, 371, "c"), plan("none", 0, None))
+
+
+def drawn(width: int, sorting: Sorting = Sorting("tokens")) -> list[str]:  # noqa: B008  frozen
+    widths = widths_for(COLUMNS, width)
+    rows = [row_pieces(COLUMNS, widths, row, selected=row.key == "half") for row in ROWS]
+    return ["".join(text for text, _ in pieces).rstrip() for pieces in (header_pieces(COLUMNS, widths, sorting), *rows)]
+
+
+def test_a_table_with_room_shows_everything_in_full() -> None:
+    assert drawn(50) == [
+        "  plan            ▾tokens  sent       breaks",
+        "  whole         4,000,000  ██████████      6",
+        "▶ half          2,000,000c █████░░░░░    371",
+        "  none                  0  ░░░░░░░░░░",
+    ]
+
+
+def test_where_it_is_narrow_numbers_are_short_and_columns_give_way_the_least_important_first() -> None:
+    assert drawn(25) == [
+        "  plan     ▾tokens sent",
+        "  whole      4.0M  ██████",
+        "▶ half       2.0Mc ███░░░",
+        "  none          0  ░░░░░░",
+    ]
+    assert drawn(18)[1] == "  whole      4.0M"
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 120), st.lists(st.text(max_size=20), max_size=4))
+def test_rows_are_never_wider_than_the_screen_once_everything_that_may_go_is_gone(width: int, texts: list[str]) -> None:
+    widths = widths_for(COLUMNS, width)
+    least = GUTTER + 1 + 1 + 7
+    for text in texts:
+        row = Row(text, {"name": Cell(one_line(text)), "tokens": Cell(one_line(text), known="c")})
+        cells = sum(cell_width(piece) for piece, _ in row_pieces(COLUMNS, widths, row, selected=False))
+        assert cells == sum(widths.values()) + GUTTER + len(widths) - 1
+        assert cells <= max(width, least)
+
+
+def test_rows_are_sorted_by_value_with_those_that_have_none_last_either_way() -> None:
+    table = Table(COLUMNS, ROWS)
+    assert [row.key for row in table.sorted(Sorting("breaks", falls=True)).rows] == ["half", "whole", "none"]
+    assert [row.key for row in table.sorted(Sorting("breaks", falls=False)).rows] == ["whole", "half", "none"]
+    assert [row.key for row in table.sorted(Sorting("name", falls=False)).rows] == ["half", "none", "whole"]
+    assert table.sorted(Sorting()) is table
+
+
+def test_equal_rows_keep_their_order_and_the_first_row_stays_first() -> None:
+    rows = (plan("b", 1, 1), plan("a", 1, 1), Row("total", {}, is_first=True), plan("c", 9, 1))
+    for falls in (True, False):
+        assert [row.key for row in Table(COLUMNS, rows).sorted(Sorting("breaks", falls)).rows] == [
+            "total",
+            "b",
+            "a",
+            "c",
+        ]
+
+
+def test_a_click_finds_the_column_under_it() -> None:
+    widths = widths_for(COLUMNS, 25)
+    found = [column_at(COLUMNS, widths, x) for x in range(27)]
+    assert [None if column is None else column.name for column in found] == [
+        *[None] * 2, *["name"] * 8, None, *["tokens"] * 7, None, *["bar"] * 6, *[None] * 2,
+    ]  # fmt: skip
