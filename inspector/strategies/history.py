@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from inspector.session.model import BlockKind, Role
+from inspector.strategies.call_columns import NEVER, CallColumns, call_columns, unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
 
     from inspector.session.model import Message, Session
 
-NEVER = np.iinfo(np.int32).max
-"""Stands for a call that never comes."""
+__all__ = ["NEVER", "History"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +51,7 @@ class History:
         call_prompt_messages: Per call, how many members of the context are sent, int32.
         call_last_message: Per call, the message its prompt ends with, -1 for none, int32.
         call_time: Per call, seconds since the epoch, NaN where unknown, float64.
+        context_members: Per context, its message indices in the order they are sent, int32.
     """
 
     session: Session
@@ -72,13 +73,20 @@ class History:
     call_prompt_messages: NDArray[np.int32]
     call_last_message: NDArray[np.int32]
     call_time: NDArray[np.float64]
+    context_members: tuple[NDArray[np.int32], ...]
 
     @classmethod
     def of(cls, session: Session, previous: History | None = None) -> History:
         """The columns of `session`, built from those of an earlier state of it where one is given."""
-        kept = _unchanged_messages(session.messages, previous.session.messages) if previous is not None else 0
-        static = _message_columns(session.messages, kept, previous)
-        return cls(session=session, **static, **_call_columns(session))
+        kept = unchanged(session.messages, previous.session.messages) if previous is not None else 0
+        columns = _message_columns(session.messages, kept, previous)
+        before = (previous.session, previous.call_columns) if previous is not None else None
+        return cls(session=session, **columns, **call_columns(session, before)._asdict())
+
+    @property
+    def call_columns(self) -> CallColumns:
+        """The columns that follow from calls and contexts."""
+        return CallColumns(*(getattr(self, name) for name in CallColumns._fields))
 
     @property
     def call_count(self) -> int:
@@ -100,11 +108,6 @@ class History:
         """Indices of all tool results, in order."""
         return np.flatnonzero(self.kind == BlockKind.TOOL_RESULT).astype(np.int32)
 
-    @cached_property
-    def context_members(self) -> tuple[NDArray[np.int32], ...]:
-        """Per context, its message indices in the order they are sent."""
-        return tuple(np.array(context.members, dtype=np.int32) for context in self.session.contexts)
-
     def prompt_messages(self, call: int) -> NDArray[np.int32]:
         """Message indices of a call's prompt, in the order they are sent."""
         if not self.session.contexts:
@@ -125,19 +128,6 @@ class History:
         return blocks.astype(np.int32)
 
 
-def _unchanged_messages(messages: Sequence[Message], before: Sequence[Message]) -> int:
-    """How many messages at the beginning are the same objects as before; changes are looked for from the end."""
-    common = min(len(messages), len(before))
-    while common and messages[common - 1] is not before[common - 1]:
-        common -= 1
-    # Readers change a message by replacing it, and only near the end of what they have read; a replaced message with
-    # an untouched one after it would go unnoticed here, so a few more are looked at.
-    for index in range(common - 1, max(common - 64, -1), -1):
-        if messages[index] is not before[index]:
-            common = index
-    return common
-
-
 def _message_columns(messages: Sequence[Message], kept: int, previous: History | None) -> dict[str, Any]:
     names = {} if previous is None else {name: index for index, name in enumerate(previous.tool_names)}
     first_block = 0 if previous is None else int(previous.message_first_block[kept])
@@ -146,16 +136,17 @@ def _message_columns(messages: Sequence[Message], kept: int, previous: History |
     call_block: list[int] = []
     calls = _ToolCalls(messages[:kept], first_block)
     firsts, threads, batches, has_results = [], [], [], bytearray()
-    batch_of_thread = _batches_before(messages, kept, previous)
+    batch_of_thread: dict[int, int] = {}
     block_count = first_block
     for index in range(kept, len(messages)):
         message = messages[index]
         firsts.append(block_count)
-        batch = batch_of_thread.get(message.thread, 0)
+        batch = batch_of_thread.get(message.thread, -1)
+        if batch < 0:
+            batch = _batch_after(message.thread, messages, kept, previous)
         threads.append(message.thread)
         batches.append(batch)
-        if message.role is Role.ASSISTANT and not message.is_synthetic:
-            batch_of_thread[message.thread] = batch + 1
+        batch_of_thread[message.thread] = batch + _is_answer(message)
         holds_results = False
         for block in message.blocks:
             kind.append(block.kind)
@@ -228,53 +219,16 @@ class _ToolCalls:
         return self._found.get(identifier, -1)
 
 
-def _batches_before(messages: Sequence[Message], kept: int, previous: History | None) -> dict[int, int]:
-    """Per thread, the number of assistant messages among the first `kept` messages, from the columns before."""
-    if previous is None or not kept:
-        return {}
-    threads, from_end = np.unique(previous.message_thread[kept - 1 :: -1], return_index=True)
-    batches = {}
-    for thread, last in zip(threads.tolist(), (kept - 1 - from_end).tolist(), strict=True):
-        message = messages[last]
-        answers = message.role is Role.ASSISTANT and not message.is_synthetic
-        batches[thread] = int(previous.message_batch[last]) + answers
-    return batches
+def _batch_after(thread: int, messages: Sequence[Message], kept: int, previous: History | None) -> int:
+    """The number of assistant messages of a thread among the first `kept` messages, from the columns before."""
+    if previous is None:
+        return 0
+    own = np.flatnonzero(previous.message_thread[:kept] == thread)
+    if not len(own):
+        return 0
+    last = int(own[-1])
+    return int(previous.message_batch[last]) + _is_answer(messages[last])
 
 
-def _call_columns(session: Session) -> dict[str, Any]:
-    calls, contexts, message_count = session.calls, session.contexts, len(session.messages)
-    count = len(calls)
-    current = max((index for index, context in enumerate(contexts) if context.thread == 0), default=-1)
-    pending = len(contexts[current].members) if current >= 0 else 0
-    call_context = np.array([*(call.context for call in calls), current], dtype=np.int32)
-    prompt_messages = np.array([*(call.prompt_messages for call in calls), pending], dtype=np.int32)
-    time = np.array([np.nan if call.time is None else call.time for call in calls] + [np.nan], dtype=np.float64)
-    enters = np.full(message_count, NEVER, dtype=np.int32)
-    leaves = np.full(message_count, NEVER, dtype=np.int32)
-    last_message = np.full(count + 1, -1, dtype=np.int32)
-    context_of_thread: dict[int, int] = {}
-    order = np.argsort(call_context, kind="stable")
-    bounds = np.searchsorted(call_context[order], np.arange(len(contexts) + 1))
-    for index, context in enumerate(contexts):
-        members = np.array(context.members, dtype=np.int32)
-        own_calls = order[bounds[index] : bounds[index + 1]].astype(np.int32)
-        sent = prompt_messages[own_calls]
-        if len(members):
-            last_message[own_calls] = np.where(sent > 0, members[np.maximum(sent - 1, 0)], -1)
-            entering = np.searchsorted(sent, np.arange(len(members)), side="right")
-            first_call = np.append(own_calls, NEVER)[entering].astype(np.int32)
-            enters[members] = np.minimum(enters[members], first_call)
-        earlier = context_of_thread.get(context.thread)
-        if earlier is not None and len(own_calls):
-            gone = np.setdiff1d(np.array(contexts[earlier].members, dtype=np.int32), members)
-            gone = gone[enters[gone] != NEVER]
-            leaves[gone] = np.minimum(leaves[gone], own_calls[0])
-        context_of_thread[context.thread] = index
-    return {
-        "message_enters": enters,
-        "message_leaves": leaves,
-        "call_context": call_context,
-        "call_prompt_messages": prompt_messages,
-        "call_last_message": last_message,
-        "call_time": time,
-    }
+def _is_answer(message: Message) -> bool:
+    return message.role is Role.ASSISTANT and not message.is_synthetic

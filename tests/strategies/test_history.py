@@ -1,12 +1,20 @@
 import dataclasses
+from itertools import pairwise
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from inspector.session.follow import Follower
 from inspector.session.model import Context, Session
 from inspector.strategies.history import NEVER, History
 from tests.replay.synthetic import sessions
+
+RECORDED = (
+    "5c0375b4-57a5-4f26-b12d-d022ee4e51b7.jsonl",
+    "fe5e1c67-53e7-4862-81ae-d0e013e3270b.jsonl",
+    "8ecab05f-4481-43d6-9428-a6b177981877.jsonl",
+)
 
 
 def first_messages(session: Session, count: int) -> Session:
@@ -16,7 +24,8 @@ def first_messages(session: Session, count: int) -> Session:
     for context in session.contexts:
         members = tuple(member for member in context.members if member < count)
         if members:
-            contexts.append(Context(members, min(context.carried, len(members)), context.cause, context.thread))
+            grown = Context(members, min(context.carried, len(members)), context.cause, context.thread)
+            contexts.append(context if grown == context else grown)
     return dataclasses.replace(session, messages=session.messages[:count], calls=calls, contexts=tuple(contexts))
 
 
@@ -26,7 +35,8 @@ def columns(history: History) -> dict[str, list]:
         value = getattr(history, field.name)
         if isinstance(value, np.ndarray):
             found[field.name] = np.nan_to_num(value, nan=-1.0).tolist()
-    return {**found, "tool_names": history.tool_names}
+    members = [context.tolist() for context in history.context_members]
+    return {**found, "tool_names": history.tool_names, "context_members": members}
 
 
 @settings(max_examples=80, deadline=None)
@@ -39,6 +49,25 @@ def test_a_history_that_grew_equals_one_made_afresh(data):
         history = History.of(first_messages(session, count), history)
 
     assert columns(history) == columns(History.of(session))
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.sampled_from(RECORDED), st.data())
+def test_the_history_of_a_recorded_session_that_grew_equals_one_made_afresh(corpus, tmp_path, name, data):
+    """Compactions, rewinds and subagents among other conversations' lines."""
+    lines = (corpus / "claude-code" / name).read_bytes().splitlines(keepends=True)
+    cuts = sorted(data.draw(st.sets(st.integers(1, len(lines)), min_size=1, max_size=6)))
+    path = tmp_path / "growing.jsonl"
+    path.write_bytes(b"".join(lines[: cuts[0]]))
+    follower = Follower(path)
+    history = History.of(follower.session)
+    for before, after in pairwise([*cuts, len(lines)]):
+        with path.open("ab") as file:
+            file.writelines(lines[before:after])
+        follower.poll()
+        history = History.of(follower.session, history)
+
+    assert columns(history) == columns(History.of(follower.session))
 
 
 @settings(max_examples=80, deadline=None)
