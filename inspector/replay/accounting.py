@@ -77,9 +77,7 @@ def _usage(inputs: ReplayInputs, sums: PromptSums, prompt: NDArray[np.int64]) ->
     before_blocks = inputs.sizes.whole - inputs.sizes.ratio * (sums.whole - inputs.recorded_removed)
     before_blocks = (before_blocks - inputs.layout.beside_prompts())[:-1]
     reusable_removed = ratio * sums.reusable_removed[:-1]
-    reusable = np.rint(
-        before_blocks + ratio * sums.reusable_whole[:-1] + sums.reusable_beside[:-1] - reusable_removed
-    )
+    reusable = np.rint(before_blocks + ratio * sums.reusable_whole[:-1] + sums.reusable_beside[:-1] - reusable_removed)
     read = inputs.recorded.cache_read
     shortened = sums.shortened[:-1]
     removed_before_read = np.rint(reusable_removed - ratio * inputs.recorded_reusable_removed[:-1])

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from inspector.tokens.table import TokenTable
 
 
-def calibrate_session(
-    history: History, table: TokenTable, removed: NDArray[np.int64] | None = None
-) -> Calibration:
+def calibrate_session(history: History, table: TokenTable, removed: NDArray[np.int64] | None = None) -> Calibration:
     """Fit the table's counts to the usage the session reports; one row a call, the next one, not yet made, included.
 
     What was sent is taken as recorded, so the calibration serves every plan. `Calibration.prompt` less

@@ -117,7 +117,8 @@ class Changes:
         removed = (self.action == Action.REMOVED).astype(np.int8)
         before = np.zeros_like(removed)
         before[1:] = np.where(self.block[1:] == self.block[:-1], removed[:-1], 0)
-        return removed - before
+        change: NDArray[np.int8] = removed - before
+        return change
 
     def row(self, block: int, call: int) -> int:
         """The row in force for a block at a call, or -1 where it is sent whole."""

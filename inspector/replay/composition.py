@@ -31,16 +31,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PromptSizes:
-    """What every call's prompt measures with nothing cut, in the provider's tokens.
+    """What every call's prompt measures with nothing cut by a plan, in the provider's tokens.
 
     Attributes:
         whole: Per call, the next one included, float64.
         ratio: Per call, the provider's tokens for one of our counted tokens, float64.
+        blanked: Per call, the next one included, counted tokens the agent itself had blanked by then, which `whole` is
+            without, int64; None for none.
         envelopes: Per block, counted tokens that go with it when it is removed, beside its own, int64; None for none.
     """
 
     whole: NDArray[np.float64]
     ratio: NDArray[np.float64]
+    blanked: NDArray[np.int64] | None = None
     envelopes: NDArray[np.int64] | None = None
 
 
@@ -240,7 +243,8 @@ class _Walk:
 
     def prompt_tokens(self, call: int, removed: int) -> int:
         """What the provider would measure of a call's prompt with so many counted tokens left out."""
-        return round(float(self.sizes.whole[call]) - float(self.sizes.ratio[call]) * removed)
+        blanked = 0 if self.sizes.blanked is None else int(self.sizes.blanked[call])
+        return round(float(self.sizes.whole[call]) - float(self.sizes.ratio[call]) * (removed - blanked))
 
     def _enter(self, thread: int, context: int, call: int) -> None:
         self.thread_context[thread] = context

@@ -19,6 +19,7 @@ from inspector.strategies.plan import Plan
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from inspector.replay.changes import Changes
     from inspector.replay.rates import CallRates
     from inspector.strategies.history import History
     from inspector.tokens.table import TokenTable
@@ -104,7 +105,7 @@ class ReplayInputs:
         layout = layout.with_beside(scale.beside, scale.calibration.ratio)
         sums = layout.whole_tokens() - recorded_removed
         whole = _whole_prompts(layout, scale, recorded, reported, sums)
-        cached_blocks = _cached_blocks(layout, scale, recorded, reported)
+        cached_blocks = _cached_blocks(layout, scale, recorded, reported, cleared)
         previous = layout.previous_in_thread()
         time = history.call_time[:-1]
         return cls(
@@ -116,7 +117,7 @@ class ReplayInputs:
             output=_outputs(history, table, scale),
             output_known=all(call.usage is not None and not call.usage.output_is_placeholder for call in calls),
             scale=scale,
-            sizes=PromptSizes(whole, scale.ratio, layout.envelopes),
+            sizes=PromptSizes(whole, scale.ratio, recorded_removed, layout.envelopes),
             cached_blocks=cached_blocks,
             recorded_removed=recorded_removed,
             recorded_reusable_removed=layout.sums(cleared, cached_blocks).reusable_removed,
@@ -170,13 +171,13 @@ def _outputs(history: History, table: TokenTable, scale: Scale) -> NDArray[np.in
 
 
 def _cached_blocks(
-    layout: Layout, scale: Scale, recorded: PromptUsage, reported: NDArray[np.bool_]
+    layout: Layout, scale: Scale, recorded: PromptUsage, reported: NDArray[np.bool_], cleared: Changes
 ) -> NDArray[np.int64]:
     """Per call, the blocks the cache held: where the reported read ends, or the previous prompt."""
     previous_blocks = layout.previous_blocks()
     tail = np.zeros(len(previous_blocks))
     tail[:-1] = recorded.prompt - recorded.cache_read
-    ends = np.minimum(layout.blocks_before(tail, scale.ratio), previous_blocks)
+    ends = np.minimum(layout.blocks_before(tail, scale.ratio, cleared), previous_blocks)
     # A read that ends where the previous prompt ended, but for what that one left uncached, read all of it.
     previous = layout.previous_call[:-1]
     expected = np.where(previous >= 0, (recorded.prompt - recorded.uncached)[previous], 0)

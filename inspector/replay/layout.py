@@ -184,26 +184,28 @@ class Layout:
             blocks[context.calls[:1]] = np.minimum(context.shared, context.prompt_blocks[:1])
         return blocks
 
-    def blocks_before(self, tail: NDArray[np.float64], ratio: NDArray[np.float64]) -> NDArray[np.int64]:
+    def blocks_before(
+        self, tail: NDArray[np.float64], ratio: NDArray[np.float64], changes: Changes
+    ) -> NDArray[np.int64]:
         """Per call, how many blocks of its prompt come before its last so many tokens, to the nearest block. int64.
 
         Args:
             tail: Per call, the provider's tokens at the end of its prompt.
             ratio: Per call, the provider's tokens for one counted token.
+            changes: How its blocks are sent.
         """
-        blocks = np.zeros(self.history.call_count + 1, dtype=np.int64)
-        for context in self.contexts:
-            if not len(context.calls) or not len(context.blocks):
-                continue
-            counted = np.concatenate(([0], np.cumsum(context.tokens, dtype=np.int64)))
-            for each in np.unique(ratio[context.calls]).tolist():
-                calls = ratio[context.calls] == each
-                ends = np.maximum.accumulate(each * counted + context.beside)
-                middles = (ends[1:] + ends[:-1]) / 2
-                prompt_blocks = context.prompt_blocks[calls]
-                found = np.searchsorted(middles, ends[prompt_blocks] - tail[context.calls[calls]])
-                blocks[context.calls[calls]] = np.minimum(found, prompt_blocks)
-        return blocks
+        everything = np.full(self.history.call_count + 1, len(self.tokens), dtype=np.int64)
+        whole = self.sums(changes, everything, unbroken=True)
+        target = _begins(whole, ratio) - tail
+        # The fewest blocks that take so many tokens lie above `low` and no higher than `high`.
+        low, high = np.full_like(everything, -1), whole.reusable
+        while bool((high - low > 1).any()):
+            middle = (low + high) // 2
+            enough = _begins(self.sums(changes, np.maximum(middle, 0), unbroken=True), ratio) >= target
+            low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+        low = np.maximum(low, 0)
+        below, above = (_begins(self.sums(changes, each, unbroken=True), ratio) for each in (low, high))
+        return np.where(target - below < above - target, low, high)
 
     def sums(self, changes: Changes, cached_blocks: NDArray[np.int64], *, unbroken: bool = False) -> PromptSums:
         """Prompt sizes and first changes under a plan.
@@ -295,6 +297,12 @@ class Layout:
             removed,
             unbroken=unbroken,
         )
+
+
+def _begins(sums: PromptSums, ratio: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Per call, the provider's tokens of the blocks at its beginning that `sums` takes a cache to hold."""
+    begins: NDArray[np.float64] = ratio * (sums.reusable_whole - sums.reusable_removed) + sums.reusable_beside
+    return begins
 
 
 def _shared(before: NDArray[np.int32], after: NDArray[np.int32]) -> int:

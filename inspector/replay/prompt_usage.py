@@ -189,7 +189,8 @@ def _nearest_multiple(tokens: Integers, step: Integers | int) -> Integers:
 
 def _minimum_seen(cache: CacheModel | CacheColumns, recorded: PromptUsage) -> Integers:
     """The provider's minimum, or what the session shows to be cached with less."""
-    seen = recorded.cache_read[recorded.cache_read > 0]
+    held = recorded.cache_read + recorded.cache_write
+    seen = np.concatenate((recorded.cache_read[recorded.cache_read > 0], held[held > 0]))
     smallest = int(seen.min()) if len(seen) else UNCHANGED
     minimum: Integers = np.minimum(np.asarray(cache.minimum_prefix, dtype=np.int64), smallest)
     return minimum

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from inspector.session.model import BlockKind
 from inspector.strategies.base import Choice, Decision
+from inspector.strategies.history import NEVER
 from inspector.strategies.operations import ReplaceText
 
 if TYPE_CHECKING:
@@ -38,4 +39,6 @@ def recorded_clearing(history: History) -> list[tuple[int, Choice]]:
         for identifier in compaction.cleared_tool_call_ids
         if identifier in results
     ]
-    return sorted(cleared, key=lambda item: item[0])
+    enters, leaves = history.enters, history.leaves
+    sent = [each for each in cleared if enters[each[1].block] != NEVER and each[0] < leaves[each[1].block]]
+    return sorted(sent, key=lambda item: item[0])

@@ -17,14 +17,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.tokens.model_calibration import Shift, calibrate_model
-from inspector.tokens.ratios import typical_coefficients
+from inspector.tokens.ratios import Coefficients, typical_coefficients
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
-
-    from inspector.tokens.ratios import Coefficients
 
     Integers = NDArray[np.int64]
     Floats = NDArray[np.float64]
@@ -42,6 +40,7 @@ class Calibration:
         calls: How many calls the residual is of.
         is_fitted: The model with most calls was fitted; otherwise the figures are its family's, and estimates.
         coefficients: What was found, by model.
+        main: The coefficients of the model with most calls.
         shifts: Where the overhead shifted inside a context, in call order.
         call_ratio: Per call, the ratio of its model, float64.
         prompt: Per call, its prompt on the provider's scale, float64.
@@ -54,6 +53,7 @@ class Calibration:
     calls: int
     is_fitted: bool
     coefficients: Mapping[str, Coefficients]
+    main: Coefficients
     shifts: tuple[Shift, ...]
     call_ratio: Floats
     prompt: Floats
@@ -99,14 +99,16 @@ def calibrate(
     usable = np.bincount(code[values > 0], minlength=len(codes)) if codes else np.zeros(0, dtype=np.int64)
     main = int(usable.argmax()) if len(usable) else -1
     judged = np.isfinite(distance)
+    coefficients = found[list(codes)[main]] if found else Coefficients(1.0, 0.0, 0.0)
     return Calibration(
-        ratio=found[list(codes)[main]].ratio if found else 1.0,
+        ratio=coefficients.ratio,
         overhead=float(overhead[np.flatnonzero(contexts == contexts[-1])[0]]) if len(values) else 0.0,
         residual=float(np.median(distance[judged])) if judged.any() else float("nan"),
         residual_p90=float(np.quantile(distance[judged], 0.9)) if judged.any() else float("nan"),
         calls=int(judged.sum()),
         is_fitted=main >= 0 and fitted[main],
         coefficients=found,
+        main=coefficients,
         shifts=tuple(sorted(shifts)),
         call_ratio=ratio,
         prompt=prompt,

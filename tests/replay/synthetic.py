@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from hypothesis import strategies as st
 
-from inspector.session.model import Block, BlockKind, Call, Context, ContextCause, Message, Origin, Role, Session, Usage
+from inspector.session.model import (
+    Block,
+    BlockKind,
+    Call,
+    Compaction,
+    Context,
+    ContextCause,
+    Message,
+    Origin,
+    Role,
+    Session,
+    Usage,
+)
 from inspector.strategies.base import Choice, Decision, Schedule
 from inspector.strategies.operations import CutText, RemoveBlock, ReplaceText
 
@@ -35,14 +48,15 @@ class SessionBuilder:
         self.calls: list[Call] = []
         self.contexts: list[Context] = []
         self.members: list[int] = []
+        self.compactions: list[Compaction] = []
         self.carried = 0
         self.cause = ContextCause.START
 
-    def block(self, kind: BlockKind, text: str, tool: str = "", identifier: str = "") -> Block:
+    def block(self, kind: BlockKind, text: str, tool: str = "", identifier: str = "", **rest: Any) -> Block:
         digest = hashlib.blake2b(text.encode(), digest_size=16).digest()
         self.texts[digest] = text
         origin = Origin(offset=len(self.messages), length=len(text))
-        return Block(kind, len(text), digest, text[:40], origin, tool_call_id=identifier, tool_name=tool)
+        return Block(kind, len(text), digest, text[:240], origin, tool_call_id=identifier, tool_name=tool, **rest)
 
     def add(self, role: Role, *blocks: Block) -> int:
         self.messages.append(Message(role, blocks))
@@ -59,10 +73,25 @@ class SessionBuilder:
         self.contexts.append(Context(tuple(self.members), self.carried, self.cause))
         self.members, self.carried, self.cause = list(kept), len(kept), ContextCause.COMPACTION
 
+    def rewind(self, keep: int) -> None:
+        kept = self.members[:keep]
+        self.contexts.append(Context(tuple(self.members), self.carried, self.cause))
+        self.members, self.carried, self.cause = list(kept), len(kept), ContextCause.REWIND
+
+    def clear(self, *identifiers: str) -> None:
+        self.compactions.append(Compaction(len(self.messages), "auto", cleared_tool_call_ids=identifiers))
+
     def session(self) -> Session:
         contexts = (*self.contexts, Context(tuple(self.members), self.carried, self.cause))
         return Session(
-            "test", Path("test"), "test", tuple(self.messages), tuple(self.calls), contexts, KnownTexts(self.texts)
+            "test",
+            Path("test"),
+            "test",
+            tuple(self.messages),
+            tuple(self.calls),
+            contexts,
+            KnownTexts(self.texts),
+            compactions=tuple(self.compactions),
         )
 
 
@@ -171,6 +200,57 @@ def sessions(draw, usage: bool = False) -> Session:
             builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, f"summary {turn}"))
         if draw(st.booleans()) or not builder.members:
             builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, f"question {turn}"))
+    return builder.session()
+
+
+TOOLS = ("Read", "Bash", "Grep", "Edit", "read_file", "bash", "ls", "store_memory", "search_web", "frobnicate")
+
+COUNTED_BY_CHARACTERS = "gpt-4o"
+"""A model whose provider counts, on the scale assumed for it, one token a character and six around every block."""
+
+
+@st.composite
+def agent_sessions(draw, longest: int = 9, cleared: bool = True) -> Session:
+    """Sessions as agents have them: parallel calls, errors, waits, compactions, rewinds, results the agent cleared."""
+    builder = SessionBuilder()
+    builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, draw(st.sampled_from(["task", "[Live State]\nx\n"]))))
+    clock = 1_700_000_000.0
+    asked: list[str] = []
+    for turn in range(draw(st.integers(1, longest))):
+        clock += draw(st.sampled_from([1.0, 20.0, 310.0, 1900.0, 4000.0, 90_000.0]))
+        tools = draw(st.lists(st.sampled_from(TOOLS), max_size=3))
+        named = [(f"c{turn}.{at}", tool) for at, tool in enumerate(tools)]
+        arguments = [json.dumps({"path": draw(st.sampled_from(["a.py", "b.py"]))}) for _ in named]
+        words = [builder.block(BlockKind.ASSISTANT_TEXT, f"turn {turn}")] if draw(st.booleans()) or not named else []
+        calls = [
+            builder.block(BlockKind.TOOL_CALL, text, tool, identifier)
+            for (identifier, tool), text in zip(named, arguments, strict=True)
+        ]
+        builder.respond(*words, *calls, model=COUNTED_BY_CHARACTERS, time=clock)
+        results = [
+            builder.block(
+                BlockKind.TOOL_RESULT,
+                f"{identifier}:" + f"line {turn}\n" * draw(st.integers(0, 60)),
+                tool,
+                identifier,
+                is_error=draw(st.integers(0, 5)) == 0,
+                plain_text=draw(st.integers(0, 4)) > 0,
+            )
+            for identifier, tool in named
+        ]
+        if results:
+            builder.add(Role.USER, *results)
+        asked += [identifier for identifier, _ in named]
+        event = draw(st.integers(0, 11))
+        if event == 0:
+            builder.compact(draw(st.integers(0, 2)))
+            builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, f"summary {turn}"))
+        elif event == 1:
+            builder.rewind(draw(st.integers(1, len(builder.members))))
+        elif event == 2 and asked and cleared:
+            builder.clear(*draw(st.lists(st.sampled_from(asked), max_size=3, unique=True)))
+        if not results or draw(st.integers(0, 3)) == 0:
+            builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, f"[Update] question {turn}"))
     return builder.session()
 
 

@@ -64,16 +64,16 @@ def check_against_sending(session, layers, layout, sums):
     for call, prompt in enumerate(prompts):
         size = sum(len(text or "") for _, text in prompt)
         assert sums.whole[call] - sums.removed[call] == size
-        before = int(layout.previous_call[call])
-        if before < 0:
-            assert sums.first_changed[call] == -1
-            continue
-        previous = prompts[before]
+        previous = prompts[call - 1] if call else []
+        shared_blocks = 0
+        while (
+            shared_blocks < min(len(previous), len(prompt)) and previous[shared_blocks][0] == prompt[shared_blocks][0]
+        ):
+            shared_blocks += 1
         same = 0
-        while same < len(previous) and previous[same] == prompt[same]:
+        while same < shared_blocks and previous[same] == prompt[same]:
             same += 1
-        expected = -1 if same == len(previous) else previous[same][0]
-        assert sums.first_changed[call] == expected
+        assert sums.first_changed[call] == (-1 if same == shared_blocks else previous[same][0])
         shared = sum(len(text or "") for _, text in prompt[:same])
         assert sums.reusable_whole[call] - sums.reusable_removed[call] == shared
 

@@ -1,0 +1,246 @@
+"""The slow and obvious replay: every prompt is put together anew and sent, token by token, to a cache by hand.
+
+A token is a character, and six go around every block, as the scale assumed for `COUNTED_BY_CHARACTERS` has it. Nothing
+of the engine is used: strategies are asked call by call, and every question they have is answered from scratch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from inspector.strategies.base import Decision, ScheduledStrategy
+from inspector.strategies.history import History
+from inspector.strategies.operations import ReplaceText
+from inspector.strategies.rendition import Action, Rendition
+from tests.replay.cache_by_hand import CacheByHand, Served, common_prefix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from inspector.replay.prompt_cache import CacheModel
+    from inspector.session.model import Block, Session
+    from inspector.strategies.base import Choice, Strategy
+
+AROUND_BLOCK = 6
+Token = tuple[int, int, int]
+
+
+class Sent(NamedTuple):
+    """One block as one prompt sends it."""
+
+    block: int
+    rendition: Rendition
+    text: str
+
+    @property
+    def tokens(self) -> int:
+        return 0 if self.rendition.action is Action.REMOVED else len(self.text) + AROUND_BLOCK
+
+
+@dataclass
+class Source:
+    """What an operation may ask about its block."""
+
+    session: Session
+    index: int
+
+    @property
+    def block(self) -> Block:
+        return self.session.blocks[self.index]
+
+    @property
+    def tool_name(self) -> str:
+        return self.block.tool_name
+
+    def text(self) -> str:
+        return self.session.text(self.block)
+
+
+@dataclass
+class Resent:
+    """A session sent again under strategies: `prompts[c]` is call c's, the next call's last."""
+
+    session: Session
+    strategies: Sequence[Strategy]
+    prompts: list[list[Sent]] = field(default_factory=list)
+    previous: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.history = History.of(self.session)
+        self.decided: list[dict[int, Decision]] = [{} for _ in range(len(self.strategies) + 1)]
+        layers = [self._cleared(), *(self._layer(strategy) for strategy in self.strategies)]
+        seen: set[int] = set()
+        last_call: dict[int, int] = {}
+        last_context: dict[int, int] = {}
+        for call in range(len(self.session.calls) + 1):
+            context = int(self.history.call_context[call])
+            thread = self.session.contexts[context].thread
+            blocks = self.history.prompt(call).tolist()
+            arrived = sorted(set(blocks) - seen)
+            seen.update(blocks)
+            self.previous.append(last_call.get(thread, -1))
+            for depth, layer in enumerate(layers):
+                moment = Moment(self, call, depth, arrived, last_context.get(thread) != context)
+                for block, decision in layer(moment):
+                    self.decided[depth][block] = decision
+            self.prompts.append([self.sent(block, len(layers)) for block in blocks])
+            last_call[thread], last_context[thread] = call, context
+
+    def sent(self, block: int, depth: int) -> Sent:
+        """A block as the first `depth` layers leave it now."""
+        rendition = Rendition.whole(self.session.blocks[block].characters)
+        for decided in self.decided[:depth]:
+            if block in decided and decided[block].operation is not None:
+                rendition = decided[block].operation.apply(rendition, Source(self.session, block))
+        return Sent(block, rendition, rendition.text(self.session.text(self.session.blocks[block])))
+
+    def _cleared(self):
+        blanked = Decision(ReplaceText("[Old tool result content cleared]"), "recorded")
+        blocks = self.session.blocks
+
+        def layer(moment: Moment) -> Iterator[tuple[int, Decision]]:
+            response = self.session.calls[moment.call].response if moment.call < len(self.session.calls) else 1 << 30
+            for compaction in self.session.compactions:
+                for identifier in compaction.cleared_tool_call_ids if compaction.message <= response else ():
+                    results = [at for at in self.history.results.tolist() if blocks[at].tool_call_id == identifier]
+                    yield from ((at, blanked) for at in results)
+
+        return layer
+
+    def _layer(self, strategy: Strategy):
+        if not isinstance(strategy, ScheduledStrategy):
+            return strategy.start(self.history).step
+        schedule = strategy.schedule(self.history)
+        rows = list(zip(schedule.blocks.tolist(), schedule.calls.tolist(), schedule.decisions.tolist(), strict=True))
+
+        def layer(moment: Moment) -> Iterable[tuple[int, Decision]]:
+            due = [row for row in rows if row[1] == moment.call or (row[1] < moment.call and row[0] in moment.arrived)]
+            return [(block, schedule.table[decision]) for block, _, decision in sorted(due, key=lambda row: row[1])]
+
+        return layer
+
+    def tokens(self, call: int, cut_off: int = 0) -> list[Token]:
+        """Every token of a prompt, told apart by block and by how the block is sent."""
+        made = [
+            (sent.block, hash((sent.rendition.pieces, sent.rendition.action, sent.rendition.kind)), at)
+            for sent in self.prompts[call]
+            for at in range(sent.tokens)
+        ]
+        return made[: len(made) - cut_off]
+
+
+@dataclass
+class Moment:
+    """A call about to be made, every question answered from scratch."""
+
+    resent: Resent
+    call: int
+    depth: int
+    arrived_blocks: list[int]
+    starts_context: bool
+
+    @property
+    def history(self) -> History:
+        return self.resent.history
+
+    @property
+    def arrived(self):
+        return np.array(self.arrived_blocks, dtype=np.int32)
+
+    @property
+    def previous_prompt_tokens(self) -> int:
+        previous = self.resent.previous[self.call]
+        return sum(sent.tokens for sent in self.resent.prompts[previous]) if previous >= 0 else 0
+
+    @property
+    def prompt_tokens(self) -> int:
+        return sum(self.resent.sent(block, len(self.resent.decided)).tokens for block in self._blocks)
+
+    @property
+    def idle_seconds(self) -> float | None:
+        previous = self.resent.previous[self.call]
+        if previous < 0:
+            return None
+        gap = float(self.history.call_time[self.call] - self.history.call_time[previous])
+        return None if np.isnan(gap) else gap
+
+    @property
+    def _blocks(self) -> list[int]:
+        return self.history.prompt(self.call).tolist()
+
+    def prompt(self):
+        kept = [block for block in self._blocks if self.rendition(block).action is not Action.REMOVED]
+        return np.array(kept, dtype=np.int32)
+
+    def rendition(self, block: int) -> Rendition:
+        return self.resent.sent(block, self.depth + 1).rendition
+
+    def tokens(self, block: int) -> int:
+        return len(self.text(block))
+
+    def note_estimate(self, tokens: float) -> None:
+        pass
+
+    def note_model_call(self, prompt_tokens: int, output_tokens: int) -> None:
+        pass
+
+    def tokens_under(self, choice: Choice) -> int:
+        decided = self.resent.decided[self.depth]
+        before = decided.get(choice.block)
+        decided[choice.block] = choice.decision
+        tokens = self.tokens(choice.block)
+        if before is None:
+            del decided[choice.block]
+        else:
+            decided[choice.block] = before
+        return tokens
+
+    def text(self, block: int) -> str:
+        return self.resent.sent(block, self.depth + 1).text
+
+
+def served_anew(resent: Resent, cache: CacheModel) -> list[Served]:
+    """What a provider reports whose cache holds each thread's previous prompt."""
+    calls = resent.session.calls
+    found = []
+    for call, made in enumerate(calls):
+        previous = resent.previous[call]
+        entries = (
+            [] if previous < 0 else [(calls[previous].model, tuple(resent.tokens(previous)), calls[previous].time)]
+        )
+        found.append(CacheByHand(cache, entries).send(made.model, resent.tokens(call), made.time))
+    return found
+
+
+def served_as_recorded(
+    recorded: Resent, planned: Resent, cache: CacheModel, misses: Sequence[int | None], uncached: Sequence[int]
+) -> list[tuple[Served, Served]]:
+    """What a provider reports that misses after so many blocks, and sends so many last tokens uncached, at each call.
+
+    Returns:
+        For every call, what it reports of the session as recorded, and of the session under a plan.
+    """
+    served: list[tuple[Served, Served]] = []
+    for call in range(len(recorded.session.calls)):
+        as_recorded = _served(recorded, call, cache, misses[call], uncached[call], [one for one, _ in served])
+        # Nothing is left over where the cache held all of the prompt.
+        left = as_recorded.uncached
+        served.append((as_recorded, _served(planned, call, cache, misses[call], left, [one for _, one in served])))
+    return served
+
+
+def _served(
+    resent: Resent, call: int, cache: CacheModel, miss: int | None, uncached: int, earlier: Sequence[Served]
+) -> Served:
+    prompt, previous = resent.tokens(call), resent.previous[call]
+    read = 0
+    if previous >= 0:
+        read = common_prefix(resent.tokens(previous, earlier[previous].uncached), prompt)
+    if miss is not None:
+        read = min(read, sum(sent.tokens for sent in resent.prompts[call][:miss]))
+    write = max(len(prompt) - uncached - read, 0)
+    rest = len(prompt) - read - write
+    return Served(rest, read, *((0, write) if cache.writes_one_hour else (write, 0)))

@@ -1,0 +1,122 @@
+"""Replays against sending every prompt again, token by token, under every strategy and for every prompt cache."""
+
+import dataclasses
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inspector.replay.inputs import ReplayInputs
+from inspector.replay.prices import Pricing
+from inspector.replay.prompt_cache import CACHE_MODELS, CacheColumns, CacheModel, cache_model_for
+from inspector.replay.replay import replay
+from inspector.session.model import Call, Usage
+from inspector.strategies.history import History
+from inspector.strategies.plan import Plan, PlanEntry
+from tests.replay.cache_by_hand import Served
+from tests.replay.resending import AROUND_BLOCK, Resent, served_anew, served_as_recorded
+from tests.replay.synthetic import COUNTED_BY_CHARACTERS, CharacterTable, agent_sessions
+from tests.strategies.test_every_strategy import EAGER
+
+PRICING = Pricing()
+
+
+def inputs_of(session, cache: str) -> ReplayInputs:
+    inputs = ReplayInputs.of(History.of(session), CharacterTable(session), pricing=PRICING, cache=cache)
+    assert set(inputs.sizes.ratio.tolist()) == {1.0}
+    assert set(inputs.layout.envelopes.tolist()) <= {AROUND_BLOCK}
+    return inputs
+
+
+def check_prompts(outcome, resent: Resent) -> None:
+    """What is sent, and where it departs from what was sent before."""
+    session, ledger = outcome.history.session, outcome.ledger
+    for call, prompt in enumerate(resent.prompts):
+        assert outcome.history.prompt(call).tolist() == [sent.block for sent in prompt]
+        for sent in prompt:
+            rendition = outcome.rendition(sent.block, call)
+            assert (call, rendition.text(session.text(session.blocks[sent.block]))) == (call, sent.text)
+            assert rendition.action is sent.rendition.action
+    for call in range(len(ledger.cost)):
+        prompt, previous = resent.prompts[call], resent.previous[call]
+        assert (call, int(ledger.prompt_tokens[call])) == (call, sum(sent.tokens for sent in prompt))
+        before = resent.prompts[previous] if previous >= 0 else []
+        shared = 0
+        while shared < min(len(before), len(prompt)) and before[shared].block == prompt[shared].block:
+            shared += 1
+        changed = next((sent.block for at, sent in enumerate(prompt[:shared]) if sent != before[at]), -1)
+        assert (call, int(ledger.first_changed[call])) == (call, changed)
+
+
+def check_usage(ledger, served: list[Served], within: int = 0) -> None:
+    """How every prompt was served, column by column."""
+    columns = (ledger.uncached, ledger.cache_read, ledger.cache_write_5m, ledger.cache_write_1h)
+    for call, expected in enumerate(served):
+        found = tuple(int(column[call]) for column in columns)
+        assert (call, sum(found)) == (call, sum(expected))
+        near = all(abs(mine - other) <= within for mine, other in zip(found, expected, strict=True))
+        assert near, (call, found, expected)
+
+
+@pytest.mark.parametrize("strategy", EAGER, ids=lambda strategy: strategy.name)
+@given(agent_sessions(), st.sampled_from(sorted(CACHE_MODELS)))
+@settings(max_examples=12, deadline=None)
+def test_a_simulated_replay_equals_sending_every_prompt(strategy, session, cache: str):
+    outcome = replay(inputs_of(session, cache), Plan((PlanEntry(strategy),)))
+    resent = Resent(session, [strategy])
+
+    check_prompts(outcome, resent)
+    model = cache_model_for(COUNTED_BY_CHARACTERS, named=cache)
+    check_usage(outcome.ledger, served_anew(resent, model))
+
+
+@given(agent_sessions(), st.lists(st.sampled_from(EAGER), min_size=2, max_size=3))
+@settings(max_examples=60, deadline=None)
+def test_strategies_in_a_row_equal_sending_every_prompt(session, strategies):
+    outcome = replay(inputs_of(session, "openai"), Plan(tuple(PlanEntry(strategy) for strategy in strategies)))
+
+    check_prompts(outcome, Resent(session, strategies))
+
+
+UNCACHED = 3
+"""At most so many tokens at the end of a prompt are sent uncached, as providers report a few."""
+
+REPORTING = CacheModel("reporting", "for tests", minimum_prefix=1, lifetime=1e9, writes=True)
+
+
+@pytest.mark.parametrize("strategy", EAGER, ids=lambda strategy: strategy.name)
+@given(agent_sessions(cleared=False), st.data())
+@settings(max_examples=12, deadline=None)
+def test_a_replay_of_reported_usage_equals_sending_every_prompt_to_a_cache_that_misses_alike(strategy, session, data):
+    recorded, planned = Resent(session, []), Resent(session, [strategy])
+    calls = session.calls
+    misses = [data.draw(st.one_of(st.none(), st.integers(0, len(recorded.prompts[at])))) for at in range(len(calls))]
+    uncached = [data.draw(st.integers(0, UNCACHED)) for _ in calls]
+    misses = [miss if is_clear_miss(recorded, at, miss) else None for at, miss in enumerate(misses)]
+    served = served_as_recorded(recorded, planned, REPORTING, misses, uncached)
+    reported = tuple(with_usage(call, one) for call, (one, _) in zip(calls, served, strict=True))
+    session = dataclasses.replace(session, calls=reported)
+
+    caches = CacheColumns.of([REPORTING for _ in calls])
+    inputs = dataclasses.replace(inputs_of(session, "anthropic"), caches=caches)
+    outcome = replay(inputs, Plan((PlanEntry(strategy),)))
+
+    baseline = replay(inputs, Plan())
+    check_usage(baseline.ledger, [one for one, _ in served])
+    check_prompts(outcome, planned)
+    # A read that was held to fewer blocks ends within the few tokens the call before left uncached.
+    check_usage(outcome.ledger, [other for _, other in served], within=UNCACHED)
+
+
+def with_usage(call: Call, served) -> Call:
+    usage = Usage(served.uncached, served.read, served.write_5m, served.write_1h, output=1)
+    return Call(call.response, call.context, call.prompt_messages, call.model, call.time, usage)
+
+
+def is_clear_miss(recorded: Resent, call: int, miss: int | None) -> bool:
+    """Whether it reads so much less than the cache held that no rounding explains it."""
+    previous = recorded.previous[call]
+    if miss is None or previous < 0:
+        return False
+    held = len(recorded.tokens(previous))
+    return sum(sent.tokens for sent in recorded.prompts[call][:miss]) < held - max(held // 100, 64) - UNCACHED
