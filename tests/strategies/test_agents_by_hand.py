@@ -42,7 +42,7 @@ def prompts(entries):
 
 
 @given(conversations(), some.integers(0, 3), some.sampled_from((0, 40)), some.booleans())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_langchain_s_clearing_keeps_nothing_in_mind(entries, keep, least, inputs):
     values = {"trigger": 200, "keep": keep, "clear_at_least": least, "clear_tool_inputs": inputs}
     plan = Plan.of(strategy("langchain-clear-tool-uses", **values))
@@ -69,7 +69,7 @@ def opencode_loop(entries, cleared, protect, minimum):
 
 
 @given(conversations(), some.sampled_from((0, 5, 300)), some.sampled_from((0, 5, 230)))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_opencode_s_pruning_is_its_loop_at_the_end_of_every_turn(entries, protect, minimum):
     cleared = set()
     for at, entry in enumerate(entries):
@@ -116,7 +116,7 @@ def gemini_loop(messages, texts, protect, minimum):
 
 
 @given(conversations(), some.integers(0, 50) | some.just(300), some.sampled_from((0, 30, 500)))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_gemini_s_masking_is_its_loop_before_every_request(entries, protect, minimum):
     texts = {entry["id"]: entry["content"] for entry in entries if entry["role"] == "tool"}
     for length in prompts(entries):
@@ -136,7 +136,6 @@ def test_gemini_s_masking_is_its_loop_before_every_request(entries, protect, min
 
 
 @given(some.integers(0, 60), some.sampled_from(("half", "quarter", "last-two", "none")))
-@settings(deadline=None)
 def test_cline_removes_an_even_number_that_ends_with_an_answer(count, keep):
     messages = [{"role": "assistant" if at % 2 else "user", "content": f"{at}"} for at in range(count)]
     sent = apply_once(messages, Plan.of(strategy("cline-truncate", keep=keep)), input_tokens=1_000_000)
@@ -159,7 +158,6 @@ def test_cline_allows_what_its_table_says():
 
 
 @given(some.integers(1, 60), some.floats(0.0, 1.0))
-@settings(deadline=None)
 def test_roo_hides_an_even_number_after_the_first_message(count, fraction):
     messages = [{"role": "assistant" if at % 2 else "user", "content": f"{at}"} for at in range(count)]
     sent = apply_once(messages, Plan.of(strategy("roo-truncate", fraction=fraction)), input_tokens=1_000_000)

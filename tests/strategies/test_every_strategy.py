@@ -66,6 +66,8 @@ EAGER = (
     strategy("cozempic-age", middle=1, old=2),
     strategy("cozempic-stale-reads", limit=5),
     strategy("pi-truncate", max_lines=3, max_bytes=40),
+    strategy("openclaw-prune", keep_assistants=1, threshold=20, head=5, tail=5, minimum=10, window=50),
+    strategy("openclaw-prune", keep_assistants=1, threshold=9, head=1, tail=1, window=20, variant="sticky"),
     strategy("pi-compaction", reserve=0, keep=20, window=80, summary_tokens=50),
 )
 _INSERTED = {"trim-at-insertion", "cap-at-insertion", "store-large"}
@@ -125,7 +127,7 @@ def test_every_strategy_is_tried_here():
 
 @pytest.mark.parametrize("made", EAGER, ids=lambda made: made.name)
 @given(conversations(), some.booleans(), some.data())
-@settings(max_examples=25)
+@settings(max_examples=14)
 def test_what_was_sent_does_not_depend_on_what_came_later(made, entries, grouped, data):
     whole = session_of(entries, grouped=grouped)
     length = data.draw(some.integers(1, len(whole.messages)))
@@ -144,7 +146,7 @@ def test_what_was_sent_does_not_depend_on_what_came_later(made, entries, grouped
 
 @pytest.mark.parametrize("made", EAGER, ids=lambda made: made.name)
 @given(conversations(longest=8))
-@settings(max_examples=10)
+@settings(max_examples=8)
 def test_a_history_grown_message_by_message_gives_the_same_decisions(made, entries):
     whole = session_of(entries)
     history = None
@@ -162,7 +164,7 @@ def test_a_history_grown_message_by_message_gives_the_same_decisions(made, entri
 
 @pytest.mark.parametrize("made", AT_INSERTION, ids=lambda made: made.name)
 @given(conversations())
-@settings(max_examples=25)
+@settings(max_examples=14)
 def test_strategies_at_insertion_never_change_what_was_sent(made, entries):
     sent = Sent(session_of(entries), made)
     for call in range(1, sent.history.call_count + 1):
@@ -172,7 +174,7 @@ def test_strategies_at_insertion_never_change_what_was_sent(made, entries):
 
 @pytest.mark.parametrize("made", EAGER, ids=lambda made: made.name)
 @given(conversations(), some.booleans())
-@settings(max_examples=20)
+@settings(max_examples=12)
 def test_only_results_calls_and_texts_are_touched_and_pairs_go_together(made, entries, grouped):
     sent = Sent(session_of(entries, grouped=grouped), made)
     history = sent.history
@@ -192,7 +194,7 @@ def test_only_results_calls_and_texts_are_touched_and_pairs_go_together(made, en
 
 @pytest.mark.parametrize("made", EAGER, ids=lambda made: made.name)
 @given(conversations(longest=8), some.data())
-@settings(max_examples=25)
+@settings(max_examples=14)
 def test_a_compaction_or_a_rewind_is_a_new_beginning(made, entries, data):
     """After a rewind to a point that was never passed before, the prompt is what a session without the detour sends."""
     straight = session_of(entries)
@@ -247,7 +249,7 @@ def test_an_empty_session_and_one_without_calls_are_fine(made):
     "made", [each for each in EAGER if isinstance(each, ScheduledStrategy)], ids=lambda made: made.name
 )
 @given(conversations(longest=6))
-@settings(max_examples=20)
+@settings(max_examples=12)
 def test_scheduled_decisions_concern_blocks_that_are_sent(made, entries):
     history = History.of(session_of(entries))
     schedule = made.schedule(history)
