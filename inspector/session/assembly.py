@@ -15,6 +15,7 @@ from msgspec import structs
 from inspector.session.model import Call, Compaction, Context, ContextCause, Diagnostic, Message, Session
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from inspector.session.model import Block, TextSource
@@ -100,6 +101,28 @@ class Assembly:
         self.contexts.append(context)
         return context
 
+    def put(
+        self,
+        messages: Sequence[Message],
+        calls: Sequence[Call],
+        contexts: Sequence[OpenContext],
+        compactions: Sequence[Compaction],
+    ) -> None:
+        """Take what was worked out anew in the place of everything so far.
+
+        For formats whose records change or go: what is equal stays the same object. `contexts` have to be in the order
+        of their `index`.
+        """
+        before, count = self.messages, min(len(messages), len(self.messages))
+        self.messages = [old if old is new or old == new else new for old, new in zip(before, messages, strict=False)]
+        self.messages.extend(messages[count:])
+        changed = (index for index in range(count) if self.messages[index] is not before[index])
+        self._first_changed = min(self._first_changed, next(changed, count))
+        self._growing.clear()
+        self.calls = [old if old == new else new for old, new in zip(self.calls, calls, strict=False)]
+        self.calls.extend(calls[len(self.calls) :])
+        self.contexts, self.compactions = list(contexts), list(compactions)
+
     def diagnose(self, reason: str, line: int, offset: int, *, skipped: bool) -> None:
         """Note something that could not be read as it should."""
         self._skipped += skipped
@@ -156,7 +179,7 @@ class Assembly:
         self._growing.clear()
         if first < count - LOOKED_AT_AGAIN:
             # A change far behind the end would go unnoticed by those who compare messages from the end.
-            for index in range(first, count):
+            for index in range(first, min(count, len(self.messages))):
                 self.messages[index] = structs.replace(self.messages[index])
         del self._first_blocks[first + 1 :]
         del self._blocks[self._first_blocks[first] :]

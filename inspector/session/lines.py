@@ -36,8 +36,12 @@ SETTLED_SECONDS = 1.0
 class LineInterpreter(Protocol):
     """Makes a session out of lines: one format's part of reading a file."""
 
-    assembly: Assembly
     blocks_of_record: BlocksOfRecord
+
+    @property
+    def assembly(self) -> Assembly:
+        """What has been taken so far."""
+        ...
 
     def take(self, data: bytes, offset: int, first_line: int) -> None:
         """Take whole lines.

@@ -157,6 +157,8 @@ class Message(Struct, frozen=True, gc=False):
 class Usage(Struct, frozen=True, gc=False):
     """What the provider reported for one call, in tokens, every prompt token in exactly one of the first four.
 
+    No prompt is empty: where the first four are 0, only the output was reported and the prompt's size is unknown.
+
     Attributes:
         uncached: Prompt tokens neither read from nor written to a cache.
         cache_read: Prompt tokens read from a cache.

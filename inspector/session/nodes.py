@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+import re
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
@@ -10,6 +11,16 @@ from inspector.session.blocks import compact_json
 from inspector.session.decoding import lenient_json
 
 UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+Parts = TypeVar("Parts")
+
+ESCAPES = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
+)
+"""Every escape in a JSON text; one of half a surrogate pair, as texts that were cut have it, in the group."""
+
+NUMBERS = re.compile(rb"-?\b(?:NaN|Infinity)\b")
+"""Numbers that Python writes and JSON does not have."""
 
 
 class Node(Protocol):
@@ -43,7 +54,7 @@ class Node(Protocol):
 class FileNode:
     """A value at a byte offset of a file."""
 
-    def __init__(self, data: bytes | msgspec.Raw, offset: int) -> None:
+    def __init__(self, data: bytes | memoryview | msgspec.Raw, offset: int) -> None:
         """The value whose JSON is `data`, at `offset` of its file."""
         self._data = data
         self.offset = offset
@@ -62,21 +73,33 @@ class FileNode:
 
     def fields(self) -> dict[str, Node]:
         """An object's fields; empty for anything else."""
-        try:
-            return {name: self._inside(raw) for name, raw in OBJECT.decode(self._data).items()}
-        except UNREADABLE:
-            return {}
+        found, data = self._parts(OBJECT, {})
+        return {name: self._inside(raw, data) for name, raw in found.items()}
 
     def items(self) -> list[Node]:
         """An array's items; empty for anything else."""
-        try:
-            return [self._inside(raw) for raw in ARRAY.decode(self._data)]
-        except UNREADABLE:
-            return []
+        found, data = self._parts(ARRAY, [])
+        return [self._inside(raw, data) for raw in found]
 
-    def _inside(self, raw: msgspec.Raw) -> Node:
+    def _parts(
+        self, decoder: msgspec.json.Decoder[Parts], nothing: Parts
+    ) -> tuple[Parts, bytes | memoryview | msgspec.Raw]:
+        """What the value is made of, and the text that was taken apart: this one, or a sound one of the same length."""
+        try:
+            return decoder.decode(self._data), self._data
+        except UNREADABLE:
+            sound = sound_of_same_length(self.raw())
+        try:
+            return decoder.decode(sound), sound
+        except UNREADABLE:
+            return nothing, sound
+
+    def _inside(self, raw: msgspec.Raw, data: bytes | memoryview | msgspec.Raw) -> Node:
         # A raw value is a view into the text it was decoded from, so that its address tells where it stands.
-        return FileNode(raw, self.offset + _address(raw) - _address(self._data))
+        start = _address(raw) - _address(data)
+        if data is self._data:
+            return FileNode(raw, self.offset + start)
+        return FileNode(memoryview(self._data)[start : start + len(memoryview(raw))], self.offset + start)
 
 
 class MemoryNode:
@@ -113,7 +136,18 @@ OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
 
 
-def _address(data: bytes | msgspec.Raw) -> int:
+def sound_of_same_length(data: bytes) -> bytes:
+    """A JSON text with what a strict decoder does not take replaced, and everything in the place where it was.
+
+    Invalid UTF-8, halves of surrogate pairs, and numbers that JSON does not have.
+    """
+    text = data.decode(errors="surrogateescape")
+    data = "".join("?" if "\udc80" <= character <= "\udcff" else character for character in text).encode()
+    data = ESCAPES.sub(lambda found: b"\\ufffd" if found[1] else found[0], data)
+    return NUMBERS.sub(lambda found: b"0".ljust(len(found[0])), data)
+
+
+def _address(data: bytes | memoryview | msgspec.Raw) -> int:
     import numpy as np  # not needed to open the sessions of most agents
 
     return int(np.frombuffer(memoryview(data), dtype=np.uint8).ctypes.data)

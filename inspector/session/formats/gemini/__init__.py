@@ -1,0 +1,74 @@
+"""Gemini CLI: a log of JSON lines a session, in which records replace earlier ones; a JSON document in older versions.
+
+The format is that of `packages/core/src/services/chatRecordingService.ts` in google-gemini/gemini-cli.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from inspector.session.formats.base import Format
+from inspector.session.formats.gemini.reader import KINDS, MESSAGES, NAME, gemini_reader
+from inspector.session.values import objects, string
+
+if TYPE_CHECKING:
+    from inspector.session.formats.base import Sample
+
+
+def _recognise(sample: Sample) -> str:
+    if sample.is_directory:
+        return ""
+    if not sample.is_lines:
+        document = sample.document
+        if isinstance(document, dict) and _is_session(document):
+            return f"a JSON document with {len(document[MESSAGES])} of Gemini CLI's messages"
+        return ""
+    if any(_is_session(record) for record in sample.records):
+        return "a line with all of Gemini CLI's messages"
+    found = [record for record in sample.records if _is_record(record)]
+    sure = [record for record in sample.records if _is_metadata(record) or "$rewindTo" in record or "$set" in record]
+    if len(found) + len(sure) == 0 or (len(found) + len(sure)) * 2 <= len(sample.records):
+        return ""
+    return f"{len(found) + len(sure)} of its first {len(sample.records)} lines are Gemini CLI's"
+
+
+def _is_session(value: dict[str, Any]) -> bool:
+    """Whether a value is a whole session."""
+    messages = value.get(MESSAGES)
+    if not isinstance(messages, list) or not _is_metadata(value):
+        return False
+    return not messages or any(_is_record(message) for message in objects(messages[:20]))
+
+
+def _is_metadata(value: dict[str, Any]) -> bool:
+    is_own = isinstance(value.get("projectHash"), str) or ("startTime" in value and "lastUpdated" in value)
+    return isinstance(value.get("sessionId"), str) and is_own and "uuid" not in value
+
+
+def _is_record(value: dict[str, Any]) -> bool:
+    return (
+        string(value.get("type")) in KINDS
+        and isinstance(value.get("id"), str)
+        and "content" in value
+        and "timestamp" in value
+        and "parentId" not in value
+    )
+
+
+def _homes() -> tuple[Path, ...]:
+    home = os.environ.get("GEMINI_CLI_HOME")
+    return ((Path(home) if home else Path.home()) / ".gemini" / "tmp",)
+
+
+FORMAT = Format(
+    name=NAME,
+    title="Gemini CLI",
+    where="~/.gemini/tmp, or .gemini/tmp in $GEMINI_CLI_HOME",
+    is_live=True,
+    exact="prompt and output tokens of every call",
+    recognise=_recognise,
+    reader=gemini_reader,
+    homes=_homes,
+)
