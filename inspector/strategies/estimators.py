@@ -52,6 +52,20 @@ def gemini_result(tool: str, json_characters: int, *, error: bool) -> int:
 JSON_CHARACTERS = Measure(javascript.json_length)
 """Length of a text as a JSON string, in UTF-16 units."""
 
+UNITS = Measure(javascript.length)
+"""Length of a text in UTF-16 units."""
+
+
+def _written_again(text: str) -> int:
+    try:
+        return javascript.length(javascript.compact_json(json.loads(text)) if text else "{}")
+    except (ValueError, RecursionError):
+        return javascript.length(text)
+
+
+ARGUMENT_UNITS = Measure(_written_again)
+"""Length of a JSON text as `JSON.stringify` writes it, in UTF-16 units; of the text itself where it is no JSON."""
+
 _PER_MESSAGE = 3
 _PER_IMAGE = 85
 _AROUND_CALL = len("{'name': , 'args': , 'id': , 'type': 'tool_call'}")

@@ -13,7 +13,6 @@ projected.
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
@@ -22,8 +21,8 @@ from inspector.session.model import BlockKind
 from inspector.strategies import javascript
 from inspector.strategies.base import Choice, Decision
 from inspector.strategies.entries import Reader
+from inspector.strategies.estimators import ARGUMENT_UNITS, UNITS
 from inspector.strategies.event_log import Event, messages_in
-from inspector.strategies.measures import Measure
 from inspector.strategies.operations import RemoveBlock
 from inspector.strategies.settings import whole
 from inspector.strategies.speeches import SayInstead
@@ -41,17 +40,6 @@ _OPENING = "The conversation history before this point was compacted into the fo
 _CLOSING = "\n</summary>"
 _PER_TOKEN = 4
 _PER_IMAGE = 4_800
-_UNITS = Measure(javascript.length)
-
-
-def _written_again(text: str) -> int:
-    try:
-        return javascript.length(javascript.compact_json(json.loads(text)))
-    except (ValueError, RecursionError):
-        return javascript.length(text)
-
-
-_ARGUMENT_UNITS = Measure(_written_again)
 
 
 def pi_tokens(moment: Moment, blocks: Iterable[int]) -> int:
@@ -60,9 +48,9 @@ def pi_tokens(moment: Moment, blocks: Iterable[int]) -> int:
     for index in blocks:
         block, kind = history.session.blocks[index], history.kind[index]
         if kind == BlockKind.TOOL_CALL:
-            characters += javascript.length(block.tool_name) + _ARGUMENT_UNITS.sent(moment, index)
+            characters += javascript.length(block.tool_name) + ARGUMENT_UNITS.sent(moment, index)
         elif kind not in _UNCOUNTED:
-            characters += _UNITS.sent(moment, index)
+            characters += UNITS.sent(moment, index)
             characters += _PER_IMAGE * len(block.media) if kind == BlockKind.TOOL_RESULT else 0
     return -(-characters // _PER_TOKEN)
 

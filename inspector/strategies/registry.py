@@ -30,6 +30,7 @@ from inspector.strategies.last_observations import LastObservations
 from inspector.strategies.mask_observations import MaskBrowserOutput, MaskObservations
 from inspector.strategies.opencode_prune import OpenCodePrune
 from inspector.strategies.opencode_truncate import OpenCodeTruncate
+from inspector.strategies.openclaw_prune import OpenClawPrune
 from inspector.strategies.openhands_condenser import OpenHandsCondenser
 from inspector.strategies.parameters import ParameterError
 from inspector.strategies.pi_compaction import PiCompaction
@@ -93,6 +94,7 @@ _ALL: tuple[StrategyType, ...] = (
     CozempicStaleReads,
     PiTruncate,
     PiCompaction,
+    OpenClawPrune,
 )
 
 STRATEGIES: Mapping[str, StrategyType] = MappingProxyType({each.name: each for each in _ALL})

@@ -205,14 +205,18 @@ def decisions_by_call(
     seen: set[int] = set()
     contexts: dict[int, int] = {}
     sent: dict[int, int] = {}
+    calls: dict[int, int] = {}
     for call in range(history.call_count + 1):
         context = int(history.call_context[call])
         thread = history.session.contexts[context].thread
         prompt = history.prompt(call)
         arrived = np.array([made for made in prompt.tolist() if made not in seen], dtype=np.int32)
         seen.update(prompt.tolist())
-        moment = ObviousMoment(history, call, arrived, contexts.get(thread) != context, sent.get(thread, 0), decided)
-        contexts[thread] = context
+        gap = float(history.call_time[call] - history.call_time[calls[thread]]) if thread in calls else np.nan
+        idle = None if np.isnan(gap) else gap
+        starts = contexts.get(thread) != context
+        moment = ObviousMoment(history, call, arrived, starts, sent.get(thread, 0), decided, idle)
+        contexts[thread], calls[thread] = context, call
         decided.update(list(run.step(moment)))
         sent[thread] = (measured or {}).get(call, moment.prompt_tokens)
         yield dict(decided)

@@ -6,6 +6,7 @@ As in `test_recorded_outputs`, nothing about an expectation comes from here: it 
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -179,6 +180,27 @@ def pi_should_compact(vector: Vector) -> None:
     assert (sent != messages) == vector["expected"]["should"]
 
 
+def openclaw_prune(vector: Vector) -> None:
+    names = {"keepLastAssistants": "keep_assistants", "softTrimRatio": "soft_ratio", "hardClearRatio": "hard_ratio"}
+    params, expected = dict(vector["params"]), vector["expected"]
+    window = params.pop("context_window_tokens")
+    plan = plan_of("openclaw-prune", **{names[name]: value for name, value in params.items()})
+    given = openai_list(vector["input"])
+    sent = apply_once(given, plan, window=window, clock=300)
+    assert_changed(vector, sent)
+    assert [openclaw_characters(messages) for messages in (given, sent)] == [
+        expected["chars_before"],
+        expected["chars_after"],
+    ]
+    assert apply_once(given, plan, window=window, clock=299) == given
+
+
+def openclaw_characters(messages: Sequence[Entry]) -> int:
+    calls = [call for entry in messages for call in entry.get("tool_calls", ())]
+    arguments = [json.dumps(json.loads(call["function"]["arguments"]), separators=(",", ":")) for call in calls]
+    return sum(map(len, [*(entry["content"] for entry in messages), *arguments]))
+
+
 SYSTEMS: dict[str, Callable[[Vector], None]] = {
     "sweagent.LastNObservations": sweagent_last_observations,
     "openhands-v0.ObservationMaskingCondenser": openhands_events("mask-observations", attention_window="window"),
@@ -193,6 +215,7 @@ SYSTEMS: dict[str, Callable[[Vector], None]] = {
     "pi.truncateTail": pi_truncate("bash"),
     "pi.findCutPoint": pi_cut_point,
     "pi.shouldCompact": pi_should_compact,
+    "openclaw.context_pruning": openclaw_prune,
 }
 """How each system's outputs are reproduced."""
 

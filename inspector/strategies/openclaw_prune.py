@@ -1,0 +1,298 @@
+"""Prune old tool results once the provider's cache has expired, as OpenClaw does it.
+
+Source: context pruning of openclaw/openclaw@11b0d35 (`src/agents/pi-hooks/context-pruning`), mode `cache-ttl`. Nothing
+happens until the time to live has passed since the last run of the agent ended, or since the last pruning. Then, if the
+conversation is taken to fill enough of the window, large results before the newest assistant messages keep their head
+and tail, and if that is not enough, results are cleared from the oldest on. What stands before the first message of the
+user is never touched.
+
+What was pruned is sent once: the next request, within the time to live, sends everything whole again, and pays for it.
+Later versions keep it (variant `sticky`).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, ClassVar
+
+from inspector.session.model import BlockKind
+from inspector.strategies.base import Choice, Decision
+from inspector.strategies.entries import Reader
+from inspector.strategies.estimators import ARGUMENT_UNITS
+from inspector.strategies.openclaw_texts import PER_IMAGE, PER_TOKEN, WEIGHTED, SoftTrim, images_of
+from inspector.strategies.operations import ReplaceText
+from inspector.strategies.recorded import RecordedBlock
+from inspector.strategies.settings import choice, number, switch, tools, whole, written
+from inspector.strategies.tunable import Tunable
+from inspector.strategies.windows import window_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from inspector.strategies.base import Moment
+    from inspector.strategies.entries import Entry
+    from inspector.strategies.history import History
+
+
+@dataclass(frozen=True)
+class OpenClawPrune(Tunable):
+    """Trim and clear old results when the cache has expired."""
+
+    name: ClassVar[str] = "openclaw-prune"
+    title: ClassVar[str] = "Prune when the cache expired (OpenClaw)"
+    summary: ClassVar[str] = (
+        "After a pause, keep head and tail of large old results, and clear the oldest if the window is still full."
+    )
+    source: ClassVar[str] = "openclaw/openclaw@11b0d35 src/agents/pi-hooks/context-pruning, mode cache-ttl"
+
+    ttl: int = whole("ttl", 300, "Pause after which the cache has expired.", "seconds", minimum=1, maximum=604_800)
+    keep_assistants: int = whole(
+        "keep-assistants", 3, "Newest assistant messages, from which on nothing is pruned.", "messages", maximum=1_000
+    )
+    soft_ratio: float = number(
+        "soft-ratio",
+        0.3,
+        "Part of the window from which on results are trimmed.",
+        minimum=0.0,
+        maximum=100.0,
+        group="trim",
+    )
+    hard_ratio: float = number(
+        "hard-ratio",
+        0.5,
+        "Part of the window from which on results are cleared.",
+        minimum=0.0,
+        maximum=100.0,
+        group="clear",
+    )
+    minimum: int = whole(
+        "minimum",
+        50_000,
+        "Least that old results must come to for any to be cleared.",
+        "characters",
+        maximum=100_000_000,
+        group="clear",
+    )
+    threshold: int = whole(
+        "threshold", 4_000, "Longest old result that stays whole.", "characters", maximum=1_000_000, group="trim"
+    )
+    head: int = whole("head", 1_500, "Kept from the beginning.", "characters", maximum=500_000, group="trim")
+    tail: int = whole("tail", 1_500, "Kept from the end.", "characters", maximum=500_000, group="trim")
+    clear: bool = switch("clear", True, "Clear results where trimming is not enough.", group="clear")
+    placeholder: str = written(
+        "placeholder", "[Old tool result content cleared]", "What is left of a cleared result.", group="clear"
+    )
+    allow: tuple[str, ...] = tools("allow", (), "Tools whose results are pruned, `*` for any letters; none for all.")
+    deny: tuple[str, ...] = tools("deny", (), "Tools whose results are never pruned.")
+    window: int = whole(
+        "window", 0, "Size of the model's window; 0 for the session's own.", "tokens", maximum=10_000_000
+    )
+    variant: str = choice(
+        "variant",
+        ("one-request", "sticky"),
+        "What was pruned is whole again in the next request (one-request), or stays pruned (sticky).",
+    )
+
+    def start(self, history: History) -> OpenClawPruneRun:
+        """A fresh run over one session."""
+        return OpenClawPruneRun(self, history, Reader(history), window_of(history, self.window) * PER_TOKEN)
+
+    def prunes(self, tool: str) -> bool:
+        """Whether a tool's results may be pruned; what is denied may not, whatever is allowed."""
+        name = tool.strip().lower()
+        if any(_matches(name, pattern) for pattern in self.deny):
+            return False
+        allowed = [pattern for pattern in self.allow if pattern.strip()]
+        return not allowed or any(_matches(name, pattern) for pattern in allowed)
+
+
+def _matches(name: str, pattern: str) -> bool:
+    return _compiled(pattern.strip().lower()).fullmatch(name) is not None
+
+
+@lru_cache(maxsize=512)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(".*".join(re.escape(part) for part in re.split(r"\*+", pattern)))
+
+
+@dataclass
+class _Result:
+    """An old result that may be pruned.
+
+    Attributes:
+        block: Its block index.
+        size: What it is taken for as it stands.
+        trimmed: What it is taken for after trimming.
+        changes: Whether trimming changes it.
+        state: What was last decided: `whole`, `trim` or `clear`.
+    """
+
+    block: int
+    size: int
+    trimmed: int
+    changes: bool
+    state: str = "whole"
+
+
+@dataclass
+class _Thread:
+    """One conversation.
+
+    Attributes:
+        since: Seconds since the last run ended or the last pruning, None where neither is known.
+        unmeasured: Entries that have not been measured.
+        entries: How many there are.
+        total: What all measured ones are taken for.
+        assistants: Where the assistant's entries stand.
+        begun: Whether the user has spoken.
+        waiting: Results in the newest part, with where they stand.
+        old: Results that may be pruned, oldest first.
+        has_called: Whether a call was made before.
+    """
+
+    since: float | None = None
+    unmeasured: list[Entry] = field(default_factory=list)
+    entries: int = 0
+    total: int = 0
+    assistants: list[int] = field(default_factory=list)
+    begun: bool = False
+    waiting: list[tuple[int, _Result]] = field(default_factory=list)
+    old: list[_Result] = field(default_factory=list)
+    has_called: bool = False
+
+
+@dataclass
+class OpenClawPruneRun:
+    """The pruning at work on one session.
+
+    Attributes:
+        strategy: The values.
+        history: What was recorded.
+        reader: Reads what arrives.
+        window: Size of the model's window in characters.
+    """
+
+    strategy: OpenClawPrune
+    history: History
+    reader: Reader
+    window: int
+    _threads: dict[int, _Thread] = field(default_factory=dict)
+
+    def step(self, moment: Moment) -> Iterable[Choice]:
+        """Undo what was pruned for one request; take in what arrived; prune if the cache has expired."""
+        number = self.reader.thread(moment)
+        arrived = self.reader.arrived(moment)
+        choices: list[Choice] = []
+        if moment.starts_context and number in self._threads:
+            choices = [self._undone(result) for result in self._threads[number].old if result.state != "whole"]
+            self._threads[number] = _Thread(since=self._threads[number].since, has_called=True)
+        thread = self._threads.setdefault(number, _Thread())
+        if self.strategy.variant == "one-request":
+            choices += [self._undone(result) for result in thread.old if result.state != "whole"]
+        entries = self.reader.entries(arrived)
+        thread.unmeasured += entries
+        self._pass_time(thread, moment.idle_seconds, asked=any(self.reader.asks(entry) for entry in entries))
+        if thread.since is not None and thread.since >= self.strategy.ttl:
+            pruned = list(self._prune(thread, moment))
+            thread.since = 0.0 if pruned else thread.since
+            choices += pruned
+        return choices
+
+    def _pass_time(self, thread: _Thread, idle: float | None, *, asked: bool) -> None:
+        if not thread.has_called or asked:
+            thread.since = idle
+        elif thread.since is not None and idle is not None:
+            thread.since += idle
+        thread.has_called = True
+
+    def _undone(self, result: _Result) -> Choice:
+        result.state = "whole"
+        return Choice(result.block, Decision(None, "sent whole again"))
+
+    def _measure(self, thread: _Thread, moment: Moment) -> None:
+        """Take in the entries that arrived since the last time."""
+        blocks = self.history.session.blocks
+        for entry in thread.unmeasured:
+            size = sum(self._size(moment, block) for block in entry.blocks)
+            thread.total += size
+            kind = self.history.kind[entry.blocks[0]]
+            if entry.is_result:
+                block = entry.blocks[0]
+                if thread.begun and self.strategy.prunes(blocks[block].tool_name):
+                    thread.waiting.append((thread.entries, self._result(moment, block, size)))
+            elif kind in _ASSISTANT:
+                thread.assistants.append(thread.entries)
+            else:
+                thread.begun = True
+            thread.entries += 1
+        thread.unmeasured.clear()
+
+    def _size(self, moment: Moment, block: int) -> int:
+        recorded, kind = self.history.session.blocks[block], self.history.kind[block]
+        if kind == BlockKind.TOOL_CALL:
+            return ARGUMENT_UNITS.sent(moment, block)
+        if kind in (BlockKind.IMAGE, BlockKind.DOCUMENT):
+            return PER_IMAGE
+        images = images_of(recorded, moment.rendition(block))
+        return WEIGHTED.sent(moment, block) + PER_IMAGE * images + recorded.signature_characters
+
+    def _trim(self) -> SoftTrim:
+        return SoftTrim(self.strategy.threshold, self.strategy.head, self.strategy.tail)
+
+    def _result(self, moment: Moment, block: int, size: int) -> _Result:
+        now = moment.rendition(block)
+        source = RecordedBlock(self.history.session, block)
+        trimmed = self._trim().apply(now, source)
+        if trimmed is now:
+            return _Result(block, size, size, changes=False)
+        return _Result(block, size, WEIGHTED.of_text(trimmed.text(source.text())), changes=True)
+
+    def _prune(self, thread: _Thread, moment: Moment) -> Iterator[Choice]:
+        strategy = self.strategy
+        self._measure(thread, moment)
+        keep = strategy.keep_assistants
+        if len(thread.assistants) < keep:
+            return
+        cutoff = thread.assistants[-keep] if keep else thread.entries
+        if thread.total / self.window < strategy.soft_ratio:
+            return
+        moved = 0
+        while moved < len(thread.waiting) and thread.waiting[moved][0] < cutoff:
+            moved += 1
+        thread.old += [result for _, result in thread.waiting[:moved]]
+        del thread.waiting[:moved]
+        total = thread.total - sum(result.size - result.trimmed for result in thread.old)
+        cleared = self._cleared(thread, total)
+        reason = f"the cache expired {thread.since or 0:,.0f} seconds ago"
+        trim = Decision(self._trim(), reason, "trim")
+        clear = Decision(ReplaceText(strategy.placeholder), reason, "clear")
+        for place, result in enumerate(thread.old):
+            state = "trim" if result.changes and result.state == "whole" else result.state
+            state = "clear" if place < cleared else state
+            if state == result.state:
+                continue
+            yield Choice(result.block, clear if state == "clear" else trim)
+            result.state = state
+            if strategy.variant == "sticky":
+                size = WEIGHTED.of_text(strategy.placeholder) if state == "clear" else result.trimmed
+                thread.total += size - result.size
+                result.size = result.trimmed = size
+
+    def _cleared(self, thread: _Thread, total: int) -> int:
+        """How many of the old results are cleared, from the oldest on."""
+        strategy = self.strategy
+        if total / self.window < strategy.hard_ratio or not strategy.clear:
+            return 0
+        if sum(result.trimmed for result in thread.old) < strategy.minimum:
+            return 0
+        left = WEIGHTED.of_text(strategy.placeholder)
+        for place, result in enumerate(thread.old):
+            if total / self.window < strategy.hard_ratio:
+                return place
+            total += left - result.trimmed
+        return len(thread.old)
+
+
+_ASSISTANT = (int(BlockKind.ASSISTANT_TEXT), int(BlockKind.THINKING), int(BlockKind.TOOL_CALL))
