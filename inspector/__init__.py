@@ -5,7 +5,8 @@ The public interface, small on purpose:
 - `open_session(path)` reads a recorded session; `follow(path)` keeps reading it while it grows.
 - `Plan` is an ordered list of strategies; `strategy(name, limit=…)` makes one, `STRATEGIES` names what there is.
 - `replay_session(session, plan)` works out every call of a session under a plan.
-- `compact(messages, plan)` applies a plan to a plain Anthropic or OpenAI message list.
+- `compact(messages, plan)` applies a plan to a plain Anthropic or OpenAI message list, replaying every earlier call;
+  `apply_once(messages, plan)` applies it a single time, to the list as it stands.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
-__all__ = ["STRATEGIES", "Plan", "compact", "follow", "open_session", "replay_session", "strategy"]
+__all__ = ["STRATEGIES", "Plan", "apply_once", "compact", "follow", "open_session", "replay_session", "strategy"]
 
 if TYPE_CHECKING:
+    from inspector.replay.apply import apply_once
     from inspector.replay.compact import compact
     from inspector.replay.replay import replay_session
     from inspector.session.follow import follow
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "STRATEGIES": "inspector.strategies.registry",
     "Plan": "inspector.strategies.plan",
+    "apply_once": "inspector.replay.apply",
     "compact": "inspector.replay.compact",
     "follow": "inspector.session.follow",
     "open_session": "inspector.session.open",

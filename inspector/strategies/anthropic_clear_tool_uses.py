@@ -77,6 +77,7 @@ class _Thread:
         cleared: How many of them were cleared.
         weighed: How many of them `removable` is about.
         removable: Tokens that clearing the weighed ones that were not passed would remove.
+        counted: Counted tokens of everything that is sent.
         was_reached: Whether a prompt of this context has reached the threshold.
     """
 
@@ -85,6 +86,7 @@ class _Thread:
     cleared: int = 0
     weighed: int = 0
     removable: int = 0
+    counted: int = 0
     was_reached: bool = False
 
 
@@ -108,17 +110,19 @@ class AnthropicClearToolUsesRun:
         """Take in what arrived, then clear what is old if the prompt has reached the threshold."""
         number = self.reader.thread(moment)
         choices: list[Choice] = []
-        arrived = self.reader.results(self.reader.arrived(moment))
+        everything = self.reader.arrived(moment)
+        arrived = self.reader.results(everything)
         if moment.starts_context:
             self._threads[number] = _Thread()
             if not self.strategy.sticky:
                 choices = list(self._taken_back(arrived))
         thread = self._threads.setdefault(number, _Thread())
+        thread.counted += sum(moment.tokens(block) for block in everything)
         thread.results.extend(block for block in arrived if block not in self._cleared)
         end = len(thread.results) - self.strategy.keep
         if end > thread.passed and self._is_reached(thread, moment):
             self._weigh(thread, end, moment)
-            if thread.removable >= self.strategy.clear_at_least:
+            if self._is_enough(thread, moment):
                 choices.extend(self._clear(thread, end))
         return choices
 
@@ -139,6 +143,11 @@ class AnthropicClearToolUsesRun:
             thread.was_reached = counted >= strategy.trigger
         return thread.was_reached
 
+    def _is_enough(self, thread: _Thread, moment: Moment) -> bool:
+        """Whether so much can be cleared as has to be, in the provider's tokens."""
+        scale = moment.prompt_tokens / thread.counted if thread.counted else 1.0
+        return thread.removable * scale >= self.strategy.clear_at_least
+
     def _weigh(self, thread: _Thread, end: int, moment: Moment) -> None:
         for block in thread.results[thread.weighed : end]:
             for choice_made in self._choices(block, ""):
@@ -156,6 +165,7 @@ class AnthropicClearToolUsesRun:
                 self._cleared.add(block)
                 thread.cleared += 1
             yield from choices
+        thread.counted -= thread.removable
         thread.passed, thread.removable = end, 0
 
     def _choices(self, block: int, reason: str) -> list[Choice]:

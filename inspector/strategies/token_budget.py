@@ -118,8 +118,13 @@ class TokenBudgetRun:
 
     def step(self, moment: Moment) -> Iterable[Choice]:
         """Cut what is old if the previous prompt was over the budget, then take in what arrived."""
-        thread = self._threads.setdefault(self.reader.thread(moment), _Thread())
+        number = self.reader.thread(moment)
+        is_new = number not in self._threads
+        thread = self._threads.setdefault(number, _Thread())
         arrived = self.reader.results(self.reader.arrived(moment))
+        if is_new and moment.previous_prompt_tokens:
+            # A conversation that begins with a history: what it holds is what the last prompt was measured with.
+            thread.add(arrived, self.runs)
         if moment.starts_context:
             held = set(arrived)
             thread.batches = [(run, [block for block in batch if block in held]) for run, batch in thread.batches]

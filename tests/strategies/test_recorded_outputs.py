@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from inspector.replay.apply import apply_once
-from inspector.replay.compact import compact
+from inspector import apply_once, compact
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import strategy
 from tests.strategies.conversations import content, matches
@@ -27,6 +26,20 @@ CLEARED = "[Old tool result content cleared]"
 
 def plan_of(name: str, **values: Any) -> Plan:
     return Plan.of(strategy(name, **values))
+
+
+def microx_token_budget(vector: Vector) -> None:
+    params, expected = vector["params"], vector["expected"]["changed_by_id"]
+    budget, keep = params["InputTokenBudget"], params["ToolResultRetentionChars"]
+    plan = plan_of("token-budget", budget=budget, keep=keep, variant="shipped")
+    identifiers = [entry["id"] for entry in vector["input"] if entry["role"] == "tool"]
+    for form in FORMS:
+        given = form(vector["input"])
+        sent = given
+        for _ in range(params["calls"]):
+            sent = apply_once(sent, plan, input_tokens=params["input_tokens"])
+        for identifier, before, after in zip(identifiers, results_in(given), results_in(sent), strict=True):
+            assert matches(after, expected[identifier]) if identifier in expected else after == before
 
 
 def anthropic_clear_tool_uses(vector: Vector) -> None:
@@ -259,6 +272,7 @@ def roo_truncate(vector: Vector) -> None:
 
 
 SYSTEMS: dict[str, Callable[[Vector], None]] = {
+    "microx.token_budget": microx_token_budget,
     "anthropic.clear_tool_uses_20250919": anthropic_clear_tool_uses,
     "langchain.ClearToolUsesEdit": langchain_clear_tool_uses,
     "langchain.SummarizationMiddleware": langchain_summarization,
