@@ -9,6 +9,7 @@ import pytest
 from textual.message import Message
 from textual.pilot import Pilot
 
+from inspector.tokens.counter import Counter, load_counter
 from inspector.ui.app import InspectorApp
 from inspector.ui.screens.inspect import InspectScreen
 from inspector.ui.settings import Settings
@@ -60,6 +61,18 @@ class Running:
         _, height = self.app.size
         strips = self.app.screen._compositor.render_strips()
         return "\n".join(strip.text for strip in strips[:height])
+
+
+@pytest.fixture(scope="session")
+def counter() -> Counter:
+    """One tokenizer for all tests: building it takes longer than most of them."""
+    return load_counter()
+
+
+@pytest.fixture(autouse=True)
+def tokenizer_at_hand(counter: Counter, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give the application the tokenizer that is already built."""
+    monkeypatch.setattr("inspector.tokens.counter.load_counter", lambda: counter)
 
 
 @pytest.fixture

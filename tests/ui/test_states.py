@@ -1,10 +1,12 @@
 """What the screen shows when things are not as they should be: empty, broken, hostile, gone."""
 
 import re
+import time
 from pathlib import Path
 
 import pytest
 
+from inspector.tokens.table import TokenTable
 from inspector.ui.messages import FileChanged, SessionAppended, WorkFailed
 from inspector.ui.settings import Settings
 from inspector.ui.widgets.pane import Placeholder
@@ -137,12 +139,20 @@ async def test_work_that_fails_is_told_and_the_screen_goes_on(running, session_f
 
 
 async def test_counting_can_be_stopped(running, session_file, monkeypatch) -> None:
+    def endless(session, counter, *, cancelled, **options):
+        yield TokenTable.estimated(session, counter)
+        while not cancelled():
+            time.sleep(0.01)
+
+    monkeypatch.setattr("inspector.tokens.table.count_session", endless)
     async with running(session_file.path, ready=False) as run:
-        await run.until(lambda: run.screen.is_counting)
+        await run.until(lambda: run.screen.is_counting and run.screen.parts is not None)
         await run.pilot.press("escape")
         await run.until(lambda: not run.screen.is_counting)
         await run.settled()
+
         assert run.screen.status.progress is None
+        assert "stays estimated" in run.screen.status.notice
 
 
 @pytest.mark.parametrize("size", [(20, 6), (40, 10), (80, 24), (120, 36), (200, 60)])
