@@ -30,7 +30,7 @@ def ledger_of(inputs: ReplayInputs, sums: PromptSums, model_calls: Sequence[Mode
     whole = inputs.sizes.whole[:-1]
     removed = np.rint(ratio * (sums.removed - inputs.recorded_removed)[:-1])
     prompt = np.maximum(np.rint(whole) - removed, 0).astype(np.int64)
-    usage = _usage(inputs, sums, prompt)
+    usage = usage_of(inputs, sums, prompt)
     cost = inputs.rates.cost(
         usage.uncached, usage.cache_read, usage.cache_write_5m, usage.cache_write_1h, inputs.output
     )
@@ -69,7 +69,14 @@ def _strategy_cost(inputs: ReplayInputs, model_calls: Sequence[ModelCall]) -> ND
     return np.where(sent > 0, cost, 0.0)
 
 
-def _usage(inputs: ReplayInputs, sums: PromptSums, prompt: NDArray[np.int64]) -> PromptUsage:
+def usage_of(inputs: ReplayInputs, sums: PromptSums, prompt: NDArray[np.int64]) -> PromptUsage:
+    """How the prompts of a plan are served.
+
+    Args:
+        inputs: The session.
+        sums: What the plan changes in its prompts.
+        prompt: Per call, tokens of its prompt under the plan.
+    """
     if not len(prompt):
         return inputs.recorded
     ratio = inputs.sizes.ratio[:-1]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from inspector.replay.ledger import Figure, weakest
+from inspector.replay.ledger import Figure, HowKnown, weakest
 
 if TYPE_CHECKING:
     from inspector.replay.ledger import Figures, Ledger
@@ -37,6 +37,9 @@ def savings_of(baseline: Figures, planned: Figures) -> Savings:
     """What `planned` saves against `baseline`."""
     tokens = _difference(baseline.prompt_tokens, planned.prompt_tokens)
     usd = _difference(baseline.cost_usd, planned.cost_usd)
+    if planned.cost_usd.known is not HowKnown.PROJECTED:
+        # Responses cost the same with and without the plan, so the saving is known as well as the prompts are.
+        usd = Figure(usd.value, tokens.known)
     if usd.value is None:
         return Savings(tokens, usd, _share(tokens, baseline.prompt_tokens), "prompt_tokens")
     return Savings(tokens, usd, _share(usd, baseline.cost_usd), "cost_usd")

@@ -19,6 +19,7 @@ def ledger_costing(costs: list[float]) -> Ledger:
         uncached=nothing,
         output=nothing,
         cost=np.array(costs, dtype=np.float64),
+        strategy_cost=np.zeros(len(costs)),
         removed_tokens=nothing,
         first_changed=nothing.astype(np.int32),
         edits=nothing.astype(np.int32),

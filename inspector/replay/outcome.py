@@ -1,0 +1,84 @@
+"""What comes of a plan on a session: every total a report or a screen shows of it, each with how it is known.
+
+This is the one place where they are worked out; whoever shows them only writes them down.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from inspector.replay.breaks import breaks_of
+from inspector.replay.ledger import Figure, HowKnown, weakest
+from inspector.replay.savings import break_even_call, savings_of
+
+if TYPE_CHECKING:
+    from inspector.replay.breaks import Breaks
+    from inspector.replay.ledger import Figures
+    from inspector.replay.replay import Replay
+    from inspector.replay.savings import Savings
+
+
+@dataclass(frozen=True, eq=False)
+class PlanOutcome:
+    """One plan on one session, beside the session with nothing cut.
+
+    Attributes:
+        figures: Totals under the plan: tokens sent, the largest prompt, cache use, cost.
+        cache_read_share: Prompt tokens read from the cache, as a share of all; None where nothing is sent.
+        breaks: Calls at which the plan's own changes broke the cache.
+        resent_tokens: Tokens that were sent before and, because of those changes, had to be taken again.
+        rebuild_usd: Dollars of taking them again: what rebuilding the cache cost. None without a price.
+        break_usd: Of these, what is more than reading them from the cache would have cost: what the breaks cost.
+        savings: Tokens and dollars saved; negative where the plan costs more.
+        break_even_call: The call, counted from 1, from which on the plan has cost less in all; None where that is
+            never in this session, or without a price.
+        by_call: What each call's break lost.
+    """
+
+    figures: Figures
+    cache_read_share: Figure
+    breaks: Figure
+    resent_tokens: Figure
+    rebuild_usd: Figure
+    break_usd: Figure
+    savings: Savings
+    break_even_call: Figure
+    by_call: Breaks
+
+
+def outcome_of(baseline: Replay, planned: Replay) -> PlanOutcome:
+    """The totals of a replay.
+
+    Args:
+        baseline: The session with nothing cut.
+        planned: The session under the plan.
+    """
+    figures = planned.figures
+    by_call = breaks_of(planned)
+    tokens = figures.prompt_tokens.known
+    savings = savings_of(baseline.figures, figures)
+    return PlanOutcome(
+        figures=figures,
+        cache_read_share=cache_read_share(figures),
+        breaks=Figure(int((planned.ledger.is_break & ~baseline.ledger.is_break).sum()), tokens),
+        resent_tokens=Figure(int(by_call.resent.sum()), tokens),
+        rebuild_usd=_dollars(float(by_call.rebuild_cost.sum()), tokens),
+        break_usd=_dollars(float(by_call.extra_cost.sum()), tokens),
+        savings=savings,
+        break_even_call=Figure(break_even_call(baseline.ledger, planned.ledger), savings.usd.known),
+        by_call=by_call,
+    )
+
+
+def cache_read_share(figures: Figures) -> Figure:
+    """Prompt tokens read from the cache, as a share of all prompt tokens; None where nothing was sent."""
+    read, prompts = figures.cache_read_tokens, figures.prompt_tokens
+    share = None if read.value is None or not prompts.value else read.value / prompts.value
+    return Figure(share, weakest(read.known, prompts.known))
+
+
+def _dollars(value: float, known: HowKnown) -> Figure:
+    return Figure(None if np.isnan(value) else value, known)
