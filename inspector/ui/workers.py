@@ -6,6 +6,7 @@ Heavy modules are imported here, inside the functions, so that the first paint w
 from __future__ import annotations
 
 import asyncio
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from inspector.ui.messages import (
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
 
 SECONDS_TO_NOTICE_CANCELLING = 0.1
 
+SHARE_OF_PARTS = 10
+"""Reading goes on for so many times as long as it took to show a part of the session, before another part is shown."""
+
 
 def read_session(path: Path, plan: Plan | None, generation: int, post: Post, is_cancelled: IsCancelled) -> None:
     """Read a file and post it: progress, then what has been read so far, then all of it with a plan to begin with.
@@ -62,6 +66,7 @@ def read_session(path: Path, plan: Plan | None, generation: int, post: Post, is_
     _prepare_widgets()
     history: History | None = None
     rows: Rows | None = None
+    next_part = 0.0
     try:
         follower = Follower(path, load=False)
         for loading in follower.load():
@@ -69,13 +74,15 @@ def read_session(path: Path, plan: Plan | None, generation: int, post: Post, is_
                 return
             post(LoadProgress(generation, loading.done, loading.total))
             session = loading.session
-            if session is None:
+            began = monotonic()
+            if session is None or (began < next_part and not loading.is_complete):
                 continue
             history = History.of(session, history)
             rows = Rows.of(history, rows)
             table = TokenTable.estimated(session)
             # The rows need not wait for the strategies to be imported.
             post(SessionLoaded(generation, session, history, rows, table))
+            next_part = monotonic() + SHARE_OF_PARTS * (monotonic() - began)
             if loading.is_complete:
                 begin, is_kept = (plan, False) if plan is not None else plan_for(session, path)
                 post(SessionLoaded(generation, session, history, rows, table, begin, follower, is_kept))

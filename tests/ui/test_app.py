@@ -374,3 +374,11 @@ async def test_a_replay_that_takes_a_while_is_told(running, session_file, monkey
         going_on.set()
         await run.settled()
         assert "replaying" not in run.text()
+
+
+async def test_a_click_on_a_key_in_the_status_line_presses_it(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        line = run.text().split("\n")[-1]
+        await run.pilot.click(run.screen.status, offset=(line.index("? help"), 0))
+        await run.pilot.pause()
+        assert isinstance(run.app.screen, HelpScreen)
