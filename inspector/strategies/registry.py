@@ -20,6 +20,7 @@ from inspector.strategies.cozempic_stale_reads import CozempicStaleReads
 from inspector.strategies.dedupe_reads import DedupeReads
 from inspector.strategies.deepagents_evict import DeepagentsEvict
 from inspector.strategies.forget_events import AmortizedForgetting, RecentEvents
+from inspector.strategies.gemini_compress import GeminiCompress
 from inspector.strategies.gemini_mask import GeminiMask
 from inspector.strategies.gemini_truncate import GeminiTruncate
 from inspector.strategies.headroom_stale_reads import HeadroomStaleReads
@@ -79,6 +80,7 @@ _ALL: tuple[StrategyType, ...] = (
     CodexTruncate,
     GeminiMask,
     GeminiTruncate,
+    GeminiCompress,
     ClineTruncate,
     RooTruncate,
     LastObservations,

@@ -48,8 +48,10 @@ def anthropic_list(entries: Sequence[Entry]) -> list[Entry]:
                 messages.append({"role": "user", "content": [part]})
         elif entry.get("calls"):
             parts: list[Entry] = [{"type": "text", "text": text}] if text else []
-            for call in entry["calls"]:
-                parts.append({"type": "tool_use", "id": call["id"], "name": call["name"], "input": call["args"]})
+            parts += [
+                {"type": "tool_use", "id": call["id"], "name": call["name"], "input": call["args"]}
+                for call in entry["calls"]
+            ]
             messages.append({"role": "assistant", "content": parts})
         else:
             messages.append({"role": entry["role"], "content": text})

@@ -34,6 +34,7 @@ EAGER = (
     strategy("codex-truncate", budget=3, unit="bytes", announced="all"),
     strategy("gemini-mask", protect=0, minimum=0, shell_tools=("bash",)),
     strategy("gemini-truncate", limit=1, applies_to="all"),
+    strategy("gemini-compress", window=1, result_budget=0, limit=1, summary_tokens=50),
     strategy("cline-truncate", window=1),
     strategy("roo-truncate", window=1, reserved=0),
 )
@@ -152,6 +153,7 @@ BUSY = (
     strategy("opencode-prune", protect=1_000_000),
     strategy("gemini-mask", protect=2_000, minimum=1_000),
     strategy("gemini-mask", protect=100, minimum=1_000_000),
+    strategy("gemini-compress", window=5_000),
     strategy("cline-truncate", window=5_000),
     strategy("roo-truncate", window=5_000, reserved=100),
 )

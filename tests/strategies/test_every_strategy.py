@@ -51,6 +51,7 @@ EAGER = (
     strategy("codex-truncate", budget=30, unit="bytes", announced="all"),
     strategy("gemini-mask", protect=20, minimum=10, shell_tools=("bash",)),
     strategy("gemini-truncate", limit=30),
+    strategy("gemini-compress", window=100, result_budget=10, limit=30, summary_tokens=50),
     strategy("cline-truncate", window=100, enough=0.9),
     strategy("roo-truncate", window=200, reserved=20),
     strategy("last-observations", keep=1, polling=2, keep_tools=("ls",), remove_tools=("search_web",)),
@@ -75,7 +76,7 @@ _INSERTED |= {"deepagents-evict", "opencode-truncate", "codex-truncate", "gemini
 AT_INSERTION = tuple(each for each in EAGER if each.name in _INSERTED)
 TEXTS_TOO = {"clear-old", "summarize", "tiered-stale", "closed-windows"}
 TEXTS_TOO |= {"recent-events", "amortized-forgetting", "openhands-condenser", "pi-compaction"}
-TEXTS_TOO |= {"langchain-summarization", "deepagents-evict", "cline-truncate", "roo-truncate"}
+TEXTS_TOO |= {"gemini-compress", "langchain-summarization", "deepagents-evict", "cline-truncate", "roo-truncate"}
 PARTS_PAIRS = {"clear-old", "cline-truncate", "roo-truncate"}
 """Remove results without their calls, as the systems they come from do."""
 REMEMBERS = {"clear-old", "truncate-after-use", "amortized-forgetting"}

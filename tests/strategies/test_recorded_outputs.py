@@ -235,6 +235,19 @@ def gemini_truncate(vector: Vector) -> None:
         assert matches(sent, vector["expected"]["result"])
 
 
+def gemini_split(vector: Vector) -> None:
+    """The history is what comes before the request; what is before the split becomes a summary and thanks for it."""
+    plan = plan_of("gemini-compress", preserve=round(1 - vector["params"]["fraction"], 6))
+    split = vector["expected"]["split_index"]
+    given = openai_list([*vector["input"], {"role": "user", "content": "the request"}])
+    sent = apply_once(given, plan, input_tokens=1_000_000)
+    if not split:
+        assert sent == given
+        return
+    assert [message["role"] for message in sent[:2]] == ["user", "assistant"][:split]
+    assert sent[min(split, 2) :] == given[split:]
+
+
 def alternating(count: int) -> list[Vector]:
     return [{"role": "assistant" if at % 2 else "user", "content": f"message {at}"} for at in range(count)]
 
@@ -284,15 +297,11 @@ SYSTEMS: dict[str, Callable[[Vector], None]] = {
     "codex.formatted_truncate_text": codex_truncate("all"),
     "gemini.toolOutputMasking": gemini_mask,
     "gemini.formatTruncatedToolOutput": gemini_truncate,
+    "gemini.findCompressSplitPoint": gemini_split,
     "cline.getNextTruncationRange": cline_range,
     "roo.truncateConversation": roo_truncate,
 }
 """How each system's outputs are reproduced."""
-
-NOT_APPLICABLE = {
-    "gemini.findCompressSplitPoint": "where Gemini CLI would split a history to have a model write a summary of it",
-}
-"""Outputs nothing here stands for, and what they are of."""
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
