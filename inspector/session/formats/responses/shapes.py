@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.formats.responses.items import is_item
+from inspector.session.values import objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +54,7 @@ def is_own_item(value: object) -> bool:
     if value["type"] != "message":
         return True
     content = value["content"]
-    return isinstance(content, list) and any(isinstance(part, dict) and part.get("type") in PARTS for part in content)
+    return any(str(part.get("type")) in PARTS for part in objects(content))
 
 
 def is_exchange(value: object, depth: int = 0) -> bool:

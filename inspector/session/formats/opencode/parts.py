@@ -1,0 +1,141 @@
+"""From one stored part to its blocks, with their texts: what the model is sent for it.
+
+As `packages/opencode/src/session/message-v2.ts` of the project turns parts into messages.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from inspector.session.blocks import TextBlock, compact_json, text_block
+from inspector.session.decoding import clean_text, lenient_json
+from inspector.session.media import media_of_data_url
+from inspector.session.model import BlockKind, Media, Origin, Role
+from inspector.session.times import seconds_of_any
+from inspector.session.values import mapping, objects, string
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+TEXT_KIND = {Role.USER: BlockKind.USER_TEXT, Role.ASSISTANT: BlockKind.ASSISTANT_TEXT}
+
+COMPACTION_PROMPT = "What did we do so far?"
+SUBTASK_PROMPT = "The following tool was executed by the user"
+
+QUIET = frozenset({"agent", "patch", "snapshot", "step-finish", "step-start"})
+"""Types of which the model is sent nothing."""
+
+SENT_AS_TEXT = ("text/plain", "application/x-directory")
+"""Attached files of these types stand as texts of their own beside the part that names them."""
+
+SIGNATURES = frozenset({"encryptedcontent", "reasoningencryptedcontent", "reasoningopaque", "signature"})
+"""Fields of a reasoning part's metadata, without underscores, that hold it encrypted or signed."""
+
+
+def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
+    """The blocks of a part, or of a message's error, that is read again."""
+    value = lenient_json(record)[0]
+    if not isinstance(value, dict):
+        return []
+    first = Origin(origin.offset, origin.length, 0, origin.file, origin.locator)
+    if "type" not in value and "role" in value:
+        return blocks_of_error(value, first)
+    return blocks_of_part(value, Role.USER, first)
+
+
+def blocks_of_error(info: Mapping[str, Any], origin: Origin) -> list[TextBlock]:
+    """What a message says of an error, as a notice."""
+    error = mapping(info.get("error"))
+    if not error:
+        return []
+    said = mapping(error.get("data")).get("message") or error.get("message")
+    text = f"{string(error.get('name')) or 'error'}: {said if isinstance(said, str) else compact_json(dict(error))}"
+    return [text_block(BlockKind.OTHER, clean_text(text), origin)]
+
+
+def blocks_of_part(value: Mapping[str, Any], role: Role, origin: Origin) -> list[TextBlock]:
+    """The blocks of one part: one, two for a tool that has returned, none for what is not for the model.
+
+    Args:
+        value: The part.
+        role: Of its message.
+        origin: Where it is stored.
+    """
+    kind = string(value.get("type"))
+    if kind in QUIET:
+        return []
+    if kind == "tool":
+        return _tool(value, origin)
+    if kind == "reasoning":
+        text = clean_text(string(value.get("text")))
+        signature = _signature_characters(value.get("metadata"))
+        return [text_block(BlockKind.THINKING, text, origin, signature_characters=signature)]
+    if kind == "file":
+        return [_file(value, origin)]
+    if kind == "text":
+        is_sent = value.get("ignored") is not True
+        spoken = TEXT_KIND.get(role, BlockKind.OTHER) if is_sent else BlockKind.OTHER
+        return [text_block(spoken, clean_text(string(value.get("text"))), origin)]
+    if kind in ("compaction", "subtask"):
+        return [text_block(BlockKind.USER_TEXT, COMPACTION_PROMPT if kind == "compaction" else SUBTASK_PROMPT, origin)]
+    return [text_block(BlockKind.OTHER, clean_text(compact_json(dict(value))), origin)]
+
+
+def cleared_at(value: Mapping[str, Any]) -> float | None:
+    """When a tool's result was cleared, in seconds since the epoch; None where it was not."""
+    return seconds_of_any(mapping(mapping(value.get("state")).get("time")).get("compacted"))
+
+
+def _tool(value: Mapping[str, Any], origin: Origin) -> list[TextBlock]:
+    state, name = mapping(value.get("state")), string(value.get("tool"))
+    call = string(value.get("callID")) or string(value.get("id"))
+    given = state.get("input")
+    text = clean_text(compact_json({} if given is None else given))
+    made = [text_block(BlockKind.TOOL_CALL, text, origin, tool_call_id=call, tool_name=name)]
+    status = state.get("status")
+    if status not in ("completed", "error"):
+        return made
+    returned = state.get("output")
+    if status == "error":
+        partial = mapping(state.get("metadata"))
+        is_partial = partial.get("interrupted") is True and isinstance(partial.get("output"), str)
+        returned = partial.get("output") if is_partial else state.get("error")
+    media, data = _attachments(state)
+    beside = Origin(origin.offset, origin.length, origin.part + 1, origin.file, origin.locator)
+    shown = text_block(
+        BlockKind.TOOL_RESULT,
+        clean_text(returned if isinstance(returned, str) else "" if returned is None else compact_json(returned)),
+        beside,
+        tool_call_id=call,
+        tool_name=name,
+        is_error=status == "error",
+        media=media,
+        media_data=data,
+        plain_text=not media,
+    )
+    return [*made, shown]
+
+
+def _attachments(state: Mapping[str, Any]) -> tuple[tuple[Media, ...], tuple[bytes, ...]]:
+    urls = [string(attached.get("url")) for attached in objects(state.get("attachments"))]
+    return tuple(media_of_data_url(url) for url in urls), tuple(url.encode(errors="replace") for url in urls)
+
+
+def _file(value: Mapping[str, Any], origin: Origin) -> TextBlock:
+    kind, url = string(value.get("mime")), string(value.get("url"))
+    if kind in SENT_AS_TEXT:
+        return text_block(BlockKind.OTHER, clean_text(string(value.get("filename")) or url), origin)
+    media = media_of_data_url(url)
+    shown = Media(media.media_type or kind, media.size_bytes, media.width, media.height)
+    what = BlockKind.IMAGE if kind.startswith("image/") else BlockKind.DOCUMENT
+    return text_block(what, "", origin, media=(shown,), media_data=(url.encode(errors="replace"),))
+
+
+def _signature_characters(metadata: object) -> int:
+    """The length of the longest signature or encrypted text that providers' metadata hold."""
+    found = 0
+    for fields in mapping(metadata).values():
+        for name, value in mapping(fields).items():
+            if name.replace("_", "").lower() in SIGNATURES and isinstance(value, str):
+                found = max(found, len(value))
+    return found

@@ -1,0 +1,214 @@
+"""Sessions in OpenCode's database: rows that are updated in place while a response streams.
+
+Only the tables of sessions, messages and parts are ever read; others hold credentials.
+"""
+
+from __future__ import annotations
+
+import json
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+from inspector.session.assembly import Assembly
+from inspector.session.decoding import lenient_json
+from inspector.session.formats.base import Inside
+from inspector.session.formats.opencode.conversation import Stored, fill
+from inspector.session.formats.opencode.parts import blocks_of_record
+from inspector.session.formats.opencode.views import MessageView, PartView, SessionView, message_view, part_view
+from inspector.session.locator import Locator
+from inspector.session.model import Origin, Role
+from inspector.session.rows import RowsGoneError
+from inspector.session.times import seconds_of_any
+from inspector.session.values import mapping, string
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from inspector.session.texts import BlocksOfRecord
+
+LISTED = {
+    "message": "SELECT id, time_updated, time_created FROM message WHERE session_id = ? ORDER BY time_created, id",
+    "part": "SELECT id, time_updated, message_id FROM part WHERE session_id = ? ORDER BY id",
+}
+"""Which rows there are; the data, most of the bytes, stands behind these columns and is not read for it."""
+
+DATA = {
+    "message": "SELECT id, CAST(data AS BLOB) FROM message WHERE id IN (SELECT value FROM json_each(?))",
+    "part": "SELECT id, CAST(data AS BLOB) FROM part WHERE id IN (SELECT value FROM json_each(?))",
+}
+
+View = TypeVar("View")
+
+RECENT_MILLISECONDS = 2000
+"""Rows updated this shortly before the newest are read again: two updates may carry the same time."""
+
+
+class Row(NamedTuple, Generic[View]):
+    """A row as it was read last.
+
+    Attributes:
+        updated: When it was updated, as stored.
+        role: What it was read as: parts are read by the role of their message.
+        digest: Of its data.
+        view: What was made of it; None where it cannot be read.
+    """
+
+    updated: Any
+    role: Role
+    digest: bytes
+    view: View | None
+
+
+class OpenCodeRows:
+    """The rows of one session."""
+
+    def __init__(self, session: str) -> None:
+        """Begin.
+
+        Args:
+            session: The session's id; empty for the newest that is nobody's child.
+        """
+        self.blocks_of_record: BlocksOfRecord = blocks_of_record
+        self._session = session
+        self._view = SessionView()
+        self._messages: dict[str, Row[MessageView]] = {}
+        self._parts: dict[str, Row[PartView]] = {}
+        self._parts_of: dict[str, list[str]] = {}
+
+    def read(self, connection: sqlite3.Connection) -> None:
+        """Take what the rows hold now: of those that changed the data, of the others that they are there."""
+        view = _session(connection, self._session)
+        if view is None:
+            what = f"no session {self._session}" if self._session else "no sessions"
+            raise RowsGoneError(f"{what} in this database")
+        self._view, self._session = view, view.identifier
+        messages = connection.execute(LISTED["message"], (self._session,)).fetchall()
+        parts = connection.execute(LISTED["part"], (self._session,)).fetchall()
+        created = {identifier: seconds_of_any(time) for identifier, _, time in messages}
+        self._messages = {
+            identifier: self._message(identifier, time, created[identifier], data)
+            for identifier, time, data in _with_data(connection, "message", messages, self._messages)
+        }
+        message_of = {identifier: message for identifier, _, message in parts}
+        self._parts = {
+            identifier: self._part(identifier, time, message_of[identifier], data)
+            for identifier, time, data in _with_data(connection, "part", parts, self._parts)
+        }
+        self._parts_of = {}
+        for identifier, message in message_of.items():
+            self._parts_of.setdefault(message, []).append(identifier)
+
+    def assemble(self) -> Assembly:
+        """The session, put together from what was read."""
+        assembly = Assembly()
+        stored = []
+        for identifier, message in self._messages.items():
+            if message.view is None:
+                assembly.diagnose(f"message {identifier} cannot be read", 0, 0, skipped=True)
+                continue
+            parts = []
+            for part in self._parts_of.get(identifier, ()):
+                if (view := self._parts[part].view) is not None:
+                    parts.append(view)
+                else:
+                    assembly.diagnose(f"part {part} cannot be read", 0, 0, skipped=True)
+            stored.append(Stored(message.view, parts))
+        fill(assembly, self._view, stored)
+        return assembly
+
+    def fetch(self, connection: sqlite3.Connection, name: str) -> bytes | None:
+        """A row's data by `message/…` or `part/…`."""
+        table, _, identifier = name.partition("/")
+        rows = connection.execute(DATA[table], (json.dumps([identifier]),)).fetchall() if table in DATA else []
+        return next((data for _, data in rows if isinstance(data, bytes)), None)
+
+    def _message(self, identifier: str, updated: Any, created: float | None, data: bytes | None) -> Row[MessageView]:
+        before = self._messages.get(identifier)
+        digest = blake2b(data, digest_size=16).digest() if data is not None else b""
+        if before is not None and (data is None or digest == before.digest):
+            return before._replace(updated=updated)
+        value = lenient_json(data or b"")[0]
+        origin = Origin(0, len(data or b""), 0, 0, f"message/{identifier}")
+        view = message_view(value, identifier, created, origin) if isinstance(value, dict) else None
+        return Row(updated, Role.OTHER, digest, view)
+
+    def _part(self, identifier: str, updated: Any, message: str, data: bytes | None) -> Row[PartView]:
+        before, holder = self._parts.get(identifier), self._messages.get(message)
+        role = holder.view.role if holder is not None and holder.view is not None else Role.OTHER
+        digest = blake2b(data, digest_size=16).digest() if data is not None else b""
+        if before is not None and (data is None or (digest == before.digest and role is before.role)):
+            return before._replace(updated=updated)
+        value = lenient_json(data or b"")[0]
+        origin = Origin(0, len(data or b""), 0, 0, f"part/{identifier}")
+        view = part_view(value, identifier, role, origin) if isinstance(value, dict) else None
+        return Row(updated, role, digest, view)
+
+
+def sessions_inside(path: Path, connection: sqlite3.Connection) -> list[Inside]:
+    """Every session of a database, the newest first."""
+    found = [_view_of(row) for row in _session_rows(connection)]
+    return [
+        Inside(
+            path=Locator(path, view.identifier).path,
+            identifier=view.identifier,
+            title=view.title,
+            parent=view.parent,
+            working_directory=view.directory,
+            modified=view.modified,
+        )
+        for view in sorted(found, key=lambda view: (-view.modified, view.identifier))
+    ]
+
+
+def _session(connection: sqlite3.Connection, identifier: str) -> SessionView | None:
+    """The named session, or the newest that nobody started, or the newest."""
+    found = [_view_of(row) for row in _session_rows(connection)]
+    if identifier:
+        return next((view for view in found if view.identifier == identifier), None)
+    own = [view for view in found if not view.parent] or found
+    return min(own, key=lambda view: (-view.modified, view.identifier), default=None)
+
+
+def _session_rows(connection: sqlite3.Connection) -> Iterator[dict[str, Any]]:
+    rows = connection.execute("SELECT * FROM session")
+    names = [column[0] for column in rows.description]
+    for row in rows:
+        yield dict(zip(names, row, strict=True))
+
+
+def _view_of(row: Mapping[str, Any]) -> SessionView:
+    revert = mapping(lenient_json(string(row.get("revert")).encode())[0])
+    return SessionView(
+        identifier=string(row.get("id")),
+        title=string(row.get("title")),
+        directory=string(row.get("directory")),
+        version=string(row.get("version")),
+        parent=string(row.get("parent_id")),
+        reverted_message=string(revert.get("messageID")),
+        reverted_part=string(revert.get("partID")),
+        modified=seconds_of_any(row.get("time_updated")) or 0.0,
+    )
+
+
+def _with_data(
+    connection: sqlite3.Connection,
+    table: str,
+    listed: Sequence[tuple[str, Any, Any]],
+    known: Mapping[str, Row[Any]],
+) -> list[tuple[str, Any, bytes | None]]:
+    """The listed rows in order, with the data of those that may have changed."""
+    times = [updated for _, updated, _ in listed if isinstance(updated, (int, float))]
+    recent = max(times, default=0) - RECENT_MILLISECONDS
+    wanted = [
+        identifier
+        for identifier, updated, _ in listed
+        if (before := known.get(identifier)) is None
+        or before.updated != updated
+        or not isinstance(updated, (int, float))
+        or updated >= recent
+    ]
+    rows = connection.execute(DATA[table], (json.dumps(wanted),)) if wanted else ()
+    data = {identifier: content if isinstance(content, bytes) else b"" for identifier, content in rows}
+    return [(identifier, updated, data.get(identifier)) for identifier, updated, _ in listed]
