@@ -59,11 +59,11 @@ class Risks:
         if self.needed is not None and self.needed.calls:
             lines.append(f"{numbers.plural(len(self.needed.calls), 'call')} used what was cut")
         lines += [
-            f"{hazard.kind.value}, {numbers.plural(hazard.count, 'time')}" if hazard.count > 1 else hazard.kind.value
+            f"{hazard.kind.value}: {numbers.whole(hazard.count)}" if hazard.count > 1 else hazard.kind.value
             for hazard in self.hazards
         ]
         if lines and len(self.blocks):
-            lines[-1] += " (h shows)"
+            lines[-1] += " · h"
         return tuple(lines)
 
     @cached_property
