@@ -17,10 +17,10 @@ import numpy as np
 from inspector.session.model import BlockKind, Role
 from inspector.strategies.arrivals import ScheduleBuilder, arrivals
 from inspector.strategies.base import Decision
+from inspector.strategies.batching import Batching
 from inspector.strategies.history import NEVER
 from inspector.strategies.operations import RemoveBlock
 from inspector.strategies.settings import choice, whole
-from inspector.strategies.tunable import Tunable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class AnthropicClearThinking(Tunable):
+class AnthropicClearThinking(Batching):
     """Keep the thinking of the newest turns that have any."""
 
     name: ClassVar[str] = "anthropic-clear-thinking"

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from inspector.strategies.base import Choice, Decision
+from inspector.strategies.batching import Batching
 from inspector.strategies.entries import Reader
 from inspector.strategies.operations import ReplaceText
 from inspector.strategies.settings import choice, switch, tools, whole, written
 from inspector.strategies.tool_inputs import ClearInput
-from inspector.strategies.tunable import Tunable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -30,7 +30,7 @@ PLACEHOLDER = "[Old tool result content cleared]"
 
 
 @dataclass(frozen=True)
-class AnthropicClearToolUses(Tunable):
+class AnthropicClearToolUses(Batching):
     """Replace all but the newest tool results by a placeholder when the prompt reaches a threshold."""
 
     name: ClassVar[str] = "anthropic-clear-tool-uses"

@@ -16,13 +16,13 @@ import numpy as np
 
 from inspector.strategies.arrivals import ScheduleBuilder, arrivals
 from inspector.strategies.base import Decision
+from inspector.strategies.batching import Batching
 from inspector.strategies.dcp_protection import DEFAULT_PROTECTED, WHEN, WHEN_HELP, batched, is_protected
 from inspector.strategies.history import NEVER
 from inspector.strategies.operations import ReplaceText
 from inspector.strategies.settings import choice, tools
 from inspector.strategies.signatures import signature_of
 from inspector.strategies.tool_inputs import BlankInput
-from inspector.strategies.tunable import Tunable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,7 +38,7 @@ OUTPUT_KEPT = ("question", "edit", "write")
 
 
 @dataclass(frozen=True)
-class DcpDedupe(Tunable):
+class DcpDedupe(Batching):
     """Clear the output of all but the newest of equal tool calls."""
 
     name: ClassVar[str] = "dcp-dedupe"

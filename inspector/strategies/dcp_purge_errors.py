@@ -15,12 +15,12 @@ import numpy as np
 from inspector.session.model import BlockKind, Role
 from inspector.strategies.arrivals import ScheduleBuilder, arrivals
 from inspector.strategies.base import Decision
+from inspector.strategies.batching import Batching
 from inspector.strategies.dcp_dedupe import BLANK_INPUT
 from inspector.strategies.dcp_protection import DEFAULT_PROTECTED, WHEN, WHEN_HELP, batched, is_protected
 from inspector.strategies.history import NEVER
 from inspector.strategies.settings import choice, tools, whole
 from inspector.strategies.tool_inputs import BlankInput
-from inspector.strategies.tunable import Tunable
 
 if TYPE_CHECKING:
     from inspector.strategies.base import Schedule
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class DcpPurgeErrors(Tunable):
+class DcpPurgeErrors(Batching):
     """Blank the input of tool calls that failed some turns ago."""
 
     name: ClassVar[str] = "dcp-purge-errors"

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from inspector.strategies.base import Choice, Decision
+from inspector.strategies.batching import Batching
 from inspector.strategies.entries import Reader
 from inspector.strategies.estimators import JSON_CHARACTERS, gemini_result
 from inspector.strategies.gemini_truncate import FILE
@@ -21,7 +22,6 @@ from inspector.strategies.mask_output import MaskOutput, is_masked
 from inspector.strategies.measures import Measure
 from inspector.strategies.recorded import RecordedBlock
 from inspector.strategies.settings import switch, tools, whole, written
-from inspector.strategies.tunable import Tunable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -36,7 +36,7 @@ _IS_MASKED = Measure(lambda text: int(is_masked(text)))
 
 
 @dataclass(frozen=True)
-class GeminiMask(Tunable):
+class GeminiMask(Batching):
     """Replace old output by a preview, in batches."""
 
     name: ClassVar[str] = "gemini-mask"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from inspector.session.model import BlockKind
 from inspector.strategies.base import Choice, Decision
+from inspector.strategies.batching import Batching
 from inspector.strategies.entries import Reader
 from inspector.strategies.estimators import (
     ARGUMENT_CHARACTERS,
@@ -22,7 +23,6 @@ from inspector.strategies.estimators import (
 from inspector.strategies.operations import ReplaceText
 from inspector.strategies.settings import switch, tools, whole, written
 from inspector.strategies.tool_inputs import ClearInput
-from inspector.strategies.tunable import Tunable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -35,7 +35,7 @@ PLACEHOLDER = "[cleared]"
 
 
 @dataclass(frozen=True)
-class LangChainClearToolUses(Tunable):
+class LangChainClearToolUses(Batching):
     """Replace all but the newest tool results by a placeholder while the estimate is over a threshold."""
 
     name: ClassVar[str] = "langchain-clear-tool-uses"

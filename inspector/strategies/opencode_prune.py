@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from inspector.strategies.base import Choice, Decision
+from inspector.strategies.batching import Batching
 from inspector.strategies.entries import Reader
 from inspector.strategies.estimators import rounded
 from inspector.strategies.operations import ReplaceText
 from inspector.strategies.settings import tools, whole, written
-from inspector.strategies.tunable import Tunable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,7 +32,7 @@ PLACEHOLDER = "[Old tool result content cleared]"
 
 
 @dataclass(frozen=True)
-class OpenCodePrune(Tunable):
+class OpenCodePrune(Batching):
     """Clear old tool output in batches, at the end of a user's turn."""
 
     name: ClassVar[str] = "opencode-prune"
