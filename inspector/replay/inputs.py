@@ -82,6 +82,7 @@ class ReplayInputs:
         pricing: Pricing | None = None,
         cache: str | None = None,
         precise: bool = False,
+        scale: Scale | None = None,
     ) -> ReplayInputs:
         """Work out what replays of a session start from.
 
@@ -91,6 +92,7 @@ class ReplayInputs:
             pricing: Prices; those of the user's price file and the bundled table where not given.
             cache: Name of a prompt cache to assume for every call; each model's own where not given.
             precise: Count cut texts for real instead of within a few tokens; reads every text that is cut.
+            scale: The provider's tokens for our counted ones; fitted to what the session reports where not given.
         """
         calls = history.session.calls
         pricing = pricing or Pricing.load()
@@ -101,7 +103,7 @@ class ReplayInputs:
         nothing = np.zeros(history.call_count + 1)
         cleared = changes_of(history, renderer, Plan(), PromptSizes(nothing, nothing))
         recorded_removed = layout.sums(cleared, layout.previous_blocks()).removed
-        scale = Scale.of(history, table, recorded_removed)
+        scale = scale or Scale.of(history, table, recorded_removed)
         layout = layout.with_beside(scale.beside, scale.calibration.ratio)
         sums = layout.whole_tokens() - recorded_removed
         whole = _whole_prompts(layout, scale, recorded, reported, sums)

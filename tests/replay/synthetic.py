@@ -58,8 +58,8 @@ class SessionBuilder:
         origin = Origin(offset=len(self.messages), length=len(text))
         return Block(kind, len(text), digest, text[:240], origin, tool_call_id=identifier, tool_name=tool, **rest)
 
-    def add(self, role: Role, *blocks: Block) -> int:
-        self.messages.append(Message(role, blocks))
+    def add(self, role: Role, *blocks: Block, **rest: Any) -> int:
+        self.messages.append(Message(role, blocks, **rest))
         self.members.append(len(self.messages) - 1)
         return len(self.messages) - 1
 
@@ -68,7 +68,8 @@ class SessionBuilder:
         response = self.add(Role.ASSISTANT, *blocks)
         self.calls.append(Call(response, len(self.contexts), sent, model=model, time=time, usage=usage))
 
-    def compact(self, keep: int) -> None:
+    def compact(self, keep: int, trigger: str = "auto", tokens_before: int | None = None) -> None:
+        self.compactions.append(Compaction(len(self.messages), trigger, tokens_before))
         kept = self.members[len(self.members) - keep :] if keep else []
         self.contexts.append(Context(tuple(self.members), self.carried, self.cause))
         self.members, self.carried, self.cause = list(kept), len(kept), ContextCause.COMPACTION
