@@ -13,10 +13,10 @@ from inspector.strategies.clear_old import ClearOld
 from inspector.strategies.cline_truncate import ClineTruncate
 from inspector.strategies.closed_windows import ClosedWindows
 from inspector.strategies.codex_truncate import CodexTruncate
-from inspector.strategies.dcp_dedupe import DcpDedupe
-from inspector.strategies.dcp_purge_errors import DcpPurgeErrors
 from inspector.strategies.cozempic import CozempicAge, CozempicTrim
 from inspector.strategies.cozempic_stale_reads import CozempicStaleReads
+from inspector.strategies.dcp_dedupe import DcpDedupe
+from inspector.strategies.dcp_purge_errors import DcpPurgeErrors
 from inspector.strategies.dedupe_reads import DedupeReads
 from inspector.strategies.deepagents_evict import DeepagentsEvict
 from inspector.strategies.forget_events import AmortizedForgetting, RecentEvents
@@ -24,14 +24,15 @@ from inspector.strategies.gemini_compress import GeminiCompress
 from inspector.strategies.gemini_mask import GeminiMask
 from inspector.strategies.gemini_truncate import GeminiTruncate
 from inspector.strategies.headroom_stale_reads import HeadroomStaleReads
+from inspector.strategies.hermes_prune import HermesPrepass, HermesProactivePrune
 from inspector.strategies.keep_recent import KeepRecent
 from inspector.strategies.langchain_clear_tool_uses import LangChainClearToolUses
 from inspector.strategies.langchain_summarization import LangChainSummarization
 from inspector.strategies.last_observations import LastObservations
 from inspector.strategies.mask_observations import MaskBrowserOutput, MaskObservations
+from inspector.strategies.openclaw_prune import OpenClawPrune
 from inspector.strategies.opencode_prune import OpenCodePrune
 from inspector.strategies.opencode_truncate import OpenCodeTruncate
-from inspector.strategies.openclaw_prune import OpenClawPrune
 from inspector.strategies.openhands_condenser import OpenHandsCondenser
 from inspector.strategies.parameters import ParameterError
 from inspector.strategies.pi_compaction import PiCompaction
@@ -97,6 +98,8 @@ _ALL: tuple[StrategyType, ...] = (
     PiTruncate,
     PiCompaction,
     OpenClawPrune,
+    HermesPrepass,
+    HermesProactivePrune,
 )
 
 STRATEGIES: Mapping[str, StrategyType] = MappingProxyType({each.name: each for each in _ALL})

@@ -201,6 +201,85 @@ def openclaw_characters(messages: Sequence[Entry]) -> int:
     return sum(map(len, [*(entry["content"] for entry in messages), *arguments]))
 
 
+def hermes_persist(vector: Vector) -> None:
+    given, params = vector["input"], vector["params"]
+    # A threshold that is given outright holds for every tool; the tools' own leave reading unlimited.
+    exempt = ("read_file",) if params["threshold"] is None else ()
+    plan = plan_of(
+        "store-large",
+        limit=params["threshold"] or params["default_result_size"],
+        preview=params["preview_size"],
+        batch_budget=10_000_000,
+        exempt_tools=exempt,
+        **({} if params["env"] else {"folder": ""}),
+    )
+    text = content(given["content"])
+    for form in FORMS:
+        (sent,) = results_in(replayed(form(single_result(text, tool=given["tool"], identifier=given["id"])), plan))
+        assert matches(sent, vector["expected"]["result"])
+        assert (sent != text) == vector["expected"]["replaced"]
+
+
+def hermes_turn_budget(vector: Vector) -> None:
+    sizes = vector["input"]["batch_sizes"]
+    calls = [{"id": f"b{at}", "name": "terminal", "args": {}} for at in range(len(sizes))]
+    entries: list[Entry] = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "", "calls": calls}]
+    entries += [{"role": "tool", "id": f"b{at}", "content": "x" * size} for at, size in enumerate(sizes)]
+    plan = plan_of("store-large", batch_budget=vector["params"]["turn_budget"])
+    for form in FORMS:
+        lengths = [len(text) for text in results_in(replayed(form(entries), plan))]
+        assert lengths == vector["expected"]["final_lens"]
+        assert sum(lengths) == vector["expected"]["total"]
+
+
+def hermes_budgets(vector: Vector) -> None:
+    result, batch = vector["expected"]["per_result"], vector["expected"]["per_turn"]
+    plan = plan_of("store-large", window=vector["input"]["context_length"] or 0)
+    for size, stored in ((result, False), (result + 1, True)):
+        (sent,) = results_in(replayed(openai_list(single_result("x" * size)), plan))
+        assert (sent != "x" * size) == stored
+    for more, stored in ((0, False), (1, True)):
+        sizes = [batch // 4] * 3 + [batch - batch // 4 * 3 + more]
+        calls = [{"id": f"b{at}", "name": "terminal", "args": {}} for at in range(4)]
+        entries: list[Entry] = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "", "calls": calls}]
+        entries += [{"role": "tool", "id": f"b{at}", "content": "x" * size} for at, size in enumerate(sizes)]
+        assert (results_in(replayed(openai_list(entries), plan)) != ["x" * size for size in sizes]) == stored
+
+
+def hermes_prune(vector: Vector) -> None:
+    params, expected = vector["params"], vector["expected"]
+    plan = plan_of(
+        "hermes-prepass",
+        protect_last=params["protect_tail_count"],
+        tail_tokens=params.get("protect_tail_tokens", 0),
+        tail=0.0,
+    )
+    given = openai_list(vector["input"])
+    sent = apply_once(given, plan, input_tokens=150_000, window=200_000)
+    assert_changed(vector, sent)
+    assert len(expected["changed"]) == expected["pruned"]
+    for at, (before, after) in enumerate(zip(given, sent, strict=True)):
+        arguments = [call["function"]["arguments"] for call in after.get("tool_calls", ())]
+        if str(at) in expected["changed_args_head80"]:
+            heads = [text.removesuffix("…") for text in expected["changed_args_head80"][str(at)]]
+            assert [text[: len(head)] for text, head in zip(arguments, heads, strict=True)] == heads
+            assert [len(text) for text in arguments] == expected["args_len"][str(at)]
+            assert all(json.loads(text) for text in arguments)
+        else:
+            assert before.get("tool_calls") == after.get("tool_calls")
+    assert apply_once(given, plan, input_tokens=149_999, window=200_000) == given
+
+
+def hermes_line(vector: Vector) -> None:
+    tool, text = vector["input"]["tool"], content(vector["input"]["content"])
+    entries = single_result(text, tool=tool)
+    entries[1]["calls"][0]["args"] = vector["input"]["args"]
+    plan = plan_of("hermes-prepass", protect_last=0, tail=0.0, minimum=0)
+    for form in FORMS:
+        (sent,) = results_in(apply_once(form(entries), plan, input_tokens=150_000, window=200_000))
+        assert sent == vector["expected"]["summary"]
+
+
 SYSTEMS: dict[str, Callable[[Vector], None]] = {
     "sweagent.LastNObservations": sweagent_last_observations,
     "openhands-v0.ObservationMaskingCondenser": openhands_events("mask-observations", attention_window="window"),
@@ -216,10 +295,17 @@ SYSTEMS: dict[str, Callable[[Vector], None]] = {
     "pi.findCutPoint": pi_cut_point,
     "pi.shouldCompact": pi_should_compact,
     "openclaw.context_pruning": openclaw_prune,
+    "hermes.persist": hermes_persist,
+    "hermes.enforce_turn_budget": hermes_turn_budget,
+    "hermes.budget_for_context_window": hermes_budgets,
+    "hermes.prune_old_tool_results": hermes_prune,
+    "hermes.summarize_tool_result": hermes_line,
 }
 """How each system's outputs are reproduced."""
 
-NOT_APPLICABLE: dict[str, str] = {}
+NOT_APPLICABLE = {
+    "hermes.cache_breakpoints": "where Hermes puts marks for the provider's cache; no text is changed",
+}
 """Outputs nothing here stands for, and what they are of."""
 
 
