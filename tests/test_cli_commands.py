@@ -8,8 +8,10 @@ import subprocess
 import time
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
+from inspector.report.document import Report
 from tests.program import COMMAND, environment, run_here, run_program
 
 if TYPE_CHECKING:
@@ -185,16 +187,29 @@ def test_formats_lists_every_format_with_where_it_is_looked_for():
 
 
 def test_compare_has_a_row_for_every_strategy_and_the_best_comes_first(small: Path, capsys):
+    from inspector.strategies.presets import PRESETS
     from inspector.strategies.registry import STRATEGIES
 
     outcome = run_here(capsys, "compare", small)
     plans = json.loads(run_here(capsys, "compare", small, "--format", "json").out)["plans"]
-    order = [line.split()[0] for line in outcome.out.splitlines() if line.strip().startswith(tuple(STRATEGIES))]
+    names = {plan["name"] for plan in plans}
+    order = [line.split()[0] for line in outcome.out.splitlines() if line.split()[:1] and line.split()[0] in names]
 
-    assert {plan["name"] for plan in plans} == set(order) == set(STRATEGIES)
+    assert set(STRATEGIES) <= names == set(order) <= {*STRATEGIES, *PRESETS}
     saved = {plan["name"]: plan["saved"]["percent"] for plan in plans}
     assert [saved[name] for name in order] == sorted(saved.values(), reverse=True)
     assert max(map(len, outcome.out.splitlines())) <= 80
+
+
+def test_compare_sorts_by_every_column_it_offers(small: Path, capsys):
+    from inspector.report.comparison import ORDERS
+
+    for key in ORDERS:
+        report = msgspec.json.decode(
+            run_here(capsys, "compare", small, "--format", "json", "--sort", key).out, type=Report
+        )
+        ranks = [ORDERS[key](plan) for plan in report.plans]
+        assert ranks == sorted(ranks)
 
 
 def test_compact_gives_well_formed_messages_under_every_strategy(corpus: Path, compacted):

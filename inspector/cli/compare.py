@@ -14,16 +14,27 @@ if TYPE_CHECKING:
 def add_arguments(parser: ArgumentParser) -> None:
     """What to compare strategies on, and in which form."""
     add_report_arguments(parser)
+    parser.add_argument(
+        "--sort",
+        choices=("saved", "tokens", "peak", "cost", "breaks", "fires", "risks", "name"),
+        default="saved",
+        help="what rows are sorted by, the best first (saved)",
+    )
 
 
 def run(options: Namespace) -> int:
     """Print or save the comparison."""
+    from functools import partial
+
+    import msgspec
+
     from inspector.cli.replaying import replay_inputs
     from inspector.replay.comparison import plans_to_compare
-    from inspector.report.comparison import comparison_text
+    from inspector.report.comparison import comparison_text, in_order
     from inspector.report.summary import report_of
 
     check_output(options)
     session = read_session(options.path)
     report = report_of(replay_inputs(session, options.model), plans_to_compare(session), options.runs_per_day)
-    return deliver(report, options, comparison_text)
+    report = msgspec.structs.replace(report, plans=in_order(report.plans, options.sort))
+    return deliver(report, options, partial(comparison_text, sort=options.sort))

@@ -12,6 +12,7 @@ from inspector.replay.hazards import hazards_of
 from inspector.replay.replay import replay
 from inspector.replay.savings import break_even_call, savings_of
 from inspector.strategies.plan import Plan
+from inspector.strategies.presets import PRESETS
 from inspector.strategies.registry import STRATEGIES, strategy_for
 
 if TYPE_CHECKING:
@@ -50,8 +51,11 @@ class Compared:
 
 
 def plans_to_compare(session: Session) -> tuple[Plan, ...]:
-    """Every strategy as a plan of its own, with the defaults that fit the session."""
-    return tuple(Plan.of(strategy_for(name, session), name=name) for name in STRATEGIES)
+    """Every strategy as a plan of its own, with the defaults that fit the session, and the presets that are more."""
+    alone = tuple(Plan.of(strategy_for(name, session), name=name) for name in STRATEGIES)
+    known = {plan.strategies for plan in alone} | {()}
+    presets = (preset.plan(session) for preset in PRESETS.values())
+    return (*alone, *(plan for plan in presets if plan.strategies not in known and plan.name not in STRATEGIES))
 
 
 def compare(inputs: ReplayInputs, plans: Iterable[Plan], baseline: Replay | None = None) -> Iterator[Compared]:

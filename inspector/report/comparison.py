@@ -2,37 +2,64 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from inspector.report.figures_table import MARKS, legend, pays_off, shown_saving
+from inspector.report.figures_table import MARKS, legend, shown_saving
 from inspector.report.layout import LABEL, LEFT, RIGHT, WIDTH, Page
-from inspector.report.numbers import dollars, percent, whole
+from inspector.report.numbers import NOTHING, compact, dollars, percent, whole
 from inspector.report.text import heading, worth_knowing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from inspector.report.document import FigureSet, PlanFacts, Report
 
 
-def comparison_text(report: Report, width: int = WIDTH, *, color: bool = False) -> str:
+ORDERS: dict[str, Callable[[PlanFacts], tuple[float, str]]] = {
+    "saved": lambda plan: (-(plan.saved.percent or 0), plan.name),
+    "tokens": lambda plan: (plan.figures.prompt_tokens or 0, plan.name),
+    "peak": lambda plan: (plan.figures.peak_prompt_tokens or 0, plan.name),
+    "cost": lambda plan: (math.inf if plan.figures.cost_usd is None else plan.figures.cost_usd, plan.name),
+    "breaks": lambda plan: (plan.figures.cache_breaks or 0, plan.name),
+    "fires": lambda plan: (plan.first_firing or math.inf, plan.name),
+    "risks": lambda plan: (sum((plan.hazards or {}).values()), plan.name),
+    "name": lambda plan: (0, plan.name),
+}
+"""What rows can be sorted by; the best comes first."""
+
+
+def in_order(plans: Sequence[PlanFacts], sort: str) -> list[PlanFacts]:
+    """Plans sorted by one of `ORDERS`."""
+    return sorted(plans, key=ORDERS[sort])
+
+
+def comparison_text(report: Report, width: int = WIDTH, *, color: bool = False, sort: str = "saved") -> str:
     """The session, one row for what was recorded, one for the baseline and one for every plan."""
     page = Page(width, color=color)
     heading(page, report)
     page.line()
     rows = [_figures("recorded", report.recorded)] if report.recorded is not None else []
-    plans = sorted(report.plans, key=lambda plan: -(plan.saved.percent or 0))
-    rows += [_figures("baseline", report.baseline), *(_plan(plan) for plan in plans)]
-    of_tokens = any(plan.saved.percent_of == "prompt_tokens" for plan in plans)
-    share = "of tokens" if of_tokens else "of cost"
-    head = ("", "prompt tokens", "", "cost", "", "saved", share, "breaks", "pays off")
-    page.table(head, rows, LEFT + (RIGHT + LEFT) * 2 + RIGHT * 4, gap=1)
+    rows += [_figures("baseline", report.baseline), *(_plan(plan) for plan in in_order(report.plans, sort))]
+    plans = report.plans
+    # Where no price is known, savings are shares of the tokens.
+    priced = all(plan.saved.usd is not None for plan in plans)
+    head = ("", "tokens", "", "peak", "cost", "", "saved", "breaks", "fires", "risks")
+    page.table(head, rows, LEFT + RIGHT + LEFT + RIGHT * 2 + LEFT + RIGHT * 4, gap=1)
     page.line()
-    page.pairs(legend(report))
+    page.pairs([*legend(report), *_words(priced=priced)])
     worth_knowing(page, report)
     return page.text()
+
+
+def _words(*, priced: bool) -> list[tuple[str, str]]:
+    return [
+        ("saved", "in dollars against the baseline" if priced else "of the baseline's prompt tokens"),
+        ("fires", "the first call at which the plan changes something"),
+        ("risks", "how often it meets a hazard; a report on the plan names them"),
+    ]
 
 
 def _figures(name: str, figures: FigureSet) -> tuple[str | Text, ...]:
@@ -41,24 +68,28 @@ def _figures(name: str, figures: FigureSet) -> tuple[str | Text, ...]:
 
     return (
         name,
-        *marked("prompt_tokens", whole),
+        *marked("prompt_tokens", compact),
+        compact(figures.peak_prompt_tokens),
         *marked("cost_usd", dollars),
         "",
-        "",
         whole(figures.cache_breaks),
+        "",
         "",
     )
 
 
 def _plan(plan: PlanFacts) -> tuple[str | Text, ...]:
-    name, tokens, tokens_mark, cost, cost_mark, _, _, breaks, _ = _figures(plan.name, plan.figures)
+    name, tokens, tokens_mark, peak, cost, cost_mark, _, breaks, *_ = _figures(plan.name, plan.figures)
     saved = plan.saved
+    in_dollars = saved.usd is not None
     return (
         name,
-        *(tokens, tokens_mark),
+        *(tokens, tokens_mark, peak),
         *(cost, cost_mark),
-        shown_saving(dollars(saved.usd), saved.usd),
-        shown_saving(percent(saved.percent), saved.percent),
+        shown_saving(dollars(saved.usd), saved.usd)
+        if in_dollars
+        else shown_saving(percent(saved.percent), saved.percent),
         breaks,
-        pays_off(plan),
+        whole(plan.first_firing) if plan.first_firing else "never",
+        whole(sum(plan.hazards.values())) if plan.hazards else NOTHING,
     )

@@ -120,6 +120,10 @@ class PlanFacts(Struct, frozen=True, kw_only=True):
         int | None,
         about("From this call on, counted from 1, the plan has cost less in all; null when never."),
     ]
+    first_firing: Annotated[
+        int | None,
+        about("The first call, counted from 1, at which the plan changes something; null when it changes nothing."),
+    ]
     edits: Annotated[Count | None, about("How often a block's rendition changed, over all calls.")]
     tiers: Annotated[list[TierFacts], about("What every strategy, or tier of one, did.")]
     hazards: Annotated[dict[str, Count] | None, about("Kinds of trouble the plan makes, and how often.")]

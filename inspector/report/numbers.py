@@ -23,6 +23,18 @@ def whole(value: float | None) -> str:
     return NOTHING if value is None else f"{value:,.0f}"
 
 
+def compact(value: float | None) -> str:
+    """Three digits and a unit, for tables where rows are compared: `39.7M`, `396k`, `812`."""
+    if value is None:
+        return NOTHING
+    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= size:
+            scaled = value / size
+            digits = 0 if abs(scaled) >= 100 else 1 if abs(scaled) >= 10 else 2
+            return f"{scaled:.{digits}f}{unit}"
+    return f"{value:,.0f}"
+
+
 def dollars(value: float | None) -> str:
     """Money: `$14.82`, `-$0.61`, `$0.072`, `$0.0031`, or `unknown`."""
     if value is None:

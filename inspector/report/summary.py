@@ -7,10 +7,11 @@ import os
 from typing import TYPE_CHECKING
 
 import inspector
-from inspector.replay.comparison import compared
+from inspector.replay.comparison import Compared, compared
 from inspector.replay.ledger import HowKnown
 from inspector.replay.projection import project_runs
 from inspector.replay.replay import replay
+from inspector.replay.uses import Uses, find_uses, needed_later
 from inspector.report.caveats import caveats
 from inspector.report.document import (
     SCHEMA_VERSION,
@@ -50,6 +51,7 @@ def report_of(inputs: ReplayInputs, plans: Sequence[Plan] = (), runs_per_day: fl
     session = inputs.history.session
     baseline = replay(inputs, Plan())
     recorded = recorded_figures(inputs)
+    uses = find_uses(inputs.history) if plans else None
     return Report(
         schema=SCHEMA_VERSION,
         inspector=inspector.__version__,
@@ -57,7 +59,7 @@ def report_of(inputs: ReplayInputs, plans: Sequence[Plan] = (), runs_per_day: fl
         tokens=_tokens(inputs),
         recorded=None if recorded is None else figure_set(recorded),
         baseline=figure_set(baseline.figures),
-        plans=[_plan(replay(inputs, plan), baseline, runs_per_day) for plan in plans],
+        plans=[_plan(replay(inputs, plan), baseline, uses, runs_per_day) for plan in plans],
         warnings=caveats(inputs),
     )
 
@@ -121,15 +123,17 @@ def _tokens(inputs: ReplayInputs) -> TokenFacts:
     return TokenFacts(method=inputs.table.counter.name, calibration=calibration if calibrated else None)
 
 
-def _plan(planned: Replay, baseline: Replay, runs_per_day: float | None) -> PlanFacts:
+def _plan(planned: Replay, baseline: Replay, uses: Uses | None, runs_per_day: float | None) -> PlanFacts:
     entries = planned.plan.entries
     found = compared(baseline, planned)
+    missed = None if uses is None else needed_later(planned, uses)
     return PlanFacts(
         name=planned.plan.name,
         strategies=planned.plan.to_specs(),
         figures=figure_set(found.figures),
         saved=saving(found.savings),
         break_even_call=found.break_even_call,
+        first_firing=None if found.first_firing is None else found.first_firing + 1,
         edits=found.edits,
         tiers=[
             TierFacts(
@@ -141,10 +145,19 @@ def _plan(planned: Replay, baseline: Replay, runs_per_day: float | None) -> Plan
             )
             for group in planned.groups
         ],
-        hazards=None,
-        needed_later=None,
+        hazards=_hazards(found),
+        needed_later=None
+        if missed is None
+        else {"calls": len(missed.calls), "results": len(missed.blocks), "words": missed.words},
         projection=_projection(planned, baseline, runs_per_day),
     )
+
+
+def _hazards(found: Compared) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for hazard in found.hazards:
+        counts[hazard.kind.value] = counts.get(hazard.kind.value, 0) + hazard.count
+    return counts
 
 
 def _projection(planned: Replay, baseline: Replay, runs_per_day: float | None) -> ProjectionFacts | None:

@@ -49,8 +49,11 @@ def test_every_strategy_is_compared_as_a_plan_of_its_own_that_fits_the_session(s
     plans = plans_to_compare(session)
     inputs = inputs_of(session)
 
-    assert [plan.name for plan in plans] == list(STRATEGIES)
-    assert [plan.strategies for plan in plans] == [(strategy_for(name, session),) for name in STRATEGIES]
+    alone, presets = plans[: len(STRATEGIES)], plans[len(STRATEGIES) :]
+    assert [plan.name for plan in alone] == list(STRATEGIES)
+    assert [plan.strategies for plan in alone] == [(strategy_for(name, session),) for name in STRATEGIES]
+    assert {"careful", "aggressive", "micro-x"} <= {plan.name for plan in presets}
+    assert len({plan.strategies for plan in plans}) == len(plans)
     baseline = replay(inputs, Plan()).figures.prompt_tokens.value
     for found in compare(inputs, plans):
         assert found.savings.tokens.value == baseline - found.figures.prompt_tokens.value

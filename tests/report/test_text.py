@@ -30,6 +30,7 @@ def plan(name: str = "", usd: float | None = 0.5, edits: int = 1) -> PlanFacts:
         figures=figures(),
         saved=Saving(tokens=5, usd=usd, percent=50.0, percent_of=percent_of, known={}),
         break_even_call=None,
+        first_firing=1 if edits else None,
         edits=edits,
         tiers=[TierFacts(strategy="tiered-stale", tier="data", results=2, touched=1, tokens_cut=-7)],
         hazards=None,
