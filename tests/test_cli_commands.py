@@ -149,7 +149,7 @@ def test_reading_leaves_a_session_and_its_folder_as_they_were(small: Path, tmp_p
 
 def test_ctrl_c_ends_a_command_quietly(corpus: Path):
     with subprocess.Popen(
-        [*COMMAND, "report", corpus / LARGE], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*COMMAND, "compare", corpus / LARGE], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as program:
         assert program.stderr is not None
         time.sleep(0.5)  # past Python's own start, amid reading or counting

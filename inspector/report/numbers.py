@@ -27,7 +27,7 @@ def compact(value: float | None) -> str:
     """Three digits and a unit, for tables where rows are compared: `39.7M`, `396k`, `812`."""
     if value is None:
         return NOTHING
-    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+    for size, unit in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= size:
             scaled = value / size
             digits = 0 if abs(scaled) >= 100 else 1 if abs(scaled) >= 10 else 2
