@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from inspector.replay.ledger import Figure
     from inspector.replay.projection import RunProjection
-    from inspector.replay.replay import Replay
+    from inspector.ui.outcome import Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class CostSummary:
         saved: Dollars the plan saves; negative where it costs more.
         saved_share: The same as a share of `recorded`, None where that is nothing or unknown.
         saved_tokens: Prompt tokens not sent, over all calls; negative where more are.
-        rebuilds: Dollars of writing to the cache again what the plan's own changes put out of it; None where unknown.
+        rebuilds: What the plan's breaks of the cache cost, dollars; None without a price.
         pays_off: The number of the call from which on the plan has cost less in all, None where it never does.
         runs: Runs a day.
         per_day: Dollars saved a day.
@@ -63,63 +63,41 @@ class CostSummary:
     advice: str = ""
 
 
-def summarise(baseline: Replay, replay: Replay, runs: float, projection: RunProjection | None = None) -> CostSummary:
+def summarise(outcome: Outcome, runs: float, projection: RunProjection | None = None) -> CostSummary:
     """The figures of a plan beside those of the session as it was.
 
     Args:
-        baseline: The session with nothing cut.
-        replay: The session under the plan.
+        outcome: The plan's replay.
         runs: Such sessions a day.
         projection: How far the saving over many runs may be off, where that is known already.
     """
     from math import isnan
 
-    from inspector.replay.comparison import compared
     from inspector.replay.projection import DAYS_PER_MONTH
 
-    before, after = baseline.figures, replay.figures
-    found = compared(baseline, replay)
-    dollars = found.savings.usd.value
+    before, totals = outcome.baseline.figures, outcome.totals
+    savings, first_change = totals.savings, outcome.first_change
+    dollars, pays_off = savings.usd.value, totals.break_even_call.value
     per_day = None if dollars is None else dollars * runs
     plus_minus = projection.per_run.saving.plus_minus if projection is not None else None
-    calls = replay.history.session.calls
+    models = (call.model for call in outcome.replay.history.session.calls)
     return CostSummary(
         recorded=_amount(before.cost_usd),
-        planned=_amount(after.cost_usd),
-        saved=_amount(found.savings.usd),
-        saved_share=found.savings.share.value if dollars is not None else None,
-        saved_tokens=_amount(found.savings.tokens),
-        rebuilds=rebuild_cost(baseline, replay),
-        pays_off=found.break_even_call,
+        planned=_amount(totals.figures.cost_usd),
+        saved=_amount(savings.usd),
+        saved_share=savings.share.value if dollars is not None else None,
+        saved_tokens=_amount(savings.tokens),
+        rebuilds=totals.break_usd.value,
+        pays_off=None if pays_off is None else int(pays_off),
         runs=runs,
         per_day=Amount(per_day, "projected"),
         per_month=Amount(None if per_day is None else per_day * DAYS_PER_MONTH, "projected"),
         plus_minus=None if plus_minus is None or isnan(plus_minus) else plus_minus,
-        breaks=int((replay.ledger.is_break & ~baseline.ledger.is_break).sum()),
-        first_change=-1 if found.first_firing is None else found.first_firing,
-        is_idle=found.first_firing is None,
-        advice="" if before.cost_usd.value is not None else replay.inputs.pricing.advice(call.model for call in calls),
+        breaks=int(totals.breaks.value or 0),
+        first_change=-1 if first_change is None else first_change,
+        is_idle=first_change is None,
+        advice="" if before.cost_usd.value is not None else outcome.inputs.pricing.advice(models),
     )
-
-
-def rebuild_cost(baseline: Replay, replay: Replay) -> float | None:
-    """Dollars of what the plan pays for tokens the recorded session read from its cache, and the plan's prompts do not.
-
-    At a call the plan breaks, tokens behind the change are written again (or sent uncached) though they were sent
-    before: the difference between that and reading them is the price of the change.
-    """
-    import numpy as np
-
-    before, after = baseline.ledger, replay.ledger
-    broken = after.is_break & ~before.is_break
-    kinds = ("uncached", "cache_write_5m", "cache_write_1h")
-    more = [np.where(broken, np.maximum(getattr(after, kind) - getattr(before, kind), 0), 0) for kind in kinds]
-    nothing = np.zeros_like(more[0])
-    rates = replay.inputs.rates
-    written = rates.cost(more[0], nothing, more[1], more[2], nothing)
-    read = rates.cost(nothing, more[0] + more[1] + more[2], nothing, nothing, nothing)
-    cost = float((written - read).sum())
-    return None if np.isnan(cost) else cost
 
 
 def _amount(figure: Figure) -> Amount:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from inspector.replay.inputs import ReplayInputs
+    from inspector.replay.outcome import PlanOutcome
     from inspector.replay.replay import ContextState, Replay
     from inspector.strategies.plan import Plan
 
@@ -19,12 +20,16 @@ class Outcome:
         plan: The plan, those of its strategies that are switched off included.
         baseline: The session with nothing cut.
         replay: The session under the plan.
+        totals: What comes of the plan, each figure with how it is known.
+        first_change: The first call the plan changes something at; None where it changes nothing.
         state: How every block stands at the call looked at.
     """
 
     plan: Plan
     baseline: Replay
     replay: Replay
+    totals: PlanOutcome
+    first_change: int | None
     state: ContextState
 
     @property

@@ -156,6 +156,8 @@ def replay_plan(
         generation: Marks the message.
         post: Takes messages from any thread.
     """
+    from inspector.replay.comparison import compared
+    from inspector.replay.outcome import outcome_of
     from inspector.replay.replay import replay
     from inspector.strategies.plan import Plan
 
@@ -165,7 +167,10 @@ def replay_plan(
     looked_at = history.call_count if call is None else min(call, history.call_count)
     # Asked for here, because it is remembered and the screen asks for it again.
     _ = outcome.groups
-    post(ReplayReady(generation, Outcome(plan, baseline, outcome, outcome.state(looked_at))))
+    totals = outcome_of(baseline, outcome)
+    first_change = compared(baseline, outcome).first_firing
+    state = outcome.state(looked_at)
+    post(ReplayReady(generation, Outcome(plan, baseline, outcome, totals, first_change, state)))
 
 
 def judge(

@@ -178,7 +178,7 @@ class InspectScreen(Studying):
         outcome = self.outcome
         if outcome is not None:
             runs = self.settings.runs_per_day
-            self.cost.summary = summarise(outcome.baseline, outcome.replay, runs, self.projection)
+            self.cost.summary = summarise(outcome, runs, self.projection)
 
     def show_standing(self) -> None:
         """In the status line."""
