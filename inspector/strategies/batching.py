@@ -192,7 +192,9 @@ class BatchedRun:
     def _due(self, held: _Held, moment: Moment) -> list[Choice]:
         if not held.decisions or not self._may_edit(held, moment):
             return []
-        waiting = self._deep_enough(held, moment)
+        # What has left the context meanwhile reclaims nothing; its decision waits, should a rewind bring it back.
+        leaves = moment.history.leaves
+        waiting = [block for block in self._deep_enough(held, moment) if leaves[block] > moment.call]
         reclaimed = sum(held.reclaims.get(block, 0) for block in waiting)
         if not moment.starts_context and reclaimed < self.batching.batch_tokens:
             return []
