@@ -41,6 +41,8 @@ from inspector.strategies.prune_old import PruneOld
 from inspector.strategies.roo_truncate import RooTruncate
 from inspector.strategies.smart_retention import SmartRetention
 from inspector.strategies.store_large import StoreLarge
+from inspector.strategies.strands_offload import StrandsOffload
+from inspector.strategies.strands_window import StrandsWindow
 from inspector.strategies.summarize import Summarize
 from inspector.strategies.tiered_stale import TieredStale, tiered_stale_for
 from inspector.strategies.token_budget import TokenBudget
@@ -100,6 +102,8 @@ _ALL: tuple[StrategyType, ...] = (
     OpenClawPrune,
     HermesPrepass,
     HermesProactivePrune,
+    StrandsWindow,
+    StrandsOffload,
 )
 
 STRATEGIES: Mapping[str, StrategyType] = MappingProxyType({each.name: each for each in _ALL})

@@ -67,6 +67,9 @@ EAGER = (
     strategy("cozempic-age", middle=1, old=2),
     strategy("cozempic-stale-reads", limit=5),
     strategy("pi-truncate", max_lines=3, max_bytes=40),
+    strategy("strands-window", window_size=3, per_turn=2),
+    strategy("strands-window", window_size=4, pin_first=1, window=60),
+    strategy("strands-offload", threshold=5, preview_tokens=4),
     strategy("hermes-prepass", threshold=0.0, window=10, tail=0.0, protect_last=2, minimum=20),
     strategy("hermes-prepass", threshold=0.0, window=10, tail_tokens=40, protect_last=1, minimum=20),
     strategy("hermes-proactive-prune", trigger=30, minimum=20, reclaim=1, protect_last=2, protect_first=0),
@@ -75,10 +78,12 @@ EAGER = (
     strategy("pi-compaction", reserve=0, keep=20, window=80, summary_tokens=50),
 )
 _INSERTED = {"trim-at-insertion", "cap-at-insertion", "store-large"}
+_INSERTED |= {"pi-truncate", "strands-offload", "cozempic-trim"}
 _INSERTED |= {"deepagents-evict", "opencode-truncate", "codex-truncate", "gemini-truncate"}
 AT_INSERTION = tuple(each for each in EAGER if each.name in _INSERTED)
 TEXTS_TOO = {"clear-old", "summarize", "tiered-stale", "closed-windows"}
 TEXTS_TOO |= {"recent-events", "amortized-forgetting", "openhands-condenser", "pi-compaction"}
+TEXTS_TOO |= {"strands-window"}
 TEXTS_TOO |= {"gemini-compress", "langchain-summarization", "deepagents-evict", "cline-truncate", "roo-truncate"}
 PARTS_PAIRS = {"clear-old", "cline-truncate", "roo-truncate"}
 """Remove results without their calls, as the systems they come from do."""

@@ -280,6 +280,38 @@ def hermes_line(vector: Vector) -> None:
         assert sent == vector["expected"]["summary"]
 
 
+def strands_window(vector: Vector) -> None:
+    params, expected = vector["params"], vector["expected"]
+    given = anthropic_list(vector["input"])
+    assert len(given) == expected["n_in"]
+    sent: list[Entry] = given
+    for _ in range(params["calls"]):
+        # An overflow by a single token, so that one reduction is enough.
+        told = {"input_tokens": 1_001, "window": 1_000} if params["overflow"] else {"window": 10_000_000}
+        per_turn = 0 if params["overflow"] else 1
+        sent = apply_once(sent, plan_of("strands-window", window_size=params["window_size"], per_turn=per_turn), **told)
+    assert len(sent) == expected["n_out"] == expected["n_in"] - expected["removed"]
+    if expected["error"]:
+        assert sent == given
+    for message, (role, parts) in zip(sent, expected["messages"], strict=True):
+        assert message["role"] == role
+        found = message["content"]
+        found = [{"type": "text", "text": found}] if isinstance(found, str) else found
+        for part, (kind, value, *text) in zip(found, parts, strict=True):
+            assert part["type"] == {"text": "text", "use": "tool_use", "res": "tool_result"}[kind]
+            assert value == (part.get("text") or part.get("id") or part.get("tool_use_id"))
+            assert not text or matches(part["content"], text[0])
+
+
+def strands_preview(vector: Vector) -> None:
+    params, text = dict(vector["params"]), content(vector["input"]["content"])
+    if "preview" in params:
+        params["preview"] = params["preview"].replace("_", "-")
+    for form in FORMS:
+        (sent,) = results_in(replayed(form(single_result(text)), plan_of("strands-offload", threshold=0, **params)))
+        assert matches(sent, vector["expected"]["result"])
+
+
 SYSTEMS: dict[str, Callable[[Vector], None]] = {
     "sweagent.LastNObservations": sweagent_last_observations,
     "openhands-v0.ObservationMaskingCondenser": openhands_events("mask-observations", attention_window="window"),
@@ -295,6 +327,8 @@ SYSTEMS: dict[str, Callable[[Vector], None]] = {
     "pi.findCutPoint": pi_cut_point,
     "pi.shouldCompact": pi_should_compact,
     "openclaw.context_pruning": openclaw_prune,
+    "strands.SlidingWindow": strands_window,
+    "strands.build_preview": strands_preview,
     "hermes.persist": hermes_persist,
     "hermes.enforce_turn_budget": hermes_turn_budget,
     "hermes.budget_for_context_window": hermes_budgets,
