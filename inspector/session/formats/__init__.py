@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from inspector.session.errors import SessionError
-from inspector.session.formats import claude_code, codex, copilot, gemini, opencode, pi, plain, responses
+from inspector.session.formats import claude_code, codex, copilot, gemini, hermes, opencode, pi, plain, responses
 from inspector.session.formats.base import Detection, Format, Sample
 from inspector.session.formats.plain.reader import read_conversation
 from inspector.session.locator import Locator
@@ -25,6 +25,7 @@ FORMATS: tuple[Format, ...] = (
     pi.FORMAT,
     copilot.FORMAT,
     gemini.FORMAT,
+    hermes.FORMAT,
     opencode.FORMAT,
     responses.FORMAT,
     plain.ANTHROPIC,

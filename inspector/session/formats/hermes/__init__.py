@@ -1,0 +1,82 @@
+"""Hermes: a database of all sessions; one file a session before that, and beside it where a gateway writes one.
+
+The tables are those of `hermes_state_common.py` in NousResearch/hermes-agent, in every version of their schema.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from inspector.session.errors import SessionError
+from inspector.session.formats.base import SQLITE, Format, Inside, Sample
+from inspector.session.formats.hermes.files import NAME, file_reader, is_document, is_meta
+from inspector.session.locator import Locator
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from inspector.session.reading import Reader
+
+TABLES = {
+    "sessions": frozenset({"id", "source", "parent_session_id", "started_at"}),
+    "messages": frozenset({"id", "session_id", "role", "content", "tool_calls", "timestamp"}),
+}
+"""The tables, and columns of them, by which a database is told to be Hermes'."""
+
+
+def _recognise(sample: Sample) -> str:
+    if sample.is_directory:
+        return ""
+    if sample.head.startswith(SQLITE):
+        known = all(columns <= sample.tables.get(name, frozenset()) for name, columns in TABLES.items())
+        return "a database with Hermes' tables of sessions and messages" if known else ""
+    if sample.is_lines:
+        if is_document(sample.records[0]):
+            return "a JSON document with a session of Hermes"
+        return "a line that says what session of Hermes it is" if any(map(is_meta, sample.records)) else ""
+    return "a JSON document with a session of Hermes" if is_document(sample.document) else ""
+
+
+def _reader(path: Path) -> Reader:
+    locator = Locator.of(path)
+    if Sample(locator.file).head.startswith(SQLITE):
+        from inspector.session.formats.hermes.tables import HermesRows
+        from inspector.session.rows import RowsReader
+
+        return RowsReader(path, NAME, HermesRows(locator.session))
+    return file_reader(path)
+
+
+def _inside(path: Path) -> Sequence[Inside]:
+    if not Sample(path).head.startswith(SQLITE):
+        return ()
+    from inspector.session.database import Database, DatabaseUnreadableError
+    from inspector.session.formats.hermes.tables import sessions_inside
+
+    try:
+        with Database(path).reading() as connection:
+            return sessions_inside(path, connection)
+    except DatabaseUnreadableError as error:
+        raise SessionError(f"{path}: the database cannot be read ({error}). Try again.") from error
+
+
+def _homes() -> tuple[Path, ...]:
+    configured = os.environ.get("HERMES_HOME")
+    home = Path(configured) if configured else Path.home() / ".hermes"
+    # Beside them lie caches, skills and whole checkouts, which are not to be searched.
+    return (home / "state.db", *sorted(home.glob("profiles/*/state.db")), home / "sessions")
+
+
+FORMAT = Format(
+    name=NAME,
+    title="Hermes",
+    where="~/.hermes, or $HERMES_HOME: state.db, and sessions in older versions",
+    is_live=True,
+    exact="nothing: tokens are recorded for whole sessions alone",
+    recognise=_recognise,
+    reader=_reader,
+    homes=_homes,
+    inside=_inside,
+)
