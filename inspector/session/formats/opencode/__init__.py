@@ -36,12 +36,10 @@ def _recognise(sample: Sample) -> str:
     if sample.head.startswith(SQLITE):
         known = all(columns <= sample.tables.get(name, frozenset()) for name, columns in TABLES.items())
         return "a database with OpenCode's tables of sessions, messages and parts" if known else ""
-    if sample.is_lines:
-        single = sample.records[0] if len(sample.records) == 1 else None
-        return "a session exported by OpenCode" if is_export(single) else ""
-    if is_export(sample.document):
+    document = _document(sample)
+    if is_export(document):
         return "a session exported by OpenCode"
-    if is_session_file(sample.path, sample.document):
+    if is_session_file(sample.path, document):
         return "a session's file in OpenCode's folder of sessions, messages and parts"
     return ""
 
@@ -60,7 +58,10 @@ def _reader(path: Path) -> Reader:
 
 
 def _document(sample: Sample) -> object:
-    return sample.records[0] if sample.is_lines and len(sample.records) == 1 else sample.document
+    """The whole file, on however many lines."""
+    if not sample.is_lines:
+        return sample.document
+    return sample.records[0] if len(sample.records) == 1 else None
 
 
 def _inside(path: Path) -> Sequence[Inside]:

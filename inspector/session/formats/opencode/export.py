@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.formats.opencode.conversation import Stored, fill
+from inspector.session.formats.opencode.parts import ERROR
 from inspector.session.formats.opencode.views import message_view, part_view, session_view
 from inspector.session.model import Origin
 from inspector.session.values import mapping, string
@@ -47,7 +48,7 @@ def interpret(node: Node, assembly: Assembly) -> None:
             assembly.diagnose("not a message", 0, max(message.offset, 0), skipped=True)
             continue
         info = inner["info"]
-        view = message_view(mapping(info.value()), "", None, _origin(info))
+        view = message_view(mapping(info.value()), "", None, Origin(info.offset, info.length, 0, 0, ERROR))
         parts = []
         for part in inner["parts"].items() if "parts" in inner else ():
             value = part.value()

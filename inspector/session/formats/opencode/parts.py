@@ -22,6 +22,9 @@ TEXT_KIND = {Role.USER: BlockKind.USER_TEXT, Role.ASSISTANT: BlockKind.ASSISTANT
 COMPACTION_PROMPT = "What did we do so far?"
 SUBTASK_PROMPT = "The following tool was executed by the user"
 
+ERROR, MESSAGE = "error", "message/"
+"""By its locator a block is told to be of a message, not of a part."""
+
 QUIET = frozenset({"agent", "patch", "snapshot", "step-finish", "step-start"})
 """Types of which the model is sent nothing."""
 
@@ -38,7 +41,7 @@ def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
     if not isinstance(value, dict):
         return []
     first = Origin(origin.offset, origin.length, 0, origin.file, origin.locator)
-    if "type" not in value and "role" in value:
+    if origin.locator == ERROR or origin.locator.startswith(MESSAGE):
         return blocks_of_error(value, first)
     return blocks_of_part(value, Role.USER, first)
 

@@ -39,10 +39,10 @@ SESSIONS, MESSAGES, PARTS = "session", "message", "part"
 SETTLED_SECONDS = 2.0
 """Until it is this old a file is read again whenever it is looked at, and may still be half-written."""
 
-REST = 20
-"""Looking at thousands of files takes time; that many times as long passes before they are looked at again."""
+MANY_FILES = 2000
 
-REST_FROM_SECONDS = 0.05
+REST = 20
+"""Looking at many files takes time; that many times as long passes before they are looked at again."""
 
 View = TypeVar("View")
 
@@ -134,7 +134,8 @@ class TreeReader:
         if not self._file.exists():
             return Change.VANISHED
         before, (ended, took) = self.snapshot(), self._looked
-        if took > REST_FROM_SECONDS and time.monotonic() - ended < took * REST:
+        count = len(self._messages) + sum(map(len, self._parts.values()))
+        if count > MANY_FILES and time.monotonic() - ended < took * REST:
             return Change.NONE
         self._read()
         assembly = self._assemble()
