@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from inspector.strategies.rendition import Rendition
 
 
+_FEW = 4
+"""Blocks below which they are worked out one by one: most calls change no more."""
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class PromptSizes:
     """What every call's prompt measures with nothing cut by a plan, in the provider's tokens.
@@ -231,8 +235,8 @@ class _Walk:
 
     def _removed_from(self, blocks: Iterable[int], depth: int) -> list[int]:
         columns = np.fromiter(blocks, dtype=np.int32)
-        if not len(columns):
-            return []
+        if len(columns) <= _FEW:
+            return [self._removed_from_one(block, depth) for block in columns.tolist()]
         table: dict[Stack, int] = {}
         stacks = [table.setdefault(self.stack(block, depth), len(table)) for block in columns.tolist()]
         outcome = self.renderer.outcome(columns, np.array(stacks, dtype=np.int32), tuple(table))
@@ -240,6 +244,16 @@ class _Walk:
         if self.sizes.envelopes is not None:
             removed += np.where(outcome.action == Action.REMOVED, self.sizes.envelopes[columns], 0)
         return [int(tokens) for tokens in removed]
+
+    def _removed_from_one(self, block: int, depth: int) -> int:
+        stack = self.stack(block, depth)
+        if not stack:
+            return 0
+        rendition = self.renderer.rendition(block, stack)
+        removed = int(self.renderer.table.tokens[block]) - self.renderer.tokens(block, rendition)
+        if self.sizes.envelopes is not None and rendition.action is Action.REMOVED:
+            removed += int(self.sizes.envelopes[block])
+        return removed
 
     def prompt_tokens(self, call: int, removed: int) -> int:
         """What the provider would measure of a call's prompt with so many counted tokens left out."""

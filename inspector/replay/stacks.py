@@ -181,6 +181,9 @@ class Renderer:
             of_block = np.array(blocks, dtype=np.int32)[owners]
             starts, stops = np.array(slices, dtype=np.int32).T
             spans = self.table.head_tokens(of_block, stops) - self.table.head_tokens(of_block, starts)
+            ends = (starts > 0) & (stops == self.history.characters[of_block])
+            if ends.any():
+                spans[ends] = self.table.tail_tokens(of_block[ends], (stops - starts)[ends])
             np.add.at(totals, owners, np.maximum(spans, 0))
         return totals
 

@@ -63,6 +63,10 @@ class _Column(Generic[_Number]):
         return self._values[: _whole_steps(self.size)]
 
 
+_FEW = 4
+"""Queries below which they are answered one by one."""
+
+
 def _whole_steps(size: int) -> int:
     return (size // _STEP + 1) * _STEP
 
@@ -100,6 +104,11 @@ class TextColumns:
             rows: One row a query.
             characters: One length a query, or one for all; what is out of range is taken for the nearest end.
         """
+        if len(rows) <= _FEW:
+            lengths = np.broadcast_to(np.asarray(characters, np.int64), len(rows)).tolist()
+            pairs = [self._within(row, length) for row, length in zip(rows.tolist(), lengths, strict=True)]
+            counts, further = zip(*pairs, strict=True) if pairs else ((), ())
+            return np.array(counts, np.int64), np.array(further, np.bool_)
         target = self.first_character[rows] + np.clip(np.asarray(characters, np.int64), 0, self.characters(rows))
         step = np.searchsorted(self.step_characters, target, side="right") - 1
         beyond = (target - self.step_characters[step]).astype(np.int16)
@@ -117,12 +126,18 @@ class TextColumns:
 
     def tokens_before(self, row: int, characters: int) -> int:
         """Tokens that end within the first `characters` characters of one text: `tokens_within` for a single query."""
-        target = int(self.first_character[row]) + characters
+        return self._within(row, characters)[0]
+
+    def _within(self, row: int, characters: int) -> tuple[int, bool]:
+        """One query, without the cost of starting fifty operations on columns of one."""
+        first, last = int(self.first_character[row]), int(self.first_character[row + 1])
+        target = first + min(max(characters, 0), last - first)
         step = int(self.step_characters.searchsorted(target, side="right")) - 1
         beyond = target - int(self.step_characters[step])
-        ends = accumulate(self.lengths[step * _STEP : (step + 1) * _STEP].tobytes())
-        within = sum(1 for end in ends if end <= beyond)
-        return min(step * _STEP + within, int(self.first_token[row + 1])) - int(self.first_token[row])
+        ends = [end for end in accumulate(self.lengths[step * _STEP : (step + 1) * _STEP].tobytes()) if end <= beyond]
+        is_end = beyond == 0 or (bool(ends) and ends[-1] == beyond)
+        count = min(step * _STEP + len(ends), int(self.first_token[row + 1]))
+        return count - int(self.first_token[row]), not is_end
 
 
 class CountedTexts:
