@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from inspector.strategies.adk_filter import AdkFilter
 from inspector.strategies.anthropic_clear_thinking import AnthropicClearThinking
 from inspector.strategies.anthropic_clear_tool_uses import AnthropicClearToolUses
 from inspector.strategies.cap_at_insertion import CapAtInsertion
@@ -48,6 +49,7 @@ from inspector.strategies.tiered_stale import TieredStale, tiered_stale_for
 from inspector.strategies.token_budget import TokenBudget
 from inspector.strategies.trim_at_insertion import TrimAtInsertion
 from inspector.strategies.truncate_after_use import TruncateAfterUse
+from inspector.strategies.vercel_prune import VercelPrune
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -104,6 +106,8 @@ _ALL: tuple[StrategyType, ...] = (
     HermesProactivePrune,
     StrandsWindow,
     StrandsOffload,
+    AdkFilter,
+    VercelPrune,
 )
 
 STRATEGIES: Mapping[str, StrategyType] = MappingProxyType({each.name: each for each in _ALL})

@@ -19,6 +19,8 @@ def openai_list(entries: Sequence[Entry]) -> list[Entry]:
             messages.append({**message, "is_error": True} if entry.get("error") else message)
             continue
         message = {"role": entry["role"], "content": text}
+        if entry.get("think"):
+            message["reasoning_content"] = entry["think"]
         if entry.get("calls"):
             message["tool_calls"] = [
                 {
@@ -47,7 +49,10 @@ def anthropic_list(entries: Sequence[Entry]) -> list[Entry]:
             else:
                 messages.append({"role": "user", "content": [part]})
         elif entry.get("calls"):
-            parts: list[Entry] = [{"type": "text", "text": text}] if text else []
+            parts: list[Entry] = []
+            if entry.get("think"):
+                parts.append({"type": "thinking", "thinking": entry["think"], "signature": ""})
+            parts += [{"type": "text", "text": text}] if text else []
             parts += [
                 {"type": "tool_use", "id": call["id"], "name": call["name"], "input": call["args"]}
                 for call in entry["calls"]

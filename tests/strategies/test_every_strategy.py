@@ -67,6 +67,11 @@ EAGER = (
     strategy("cozempic-age", middle=1, old=2),
     strategy("cozempic-stale-reads", limit=5),
     strategy("pi-truncate", max_lines=3, max_bytes=40),
+    strategy("adk-filter", keep=1),
+    strategy("adk-filter", keep=1, remove_amount=2),
+    strategy("vercel-prune"),
+    strategy("vercel-prune", tool_calls="before-last-messages", messages=3, tools=("bash", "ls"), reasoning="none"),
+    strategy("vercel-prune", tool_calls="all", reasoning="before-last-message"),
     strategy("strands-window", window_size=3, per_turn=2),
     strategy("strands-window", window_size=4, pin_first=1, window=60),
     strategy("strands-offload", threshold=5, preview_tokens=4),
@@ -83,7 +88,7 @@ _INSERTED |= {"deepagents-evict", "opencode-truncate", "codex-truncate", "gemini
 AT_INSERTION = tuple(each for each in EAGER if each.name in _INSERTED)
 TEXTS_TOO = {"clear-old", "summarize", "tiered-stale", "closed-windows"}
 TEXTS_TOO |= {"recent-events", "amortized-forgetting", "openhands-condenser", "pi-compaction"}
-TEXTS_TOO |= {"strands-window"}
+TEXTS_TOO |= {"strands-window", "adk-filter"}
 TEXTS_TOO |= {"gemini-compress", "langchain-summarization", "deepagents-evict", "cline-truncate", "roo-truncate"}
 PARTS_PAIRS = {"clear-old", "cline-truncate", "roo-truncate"}
 """Remove results without their calls, as the systems they come from do."""

@@ -312,6 +312,54 @@ def strands_preview(vector: Vector) -> None:
         assert matches(sent, vector["expected"]["result"])
 
 
+def adk_filter(vector: Vector) -> None:
+    params, expected = vector["params"], vector["expected"]
+    values = {"keep": params["num_invocations_to_keep"]}
+    if "remove_amount" in params:
+        values["remove_amount"] = params["remove_amount"]
+    given = openai_list(vector["input"])
+    sent = replayed(given, plan_of("adk-filter", **values))
+    assert sent == given[expected["kept_from_index"] :]
+    assert len(sent) == expected["n_out"]
+
+
+def vercel_prune(vector: Vector) -> None:
+    values: dict[str, Any] = {"reasoning": "none", "tool_calls": "none"}
+    params = dict(vector["params"])
+    values["reasoning"] = params.pop("reasoning", "none")
+    rule = params.pop("toolCalls", "none")
+    if isinstance(rule, list):
+        (rule,) = rule or [{"type": "none"}]
+        values["tools"] = tuple(rule.get("tools", ()))
+        rule = rule["type"]
+    if some := re.fullmatch(r"before-last-(\d+)-messages", rule):
+        rule, values["messages"] = "before-last-messages", int(some.group(1))
+    values["tool_calls"] = rule
+    assert params.pop("emptyMessages", "remove") == "remove"
+    assert not params
+    for form in FORMS:
+        sent = [vercel_message(entry) for entry in replayed(form(vector["input"]), plan_of("vercel-prune", **values))]
+        assert sent == vector["expected"]["messages"]
+
+
+def vercel_message(message: Entry) -> Entry:
+    """A message of either form as the vectors write what the Vercel AI SDK made of it."""
+    if message["role"] == "tool":
+        return {"role": "tool", "parts": [["tool-result", message["tool_call_id"]]]}
+    found = message["content"]
+    if message["role"] == "user" and isinstance(found, str):
+        return {"role": "user", "content": found}
+    if isinstance(found, str):
+        parts = [["reasoning", message["reasoning_content"]]] if message.get("reasoning_content") else []
+        parts += [["text", found]] if found else []
+        parts += [["tool-call", call["id"]] for call in message.get("tool_calls", ())]
+        return {"role": "assistant", "parts": parts}
+    names = {"thinking": ("reasoning", "thinking"), "text": ("text", "text"), "tool_use": ("tool-call", "id")}
+    names["tool_result"] = ("tool-result", "tool_use_id")
+    parts = [[names[part["type"]][0], part[names[part["type"]][1]]] for part in found]
+    return {"role": "tool" if message["role"] == "user" else "assistant", "parts": parts}
+
+
 SYSTEMS: dict[str, Callable[[Vector], None]] = {
     "sweagent.LastNObservations": sweagent_last_observations,
     "openhands-v0.ObservationMaskingCondenser": openhands_events("mask-observations", attention_window="window"),
@@ -329,6 +377,8 @@ SYSTEMS: dict[str, Callable[[Vector], None]] = {
     "openclaw.context_pruning": openclaw_prune,
     "strands.SlidingWindow": strands_window,
     "strands.build_preview": strands_preview,
+    "adk.ContextFilterPlugin": adk_filter,
+    "vercel-ai.pruneMessages": vercel_prune,
     "hermes.persist": hermes_persist,
     "hermes.enforce_turn_budget": hermes_turn_budget,
     "hermes.budget_for_context_window": hermes_budgets,
