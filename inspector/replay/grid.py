@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.ledger import HowKnown, weakest
 from inspector.replay.replay import replay
 from inspector.strategies.parameters import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
     from inspector.replay.axes import Axis
     from inspector.replay.inputs import ReplayInputs
-    from inspector.replay.ledger import Figures
+    from inspector.replay.ledger import Figure, Figures
     from inspector.strategies.plan import Plan
     from inspector.strategies.scale import Scale
 
@@ -36,8 +35,7 @@ class Grid:
         rows: Its values, float64.
         cost: Dollars by row and column, NaN where not known, float64.
         tokens: Prompt tokens by row and column, NaN where not replayed yet, float64.
-        cost_known: How dollars are known.
-        tokens_known: How tokens are known.
+        figures: By row and column, the figures of what was replayed.
         done: Pairs looked at.
     """
 
@@ -47,8 +45,7 @@ class Grid:
     rows: NDArray[np.float64]
     cost: NDArray[np.float64]
     tokens: NDArray[np.float64]
-    cost_known: HowKnown
-    tokens_known: HowKnown
+    figures: Mapping[tuple[int, int], Figures]
     done: int
 
     @property
@@ -121,16 +118,20 @@ def grid(
     row_values = values_along(down, down.value_in(plan), rows)
     cost = np.full((len(row_values), len(column_values)), np.nan)
     tokens = cost.copy()
-    cost_known = tokens_known = HowKnown.EXACT
-    for done, (row, column) in enumerate(coarse_first(*cost.shape), start=1):
+    found: dict[tuple[int, int], Figures] = {}
+    for done, place in enumerate(coarse_first(*cost.shape), start=1):
+        row, column = place
         figures = _figures(inputs, plan, across, down, float(column_values[column]), float(row_values[row]))
         if figures is not None:
-            cost, tokens = cost.copy(), tokens.copy()
-            dollars, counted = figures.cost_usd, figures.prompt_tokens
-            cost[row, column] = np.nan if dollars.value is None else dollars.value
-            tokens[row, column] = np.nan if counted.value is None else counted.value
-            cost_known, tokens_known = weakest(cost_known, dollars.known), weakest(tokens_known, counted.known)
-        yield Grid(across, down, column_values, row_values, cost, tokens, cost_known, tokens_known, done)
+            found = {**found, place: figures}
+            cost, tokens = _with(cost, place, figures.cost_usd), _with(tokens, place, figures.prompt_tokens)
+        yield Grid(across, down, column_values, row_values, cost, tokens, found, done)
+
+
+def _with(amounts: NDArray[np.float64], place: tuple[int, int], figure: Figure) -> NDArray[np.float64]:
+    amounts = amounts.copy()
+    amounts[place] = np.nan if figure.value is None else figure.value
+    return amounts
 
 
 def coarse_first(rows: int, columns: int) -> list[tuple[int, int]]:

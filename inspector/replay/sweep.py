@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inspector.replay.knee import knee_of
 from inspector.replay.ledger import HowKnown, weakest
 from inspector.replay.replay import replay
 from inspector.replay.stacks import Renderer
@@ -81,6 +82,35 @@ class Sweep:
     def fractions(self) -> NDArray[np.float64]:
         """Where the points stand on the limit's line, 0 to 1."""
         return np.array([self.axis.scale.fraction(point.value) for point in self.points], dtype=np.float64)
+
+    @property
+    def amounts(self) -> NDArray[np.float64]:
+        """Dollars of every point, or prompt tokens where there is no price."""
+        cost = self.column("cost_usd")
+        return self.column("prompt_tokens") if np.isnan(cost).any() else cost
+
+    @property
+    def knee(self) -> Point | None:
+        """The knee of the amounts, see `knee_of`."""
+        place = knee_of(self.fractions, self.amounts)
+        return None if place is None else self.points[place]
+
+    @property
+    def least(self) -> Point | None:
+        """Where the amounts are smallest; of equal ones, that with the largest value, which changes least."""
+        if not self.points:
+            return None
+        amounts = self.amounts
+        return self.points[len(amounts) - 1 - int(np.argmin(amounts[::-1]))]
+
+    def with_points(self, *points: Point) -> Sweep:
+        """The curve with further points."""
+        known = {point.value: point for point in (*self.points, *points)}
+        return replace(self, points=tuple(known[value] for value in sorted(known)))
+
+    def at(self, value: float) -> Point | None:
+        """The point at a value, if it was replayed."""
+        return next((point for point in self.points if point.value == value), None)
 
 
 def apart(inputs: ReplayInputs) -> ReplayInputs:

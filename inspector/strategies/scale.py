@@ -53,7 +53,7 @@ class Scale:
             reach = max(abs(default), abs(value), 1)
             maximum = minimum + 16 * 2 ** math.ceil(math.log2(reach))
         whole = parameter.kind == "whole number"
-        return cls(float(minimum), float(max(maximum, minimum + 1)), parameter.logarithmic, whole)
+        return cls(float(minimum), float(maximum if maximum > minimum else minimum + 1), parameter.logarithmic, whole)
 
     def fraction(self, value: float) -> float:
         """How far along the line a value stands, 0 to 1."""

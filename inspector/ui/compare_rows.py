@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from inspector.replay.hazards import HazardKind
-from inspector.report.figures_table import MARKS
 from inspector.safe_text import one_line
+from inspector.strategies.presets import PRESETS
 from inspector.ui import numbers
+from inspector.ui.figure_cells import figure_cell, letters, savings_style
 from inspector.ui.figure_table import Cell, Column, Length, Row, Table
 
 if TYPE_CHECKING:
@@ -97,42 +98,27 @@ def _row(each: Contender, baseline: Compared | None, most: Mapping[str, float]) 
         cells = {"name": Cell(one_line(each.name), style="table--waiting", order=each.name), "tokens": Cell(text)}
         return Row(each.key, cells, mark, style)
     figures, savings = found.figures, found.savings
-    saved_style = "table--lost" if (savings.usd.value or savings.tokens.value or 0) < 0 else "table--saved"
+    saved_style = savings_style(savings)
     is_idle = found.first_firing is None
     cells = {
         "name": Cell(one_line(each.name), style="table--name" if each.is_current else "", order=each.name),
-        "tokens": _figure(figures.prompt_tokens, numbers.whole, numbers.short),
+        "tokens": figure_cell(figures.prompt_tokens, numbers.whole, numbers.short),
         "token-bar": _bar(found, baseline, "tokens", most),
-        "peak": _figure(figures.peak_prompt_tokens, numbers.short, known=False),
-        "cost": _figure(figures.cost_usd, numbers.dollars),
+        "peak": figure_cell(figures.peak_prompt_tokens, numbers.short, known=False),
+        "cost": figure_cell(figures.cost_usd, numbers.dollars),
         "cost-bar": _bar(found, baseline, "cost", most),
-        "breaks": _figure(figures.cache_breaks, numbers.whole, known=False),
+        "breaks": figure_cell(figures.cache_breaks, numbers.whole, known=False),
     }
     if not each.is_baseline:
         cells["fires"] = _first_firing(found)
         cells["hazards"] = _hazards(found)
         if not is_idle:
-            cells["saved"] = _figure(savings.usd, numbers.dollars, style=saved_style)
-            cells["share"] = _figure(savings.share, numbers.percent, style=saved_style, known=False)
+            cells["saved"] = figure_cell(savings.usd, numbers.dollars, style=saved_style)
+            cells["share"] = figure_cell(savings.share, numbers.percent, style=saved_style, known=False)
             cells["pays"] = _pays_off(found)
         else:
             cells["saved"] = cells["share"] = Cell(NOTHING, style="table--faint", order=0.0)
     return Row(each.key, cells, mark, "table--faint" if is_idle and not each.is_baseline else "", each.is_baseline)
-
-
-def _figure(
-    figure: Figure,
-    written: Callable[[float], str],
-    shorter: Callable[[float], str] | None = None,
-    *,
-    style: str = "",
-    known: bool = True,
-) -> Cell:
-    if figure.value is None:
-        return Cell(numbers.UNKNOWN, "?", "table--faint")
-    short = shorter(figure.value) if shorter is not None else ""
-    letter = MARKS[figure.known.value] if known else ""
-    return Cell(written(figure.value), short, style, letter, figure.value)
 
 
 def _bar(found: Compared, baseline: Compared | None, name: str, most: Mapping[str, float]) -> Cell:
@@ -179,7 +165,7 @@ def legend(contenders: Sequence[Contender]) -> str:
         if each.found is not None:
             figures = each.found.figures
             used |= {figures.prompt_tokens.known.value, figures.cost_usd.known.value}
-    return "  ".join(f"{letter} {known}" for known, letter in MARKS.items() if letter and known in used)
+    return letters(used)
 
 
 def about(each: Contender, baseline: Compared | None) -> list[tuple[str, str]]:
@@ -187,6 +173,8 @@ def about(each: Contender, baseline: Compared | None) -> list[tuple[str, str]]:
     strategies = each.plan.strategies
     if each.is_baseline:
         what = "The session as it was recorded, every call sent again with nothing cut."
+    elif each.plan.name in PRESETS and each.plan.name == each.key:
+        what = PRESETS[each.plan.name].summary
     elif len(strategies) == 1:
         what = f"{strategies[0].title}. {strategies[0].summary}"
     else:

@@ -75,3 +75,11 @@ def test_an_open_range_leaves_room_above_its_value() -> None:
 
     assert Scale.of(parameter, 3).maximum > 3
     assert Scale.of(parameter, 5_000).maximum > 5_000
+
+
+def test_a_range_narrower_than_one_keeps_its_ends_and_can_be_walked() -> None:
+    scale = Scale.of(Parameter("share", ParameterKind.NUMBER, 0.5, "A share.", minimum=0.01, maximum=0.99), 0.5)
+
+    assert (scale.minimum, scale.maximum) == (0.01, 0.99)
+    assert scale.minimum < scale.stepped(0.5, -1) < 0.5 < scale.stepped(0.5, 1) < scale.maximum
+    assert (scale.stepped(0.99, 1), scale.stepped(0.01, -1)) == (0.99, 0.01)

@@ -25,6 +25,7 @@ class Studying(Searching):
 
     STUDIES: ClassVar[Mapping[str, tuple[str, str]]] = {
         "compare": ("inspector.ui.screens.compare", "CompareScreen"),
+        "tune": ("inspector.ui.screens.tune", "TuneScreen"),
     }
     """Per name, the module and the class of a screen. They need numpy and every strategy, so they are imported late."""
 
@@ -52,3 +53,5 @@ class Studying(Searching):
         if self.outcome is not None:
             text = "Every strategy and this plan on this session, as a table"
             yield SystemCommand("plan: Compare", text, lambda: self.action_study("compare"))
+            text = "What a limit of the plan comes to over its whole range"
+            yield SystemCommand("plan: Tune", text, lambda: self.action_study("tune"))

@@ -139,6 +139,8 @@ class FigureTable(LineView):
         self._widths: dict[str, int] = {}
         self._widths_of: tuple[object, int] | None = None
         self._styles: dict[tuple[str, bool], Style] = {}
+        self.shows_cursor = True
+        """A row can be chosen; otherwise the table is only to be read."""
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -236,11 +238,12 @@ class FigureTable(LineView):
         line, offset = self.line_at(event), event.get_content_offset(self)
         if line is None or offset is None:
             return
-        if line >= 0:
+        if line >= 0 and self.shows_cursor:
             was_there = line == self.cursor
             self.move_to(line)
             if was_there:
                 self.post_message(self.Clicked(self, self.cursor_key))
+        if line >= 0:
             return
         column = column_at(self.table.columns, self._column_widths(self.line_width), offset.x)
         if column is not None:
@@ -265,7 +268,7 @@ class FigureTable(LineView):
 
     def draw_line(self, line: int, width: int) -> Strip:
         """One row."""
-        selected = line == self.cursor
+        selected = self.shows_cursor and line == self.cursor
         pieces = row_pieces(
             self.table.columns,
             self._column_widths(width),

@@ -1,0 +1,103 @@
+"""One row that names the limits of a plan, the chosen one marked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.content import Content
+from textual.message import Message
+from textual.reactive import reactive
+from textual.style import Style
+from textual.widget import Widget
+
+if TYPE_CHECKING:
+    from textual import events
+
+_PLACE = "inspector_limit"
+
+MORE_LEFT, MORE_RIGHT = "«", "»"
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What is named.
+
+    Attributes:
+        names: For each limit, its strategy and its name.
+        chosen: The place of the chosen one, -1 for none.
+        second: The place of a second one, -1 for none.
+    """
+
+    names: tuple[tuple[str, str], ...] = ()
+    chosen: int = -1
+    second: int = -1
+
+
+class LimitStrip(Widget):
+    """`tiered-stale: confirmation  action  data`: a click chooses."""
+
+    DEFAULT_CSS = """
+    LimitStrip {
+        height: 1;
+        width: 1fr;
+        padding: 0 1;
+        & > .strip--strategy { color: $text-muted; }
+        & > .strip--limit { color: $foreground; }
+        & > .strip--chosen { color: $primary; text-style: bold underline; }
+        & > .strip--second { color: $text-accent; text-style: bold underline; }
+    }
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"strip--strategy", "strip--limit", "strip--chosen", "strip--second"}
+
+    choices: reactive[Choices] = reactive(Choices())
+    """What is shown."""
+
+    @dataclass
+    class Chosen(Message):
+        """A limit was clicked."""
+
+        place: int
+
+    def render(self) -> Content:
+        """The names, from as far left as shows the chosen one."""
+        pieces: list[Content] = []
+        before = ""
+        for place, (strategy, name) in enumerate(self.choices.names):
+            click = Style.from_meta({_PLACE: place})
+            parts = []
+            if strategy != before:
+                parts.append((f"{strategy}: ", self.get_visual_style("strip--strategy")))
+                before = strategy
+            parts.append((name.replace("-", " "), self.get_visual_style(self._style(place)) + click))
+            pieces.append(Content.assemble(*parts))
+        return self._fitted(pieces)
+
+    def _style(self, place: int) -> str:
+        if place == self.choices.chosen:
+            return "strip--chosen"
+        return "strip--second" if place == self.choices.second else "strip--limit"
+
+    def _fitted(self, pieces: list[Content]) -> Content:
+        width, gap = self.content_size.width, Content("  ")
+        first = 0
+        marker = Content.styled(f"{MORE_LEFT} ", self.get_visual_style("strip--strategy"))
+
+        def line(start: int) -> Content:
+            return (marker if start else Content("")) + gap.join(pieces[start:])
+
+        last = max(self.choices.chosen, self.choices.second)
+        while first < last and (marker + gap.join(pieces[first : last + 1])).cell_length > width - 2:
+            first += 1
+        shown = line(first)
+        if shown.cell_length <= width:
+            return shown
+        more = Content.styled(f" {MORE_RIGHT}", self.get_visual_style("strip--strategy"))
+        return shown.truncate(width - 2, pad=True) + more
+
+    def on_click(self, event: events.Click) -> None:
+        """A click on a name chooses it."""
+        place = event.style.meta.get(_PLACE)
+        if isinstance(place, int):
+            self.post_message(self.Chosen(place))
