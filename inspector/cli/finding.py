@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from inspector.cli.commands import COMMANDS
 from inspector.cli.exits import CommandError
 from inspector.cli.reading import detect_format
+from inspector.session.locator import Locator
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -31,7 +32,7 @@ def sessions_to_open(paths: Sequence[Path]) -> list[Path]:
 
 
 def _at(path: Path) -> Iterable[Path]:
-    if not os.path.lexists(path):
+    if not os.path.lexists(Locator.of(path).file):
         near = difflib.get_close_matches(str(path), COMMANDS, n=1)
         meant = f"Did you mean the command {near[0]}?" if near else "Check the path, or see: inspector --help"
         raise CommandError(f"{path}: no such file or directory. {meant}")

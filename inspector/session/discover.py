@@ -25,6 +25,9 @@ PASSED_OVER = frozenset(
 SUBAGENT_FOLDERS = frozenset({"subagents", "tool-results", "workflows"})
 """Folders beside a session that hold parts of it."""
 
+PIECES = frozenset({"message", "part"})
+"""Folders beside one named `session` that hold the pieces of its sessions, a small file each."""
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -59,11 +62,11 @@ class Found:
 
 
 def candidates(folder: Path) -> list[Candidate]:
-    """Files below a folder that are not empty, newest first. What cannot be listed is left out.
+    """Files below a folder that are not empty, newest first; a file is its own. What cannot be listed is left out.
 
     Folders of version control, packages and subagents are passed over, and so is what lies very deep.
     """
-    found = list(_walk(folder, MOST_DEPTH))
+    found = list(_one(folder) if folder.is_file() else _walk(folder, MOST_DEPTH))
     found.sort(key=lambda candidate: (-candidate.modified, str(candidate.path)))
     return found[:MOST_FILES]
 
@@ -84,9 +87,9 @@ def sessions_in(folder: Path) -> Iterator[Found]:
 
 
 def homes() -> tuple[Path, ...]:
-    """The folders in which agents keep their sessions on this machine, those that exist."""
+    """The folders and databases in which agents keep their sessions on this machine, those that exist."""
     named = [home for known in FORMATS for home in known.homes()]
-    return tuple(home for home in dict.fromkeys(named) if home.is_dir())
+    return tuple(home for home in dict.fromkeys(named) if home.exists())
 
 
 def describe_folder(folder: Path) -> str:
@@ -104,15 +107,28 @@ def describe_folder(folder: Path) -> str:
     return f"{folder}: a directory with {count}. Open one of them; the newest is {found[0].path}"
 
 
+def _one(file: Path) -> Iterator[Candidate]:
+    try:
+        status = file.stat()
+    except OSError:
+        return
+    if status.st_size:
+        yield Candidate(file, status.st_size, status.st_mtime)
+
+
 def _walk(folder: Path, depth: int) -> Iterator[Candidate]:
     try:
         entries = list(os.scandir(folder))
     except OSError:
         return
+    names = {entry.name for entry in entries}
+    passed_over = PASSED_OVER | SUBAGENT_FOLDERS
+    if names >= PIECES | {"session"}:
+        passed_over |= PIECES
     for entry in entries:
         try:
             if entry.is_dir(follow_symlinks=False):
-                if depth and entry.name not in PASSED_OVER and entry.name not in SUBAGENT_FOLDERS:
+                if depth and entry.name not in passed_over:
                     yield from _walk(Path(entry.path), depth - 1)
             elif entry.is_file():
                 status = entry.stat()

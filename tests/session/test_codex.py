@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from inspector.session.discover import homes, sessions_in
 from inspector.session.follow import Follower
 from inspector.session.formats import codex, detect
 from inspector.session.model import BlockKind, ContextCause, Role, Usage
@@ -480,6 +481,20 @@ def test_a_thread_has_the_name_it_was_given_last(tmp_path: Path) -> None:
     rollout.event("thread_name_updated", thread_name="First")
     rollout.event("thread_name_updated", thread_name="Second")
     assert session_of(rollout, tmp_path).title == "Second"
+
+
+def test_its_homes_are_known(private_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rollout = Rollout()
+    rollout.header()
+    rollout.prompt("go")
+    monkeypatch.delenv("CODEX_HOME", raising=False)
+    day = private_home / ".codex" / "sessions" / "2026" / "06" / "18"
+    day.mkdir(parents=True)
+    path = rollout.write(day / "rollout.jsonl")
+    assert [one.path for home in homes() for one in sessions_in(home)] == [path]
+    monkeypatch.setenv("CODEX_HOME", str(private_home / "elsewhere"))
+    (private_home / "elsewhere" / "archived_sessions").mkdir(parents=True)
+    assert homes() == (private_home / "elsewhere" / "archived_sessions",)
 
 
 def test_it_is_told_by_content_not_by_name_or_first_line(tmp_path: Path) -> None:

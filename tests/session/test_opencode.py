@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from inspector.session.discover import sessions_in
+from inspector.session.discover import homes, sessions_in
 from inspector.session.errors import SessionError
 from inspector.session.follow import Follower
 from inspector.session.formats import detect, opencode
@@ -348,8 +348,22 @@ def test_sessions_beside_each_other_are_listed_and_named(tmp_path: Path, family:
     assert open_session(path.with_name(path.name + "#ses_9")).title == "Old"
     with pytest.raises(SessionError, match="no session ses_7"):
         open_session(path.with_name(path.name + "#ses_7"))
-    found = [one.path for one in sessions_in(tmp_path)]
-    assert found == [one.path for one in inside if not one.parent] or kind != "database"
+    found = {one.path for one in sessions_in(tmp_path)}
+    assert found == {one.path for one in inside if not one.parent}
+
+
+def test_the_homes_of_opencode_are_its_databases_and_its_old_tree(
+    tmp_path: Path, family: list[Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    home = tmp_path / "opencode"
+    home.mkdir()
+    (home / "snapshot").mkdir()
+    first = family[0].database(home / "opencode.db")
+    tree = family[1].tree(home / "storage")
+    assert set(homes()) == {first, home / "storage"}
+    found = [one.path for folder in homes() for one in sessions_in(folder)]
+    assert set(found) == {first.with_name("opencode.db#ses_9"), tree}
 
 
 def test_a_followed_database_stays_with_its_session_when_another_begins(tmp_path: Path, family: list[Store]) -> None:

@@ -195,11 +195,12 @@ def find_sessions(paths: Iterable[Path], folders: Iterable[Path] | None) -> Iter
     from inspector.session.discover import Found, homes, sessions_in
     from inspector.session.errors import SessionError
     from inspector.session.formats import detect
+    from inspector.session.locator import Locator
 
     seen = set()
     for path in paths:
         try:
-            status, detection = path.stat(), detect(path)
+            status, detection = Locator.of(path).file.stat(), detect(path)
         except (OSError, SessionError):
             continue
         seen.add(path)

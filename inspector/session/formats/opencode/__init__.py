@@ -11,7 +11,7 @@ from inspector.session.errors import SessionError
 from inspector.session.formats.base import SQLITE, Format, Inside, Sample
 from inspector.session.formats.opencode.export import interpret, is_export
 from inspector.session.formats.opencode.parts import blocks_of_record
-from inspector.session.formats.opencode.tree import TreeReader, is_session_file, is_storage
+from inspector.session.formats.opencode.tree import TreeReader, inside_session_file, is_session_file, is_storage
 from inspector.session.formats.opencode.tree import sessions_inside as sessions_inside_tree
 from inspector.session.locator import Locator
 
@@ -69,7 +69,7 @@ def _inside(path: Path) -> Sequence[Inside]:
     if sample.is_directory:
         return sessions_inside_tree(path)
     if not sample.head.startswith(SQLITE):
-        return ()
+        return inside_session_file(path, _document(sample))
     from inspector.session.database import Database, DatabaseUnreadableError
     from inspector.session.formats.opencode.tables import sessions_inside
 
@@ -84,7 +84,7 @@ def _homes() -> tuple[Path, ...]:
     data = os.environ.get("XDG_DATA_HOME")
     home = (Path(data) if data else Path.home() / ".local" / "share") / "opencode"
     # Beside them lie copies of whole projects, which are not to be searched.
-    return (*sorted(home.glob("opencode*.db")), home / "storage")
+    return (home / "opencode.db", *sorted(home.glob("opencode-*.db")), home / "storage")
 
 
 FORMAT = Format(

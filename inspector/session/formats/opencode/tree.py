@@ -85,10 +85,15 @@ def sessions_inside(storage: Path) -> list[Inside]:
             if entry.name.endswith(".json") and isinstance(value, dict):
                 view = view_of_session(value)
                 path = storage / SESSIONS / project.name / entry.name
-                found.append(
-                    Inside(path, view.identifier or path.stem, view.title, view.parent, view.directory, view.modified)
-                )
+                found.append(_inside(path, view))
     return sorted(found, key=lambda inside: (-inside.modified, inside.identifier))
+
+
+def inside_session_file(path: Path, document: Any) -> list[Inside]:
+    """A session's own file, which says whose child it is; nothing for any other file."""
+    if not is_session_file(path, document):
+        return []
+    return [_inside(path, view_of_session(document))]
 
 
 class TreeReader:
@@ -205,6 +210,10 @@ class TreeReader:
                 return file.read()
         except (SessionError, OSError) as error:
             raise TextUnavailableError(f"{name} cannot be read: {error}") from error
+
+
+def _inside(path: Path, view: SessionView) -> Inside:
+    return Inside(path, view.identifier or path.stem, view.title, view.parent, view.directory, view.modified)
 
 
 def _session_file(path: Path) -> Path:
