@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from inspector.session.errors import SessionError
-from inspector.session.formats import claude_code, codex, copilot, gemini, hermes, opencode, pi, plain, responses
+from inspector.session.formats import claude_code, codex, copilot, gemini, goose, hermes, opencode, pi, plain, responses
 from inspector.session.formats.base import Detection, Format, Sample
 from inspector.session.formats.plain.reader import read_conversation
 from inspector.session.locator import Locator
@@ -26,6 +26,7 @@ FORMATS: tuple[Format, ...] = (
     copilot.FORMAT,
     gemini.FORMAT,
     hermes.FORMAT,
+    goose.FORMAT,
     opencode.FORMAT,
     responses.FORMAT,
     plain.ANTHROPIC,

@@ -22,17 +22,16 @@ from inspector.session.formats.hermes.entries import (
 from inspector.session.formats.hermes.lineage import chain_of, heads, subagent_parent
 from inspector.session.locator import Locator
 from inspector.session.rows import RowsGoneError
+from inspector.session.selecting import Selector, row_of
 from inspector.session.times import seconds_of_any
 from inspector.session.values import string
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Sequence
     from pathlib import Path
 
+    from inspector.session.selecting import Columns, Row
     from inspector.session.texts import BlocksOfRecord
-
-Row = dict[str, Any]
 
 SESSION_COLUMNS = (
     *("id", "source", "model", "model_config", "parent_session_id", "started_at", "ended_at", "end_reason"),
@@ -48,70 +47,44 @@ MESSAGE_COLUMNS = (
 class Tables:
     """What can be asked of a database, whatever version wrote it."""
 
-    def __init__(self, connection: sqlite3.Connection, columns: dict[str, frozenset[str]] | None = None) -> None:
+    def __init__(self, connection: sqlite3.Connection, columns: Columns | None = None) -> None:
         """Begin.
 
         Args:
             connection: The database.
-            columns: The columns of its tables as far as they are known, and what is found out is added to.
+            columns: As in `Selector`.
         """
-        self._connection = connection
-        self._columns = {} if columns is None else columns
+        self._selector = Selector(connection, columns)
 
     def sessions(self) -> dict[str, Row]:
         """Every session's row, without its system text."""
-        rows = self._rows("sessions", SESSION_COLUMNS, "")
+        rows = self._selector.rows("sessions", SESSION_COLUMNS, "")
         return {string(row["id"]): row for row in rows if string(row.get("id"))}
 
     def messages(self, session: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         """A session's messages in the order they were written: names of their columns, and the rows."""
-        return self._select("messages", MESSAGE_COLUMNS, "WHERE session_id = ? ORDER BY id", session)
+        return self._selector.select("messages", MESSAGE_COLUMNS, "WHERE session_id = ? ORDER BY id", session)
 
     def message(self, identifier: str) -> Row | None:
         """One message's row."""
-        rows = self._rows("messages", MESSAGE_COLUMNS, "WHERE id = ?", identifier)
+        rows = self._selector.rows("messages", MESSAGE_COLUMNS, "WHERE id = ?", identifier)
         return rows[0] if rows else None
 
     def system_text(self, session: str) -> str:
         """A session's system text: its own, or one that it has in common with others."""
-        own = self._rows("sessions", ("system_prompt", "system_prompt_hash"), "WHERE id = ?", session)
+        own = self._selector.rows("sessions", ("system_prompt", "system_prompt_hash"), "WHERE id = ?", session)
         if not own:
             return ""
         if name := own[0].get("system_prompt_hash"):
-            shared = self._rows("system_prompts", ("prompt",), "WHERE hash = ?", name)
+            shared = self._selector.rows("system_prompts", ("prompt",), "WHERE hash = ?", name)
             if shared and string(shared[0].get("prompt")):
                 return string(shared[0]["prompt"])
         return string(own[0].get("system_prompt"))
 
     def last_times(self) -> dict[str, float]:
         """When every session's last message was written."""
-        found = self._connection.execute("SELECT session_id, MAX(timestamp) FROM messages GROUP BY session_id")
-        return {str(session): seconds_of_any(time) or 0.0 for session, time in found}
-
-    def _rows(self, table: str, columns: Sequence[str], condition: str, *values: object) -> list[Row]:
-        names, rows = self._select(table, columns, condition, *values)
-        return [row_of(names, row) for row in rows]
-
-    def _select(
-        self, table: str, columns: Sequence[str], condition: str, *values: object
-    ) -> tuple[list[str], list[tuple[Any, ...]]]:
-        if table not in self._columns:
-            found = self._connection.execute("SELECT name FROM pragma_table_info(?)", (table,))
-            self._columns[table] = frozenset(name for (name,) in found)
-        known = [name for name in columns if name in self._columns[table]]
-        if not known:
-            return [], []
-        names = ", ".join(f'"{name}"' for name in known)
-        query = f'SELECT {names} FROM "{table}" {condition}'  # noqa: S608  # names of this module, values bound
-        return known, self._connection.execute(query, values).fetchall()
-
-
-def row_of(names: Sequence[str], values: Sequence[Any]) -> Row:
-    """A row as it can be written in a record: bytes as text."""
-    return {
-        name: value.decode(errors="replace") if isinstance(value, bytes) else value
-        for name, value in zip(names, values, strict=True)
-    }
+        query = "SELECT session_id, MAX(timestamp) FROM messages GROUP BY session_id"
+        return {str(session): seconds_of_any(time) or 0.0 for session, time in self._selector.connection.execute(query)}
 
 
 class HermesRows:
@@ -132,7 +105,7 @@ class HermesRows:
         self._chain: list[Row] = []
         self._parts: list[Part] = []
         self._known: dict[object, tuple[int, Entry | None]] = {}
-        self._columns: dict[str, frozenset[str]] = {}
+        self._columns: Columns = {}
 
     def read(self, connection: sqlite3.Connection) -> None:
         """Take what the rows hold now. Rows that did not change are not looked into again.

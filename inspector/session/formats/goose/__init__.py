@@ -1,0 +1,97 @@
+"""Goose: a database of all sessions, files of JSON lines in versions before 1.10, and exports of one session."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from inspector.session.errors import SessionError
+from inspector.session.formats.base import SQLITE, Format, Inside, Sample
+from inspector.session.formats.goose.files import (
+    NAME,
+    file_reader,
+    has_own_parts,
+    is_export,
+    is_message,
+    is_metadata,
+)
+from inspector.session.locator import Locator
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from inspector.session.reading import Reader
+
+TABLES = {
+    "sessions": frozenset({"id", "working_dir"}),
+    "messages": frozenset({"id", "session_id", "role", "content_json"}),
+}
+"""The tables, and columns of them, by which a database is told to be Goose's."""
+
+
+def _recognise(sample: Sample) -> str:
+    if sample.is_directory:
+        return ""
+    if sample.head.startswith(SQLITE):
+        known = all(columns <= sample.tables.get(name, frozenset()) for name, columns in TABLES.items())
+        return "a database with Goose's tables of sessions and messages" if known else ""
+    if not sample.is_lines:
+        return "a session exported by Goose" if is_export(sample.document) else ""
+    if is_export(sample.records[0]):
+        return "a session exported by Goose"
+    messages = [record for record in sample.records if is_message(record)]
+    about = [record for record in sample.records if is_metadata(record)]
+    is_sure = bool(about) or any(map(has_own_parts, messages))
+    if not is_sure or (len(messages) + len(about)) * 2 <= len(sample.records):
+        return ""
+    return f"{len(messages)} of its first {len(sample.records)} lines are Goose's messages"
+
+
+def _reader(path: Path) -> Reader:
+    locator = Locator.of(path)
+    if Sample(locator.file).head.startswith(SQLITE):
+        from inspector.session.formats.goose.tables import GooseRows
+        from inspector.session.rows import RowsReader
+
+        return RowsReader(path, NAME, GooseRows(locator.session))
+    return file_reader(path)
+
+
+def _inside(path: Path) -> Sequence[Inside]:
+    if not Sample(path).head.startswith(SQLITE):
+        return ()
+    from inspector.session.database import Database, DatabaseUnreadableError
+    from inspector.session.formats.goose.tables import sessions_inside
+
+    try:
+        with Database(path).reading() as connection:
+            return sessions_inside(path, connection)
+    except DatabaseUnreadableError as error:
+        raise SessionError(f"{path}: the database cannot be read ({error}). Try again.") from error
+
+
+def _homes() -> tuple[Path, ...]:
+    root = os.environ.get("GOOSE_PATH_ROOT")
+    if root:
+        return (Path(root) / "data" / "sessions",)
+    if sys.platform == "darwin":
+        return (Path.home() / "Library" / "Application Support" / "Block" / "goose" / "sessions",)
+    if sys.platform == "win32":
+        return (Path(os.environ.get("APPDATA", Path.home())) / "Block" / "goose" / "data" / "sessions",)
+    data = os.environ.get("XDG_DATA_HOME")
+    return ((Path(data) if data else Path.home() / ".local" / "share") / "goose" / "sessions",)
+
+
+FORMAT = Format(
+    name=NAME,
+    title="Goose",
+    where="~/.local/share/goose/sessions, or data/sessions in $GOOSE_PATH_ROOT; `goose session export` anywhere",
+    is_live=True,
+    exact="nothing: tokens are recorded for whole sessions alone",
+    recognise=_recognise,
+    reader=_reader,
+    homes=_homes,
+    inside=_inside,
+)

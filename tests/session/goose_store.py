@@ -1,0 +1,134 @@
+"""Databases and files as Goose writes them, made for tests."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TABLES = """
+CREATE TABLE schema_version (version INTEGER PRIMARY KEY, applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP);
+CREATE TABLE sessions (
+    id TEXT PRIMARY KEY, name TEXT NOT NULL DEFAULT '', description TEXT NOT NULL DEFAULT '',
+    user_set_name BOOLEAN DEFAULT FALSE, session_type TEXT NOT NULL DEFAULT 'user', working_dir TEXT NOT NULL,
+    created_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP, updated_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP,
+    extension_data TEXT DEFAULT '{}', total_tokens INTEGER, input_tokens INTEGER, output_tokens INTEGER,
+    accumulated_total_tokens INTEGER, accumulated_input_tokens INTEGER, accumulated_output_tokens INTEGER,
+    schedule_id TEXT, recipe_json TEXT, user_recipe_values_json TEXT, provider_name TEXT, model_config_json TEXT
+);
+CREATE TABLE messages (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT NOT NULL REFERENCES sessions(id), role TEXT NOT NULL,
+    content_json TEXT NOT NULL, created_timestamp INTEGER NOT NULL, timestamp TIMESTAMP DEFAULT CURRENT_TIMESTAMP,
+    tokens INTEGER, metadata_json TEXT
+);
+"""
+
+FIRST_TABLES = (
+    TABLES.replace(", metadata_json TEXT", "")
+    .replace("name TEXT NOT NULL DEFAULT '', ", "")
+    .replace(", provider_name TEXT, model_config_json TEXT", "")
+)
+
+GO_ON = "Your context was compacted. The previous message contains a summary of the conversation so far."
+
+Message = dict[str, Any]
+Statement = tuple[str, tuple[Any, ...]]
+
+
+def request(call: str, name: str = "developer__shell", **arguments: Any) -> Message:
+    return {
+        "type": "toolRequest",
+        "id": call,
+        "toolCall": {"status": "success", "value": {"name": name, "arguments": arguments or {"command": "ls"}}},
+    }
+
+
+def response(call: str, *items: Any, **value: Any) -> Message:
+    content = [item if isinstance(item, dict) else {"type": "text", "text": item} for item in items]
+    return {
+        "type": "toolResponse",
+        "id": call,
+        "toolResult": {"status": "success", "value": {"content": content, "isError": False, **value}},
+    }
+
+
+@dataclass
+class GooseScript:
+    """A conversation being held, message by message."""
+
+    messages: list[Message] = field(default_factory=list)
+
+    def add(self, role: str, *parts: Any, visible: tuple[bool, bool] = (True, True)) -> Message:
+        """Add a message; whether the person and the model see it."""
+        content = [part if isinstance(part, dict) else {"type": "text", "text": part} for part in parts]
+        metadata = {"userVisible": visible[0], "agentVisible": visible[1]}
+        made = {"role": role, "created": 1_772_359_200 + len(self.messages), "content": content, "metadata": metadata}
+        self.messages.append(made)
+        return made
+
+    def user(self, *parts: Any, **fields: Any) -> Message:
+        return self.add("user", *parts, **fields)
+
+    def answer(self, *parts: Any, **fields: Any) -> Message:
+        return self.add("assistant", *parts, **fields)
+
+    def compact(self, summary: str, preserved: str = "") -> None:
+        """Do what Goose does: hide everything from the model, and say what came before."""
+        for message in self.messages:
+            message["metadata"] = {**message["metadata"], "agentVisible": False}
+        self.user(summary, visible=(False, True))
+        self.answer(GO_ON, visible=(False, True))
+        if preserved:
+            self.user(preserved)
+
+    def statements(self, session: str, start: int = 0) -> list[Statement]:
+        """What writes the messages from one on."""
+        query = "INSERT INTO messages (session_id, role, content_json, created_timestamp, metadata_json) "
+        return [
+            (
+                query + "VALUES (?, ?, ?, ?, ?)",
+                (
+                    session,
+                    message["role"],
+                    json.dumps(message["content"]),
+                    message["created"],
+                    json.dumps(message["metadata"]),
+                ),
+            )
+            for message in self.messages[start:]
+        ]
+
+    def replaced(self, session: str) -> list[Statement]:
+        """What takes all messages away and writes them anew."""
+        return [("DELETE FROM messages WHERE session_id = ?", (session,)), *self.statements(session)]
+
+    def lines(self, **metadata: Any) -> bytes:
+        about = {"working_dir": "/project", "description": "A title", "message_count": len(self.messages)}
+        return b"".join(json.dumps(line).encode() + b"\n" for line in [{**about, **metadata}, *self.messages])
+
+
+def session(identifier: str, **columns: Any) -> Statement:
+    values = {"id": identifier, "working_dir": "/project", **columns}
+    names, marks = ", ".join(values), ", ".join("?" for _ in values)
+    return f"INSERT INTO sessions ({names}) VALUES ({marks})", tuple(values.values())  # noqa: S608  # names of tests
+
+
+def create(path: Path, *statements: Statement, tables: str = TABLES) -> Path:
+    """A database with what the statements write."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.executescript(tables)
+        run(connection, *statements)
+    return path
+
+
+def run(connection: sqlite3.Connection, *statements: Statement) -> None:
+    connection.execute("BEGIN")
+    for statement, values in statements:
+        connection.execute(statement, values)
+    connection.execute("COMMIT")
