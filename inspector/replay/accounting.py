@@ -98,7 +98,7 @@ def usage_of(inputs: ReplayInputs, sums: PromptSums, prompt: NDArray[np.int64]) 
         read_boundary=np.where(shortened, beyond_change, read - removed_before_read).astype(np.int64),
         first_change=np.where(shortened, reusable, UNCHANGED),
     )
-    if bool(inputs.reported.all()):
+    if bool(inputs.anchored.all()):
         return anchored
     simulated = simulated_usage(
         inputs.caches,
@@ -107,4 +107,4 @@ def usage_of(inputs: ReplayInputs, sums: PromptSums, prompt: NDArray[np.int64]) 
         gap_seconds=inputs.gap_seconds,
         same_model=inputs.same_model,
     )
-    return anchored.where(inputs.reported, simulated)
+    return anchored.where(inputs.anchored, simulated)

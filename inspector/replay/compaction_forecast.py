@@ -143,8 +143,14 @@ def _inputs_without(planned: Replay, without: Uncompacted, calls: NDArray[np.int
     inputs = planned.inputs
     history = History.of(without.session)
     scale = _scale_without(inputs, history, calls)
-    made = ReplayInputs.of(history, inputs.table, pricing=inputs.pricing, precise=inputs.renderer.precise, scale=scale)
-    return replace(made, caches=inputs.caches)
+    return ReplayInputs.of(
+        history,
+        inputs.table,
+        pricing=inputs.pricing,
+        cache=inputs.cache,
+        precise=inputs.renderer.precise,
+        scale=scale,
+    )
 
 
 def _scale_without(inputs: ReplayInputs, history: History, calls: NDArray[np.int64]) -> Scale:

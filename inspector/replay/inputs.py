@@ -17,9 +17,12 @@ from inspector.replay.stacks import Renderer
 from inspector.strategies.plan import Plan
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from inspector.replay.changes import Changes
+    from inspector.replay.prompt_cache import CacheModel
     from inspector.replay.rates import CallRates
     from inspector.strategies.history import History
     from inspector.tokens.table import TokenTable
@@ -35,6 +38,8 @@ class ReplayInputs:
         layout: Where every block stands in every prompt.
         recorded: Prompt tokens the provider reported, in call order; zeros where it reported nothing.
         reported: Per call, whether it did, bool.
+        anchored: Per call, whether what was read and written is taken from that report; where a prompt cache was named
+            that is not the provider's, it is not, bool.
         output: Per call, response tokens: reported, or counted where nothing was, int64.
         output_known: Whether every output was reported and none is a streaming placeholder.
         scale: The provider's tokens for our counted ones.
@@ -49,6 +54,8 @@ class ReplayInputs:
         rates: The price of every call.
         pricing: Where the prices come from.
         caches: The rules of each call's prompt cache.
+        cache_models: The same by the model's name as recorded.
+        cache: Name of the prompt cache that is assumed for every call; None for each model's own.
         renderer: Applies operations, and remembers what it worked out.
     """
 
@@ -57,6 +64,7 @@ class ReplayInputs:
     layout: Layout
     recorded: PromptUsage
     reported: NDArray[np.bool_]
+    anchored: NDArray[np.bool_]
     output: NDArray[np.int64]
     output_known: bool
     scale: Scale
@@ -71,6 +79,8 @@ class ReplayInputs:
     rates: CallRates
     pricing: Pricing
     caches: CacheColumns
+    cache_models: Mapping[str, CacheModel]
+    cache: str | None
     renderer: Renderer
 
     @classmethod
@@ -90,7 +100,8 @@ class ReplayInputs:
             history: The session's columns.
             table: Its token counts.
             pricing: Prices; those of the user's price file and the bundled table where not given.
-            cache: Name of a prompt cache to assume for every call; each model's own where not given.
+            cache: Name of a prompt cache to assume for every call, whatever was reported; each model's own cache,
+                and what was reported, where not given.
             precise: Count cut texts for real instead of within a few tokens; reads every text that is cut.
             scale: The provider's tokens for our counted ones; fitted to what the session reports where not given.
         """
@@ -100,6 +111,7 @@ class ReplayInputs:
         renderer = Renderer(history, table, precise)
         recorded = PromptUsage.of([call.usage for call in calls])
         reported = recorded.prompt > 0
+        anchored = reported if cache is None else np.zeros_like(reported)
         nothing = np.zeros(history.call_count + 1)
         cleared = changes_of(history, renderer, Plan(), PromptSizes(nothing, nothing))
         recorded_removed = layout.sums(cleared, layout.previous_blocks()).removed
@@ -107,7 +119,12 @@ class ReplayInputs:
         layout = layout.with_beside(scale.beside, scale.calibration.ratio)
         sums = layout.whole_tokens() - recorded_removed
         whole = _whole_prompts(layout, scale, recorded, reported, sums)
-        cached_blocks = _cached_blocks(layout, scale, recorded, reported, cleared)
+        cached_blocks = _cached_blocks(layout, scale, recorded, anchored, cleared)
+        first_of_model = {call.model: call for call in reversed(calls)}
+        cache_models = {
+            model: cache_model_for(model, rates=pricing.rates(model, call.time), named=cache)
+            for model, call in first_of_model.items()
+        }
         previous = layout.previous_in_thread()
         time = history.call_time[:-1]
         return cls(
@@ -116,6 +133,7 @@ class ReplayInputs:
             layout=layout,
             recorded=recorded,
             reported=reported,
+            anchored=anchored,
             output=_outputs(history, table, scale),
             output_known=all(call.usage is not None and not call.usage.output_is_placeholder for call in calls),
             scale=scale,
@@ -129,9 +147,9 @@ class ReplayInputs:
             same_model=_same_model([call.model for call in calls], previous),
             rates=pricing.call_rates([call.model for call in calls], history.call_time[:-1]),
             pricing=pricing,
-            caches=CacheColumns.of(
-                [cache_model_for(call.model, rates=pricing.rates(call.model, call.time), named=cache) for call in calls]
-            ),
+            caches=CacheColumns.of([cache_models[call.model] for call in calls]),
+            cache_models=cache_models,
+            cache=cache,
             renderer=renderer,
         )
 
@@ -155,7 +173,8 @@ def _whole_prompts(
     previous = int(layout.previous_call[-1])
     if previous >= 0 and reported[previous]:
         # The next prompt is the last one and what has come since, so the last report is the better start.
-        whole[-1] = whole[previous] + scale.ratio[-1] * (counted[-1] - counted[previous])
+        shown = scale.ratio[-1] * counted + layout.beside_prompts()
+        whole[-1] = whole[previous] + shown[-1] - shown[previous]
     return whole
 
 
@@ -173,7 +192,7 @@ def _outputs(history: History, table: TokenTable, scale: Scale) -> NDArray[np.in
 
 
 def _cached_blocks(
-    layout: Layout, scale: Scale, recorded: PromptUsage, reported: NDArray[np.bool_], cleared: Changes
+    layout: Layout, scale: Scale, recorded: PromptUsage, anchored: NDArray[np.bool_], cleared: Changes
 ) -> NDArray[np.int64]:
     """Per call, the blocks the cache held: where the reported read ends, or the previous prompt."""
     previous_blocks = layout.previous_blocks()
@@ -185,5 +204,5 @@ def _cached_blocks(
     expected = np.where(previous >= 0, (recorded.prompt - recorded.uncached)[previous], 0)
     everything = (previous >= 0) & (recorded.cache_read >= expected - np.maximum(expected // 100, 64))
     blocks = previous_blocks.copy()
-    blocks[:-1] = np.where(reported & ~everything, ends[:-1], previous_blocks[:-1])
+    blocks[:-1] = np.where(anchored & ~everything, ends[:-1], previous_blocks[:-1])
     return blocks

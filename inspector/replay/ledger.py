@@ -89,14 +89,14 @@ class Figures:
     cost_usd: Figure
 
 
-def figures_of(ledger: Ledger, tokens: HowKnown, output: HowKnown, breaks: HowKnown | None = None) -> Figures:
+def figures_of(ledger: Ledger, tokens: HowKnown, output: HowKnown, served: HowKnown) -> Figures:
     """Totals of a ledger.
 
     Args:
         ledger: The rows.
-        tokens: How the prompt columns are known.
+        tokens: How the sizes of prompts are known.
         output: How the output column is known.
-        breaks: How the breaks are known; as the prompt columns where not given.
+        served: How it is known what caches held.
     """
     costs = ledger.cost
     cost = None if len(costs) and bool(np.isnan(costs).any()) else float(costs.sum())
@@ -104,10 +104,10 @@ def figures_of(ledger: Ledger, tokens: HowKnown, output: HowKnown, breaks: HowKn
         calls=Figure(len(costs), HowKnown.EXACT),
         prompt_tokens=Figure(int(ledger.prompt_tokens.sum()), tokens),
         peak_prompt_tokens=Figure(int(ledger.prompt_tokens.max(initial=0)), tokens),
-        cache_read_tokens=Figure(int(ledger.cache_read.sum()), tokens),
-        cache_write_tokens=Figure(int((ledger.cache_write_5m + ledger.cache_write_1h).sum()), tokens),
-        uncached_tokens=Figure(int(ledger.uncached.sum()), tokens),
+        cache_read_tokens=Figure(int(ledger.cache_read.sum()), served),
+        cache_write_tokens=Figure(int((ledger.cache_write_5m + ledger.cache_write_1h).sum()), served),
+        uncached_tokens=Figure(int(ledger.uncached.sum()), served),
         output_tokens=Figure(int(ledger.output.sum()), output),
-        cache_breaks=Figure(int(ledger.is_break.sum()), breaks or tokens),
-        cost_usd=Figure(cost, weakest(tokens, output)),
+        cache_breaks=Figure(int(ledger.is_break.sum()), tokens),
+        cost_usd=Figure(cost, weakest(tokens, output, served)),
     )

@@ -215,8 +215,8 @@ def _changed_by_plan(changes: Changes) -> bool:
     return len(changes.reason) > 0 and bool(by_plan[changes.reason].any())
 
 
-def how_known(inputs: ReplayInputs, *, untouched: bool) -> tuple[HowKnown, HowKnown]:
-    """How the prompt figures and the output figures of a replay are known.
+def how_known(inputs: ReplayInputs, *, untouched: bool) -> tuple[HowKnown, HowKnown, HowKnown]:
+    """How the prompts' sizes, the responses, and what prompt caches did are known.
 
     Args:
         inputs: What it was worked out from.
@@ -225,4 +225,5 @@ def how_known(inputs: ReplayInputs, *, untouched: bool) -> tuple[HowKnown, HowKn
     all_reported = bool(inputs.reported.all())
     tokens = HowKnown.EXACT if all_reported and untouched else inputs.scale.known
     output = HowKnown.EXACT if all_reported and inputs.output_known else HowKnown.ESTIMATED
-    return tokens, output
+    elsewhere = bool((inputs.reported & ~inputs.anchored).any())
+    return tokens, output, HowKnown.PROJECTED if elsewhere else tokens

@@ -215,20 +215,13 @@ def served_anew(resent: Resent, cache: CacheModel) -> list[Served]:
     return found
 
 
-def served_as_recorded(
-    recorded: Resent, planned: Resent, cache: CacheModel, misses: Sequence[int | None], uncached: Sequence[int]
-) -> list[tuple[Served, Served]]:
-    """What a provider reports that misses after so many blocks, and sends so many last tokens uncached, at each call.
-
-    Returns:
-        For every call, what it reports of the session as recorded, and of the session under a plan.
-    """
-    served: list[tuple[Served, Served]] = []
-    for call in range(len(recorded.session.calls)):
-        as_recorded = _served(recorded, call, cache, misses[call], uncached[call], [one for one, _ in served])
-        # Nothing is left over where the cache held all of the prompt.
-        left = as_recorded.uncached
-        served.append((as_recorded, _served(planned, call, cache, misses[call], left, [one for _, one in served])))
+def served_with_misses(
+    resent: Resent, cache: CacheModel, misses: Sequence[int | None], uncached: Sequence[int]
+) -> list[Served]:
+    """What a provider reports that, at each call, misses after so many blocks and takes so many last tokens uncached."""
+    served: list[Served] = []
+    for call in range(len(resent.session.calls)):
+        served.append(_served(resent, call, cache, misses[call], uncached[call], served))
     return served
 
 

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.replay.inputs import ReplayInputs
+from inspector.replay.ledger import HowKnown
 from inspector.replay.prices import Pricing
 from inspector.replay.prompt_cache import CACHE_MODELS, CacheColumns, CacheModel, cache_model_for
 from inspector.replay.replay import replay
@@ -14,14 +15,14 @@ from inspector.session.model import Call, Usage
 from inspector.strategies.history import History
 from inspector.strategies.plan import Plan, PlanEntry
 from tests.replay.cache_by_hand import Served
-from tests.replay.resending import AROUND_BLOCK, Resent, served_anew, served_as_recorded
+from tests.replay.resending import AROUND_BLOCK, Resent, served_anew, served_with_misses
 from tests.replay.synthetic import COUNTED_BY_CHARACTERS, CharacterTable, agent_sessions
 from tests.strategies.test_every_strategy import EAGER
 
 PRICING = Pricing()
 
 
-def inputs_of(session, cache: str) -> ReplayInputs:
+def inputs_of(session, cache: str | None = None) -> ReplayInputs:
     inputs = ReplayInputs.of(History.of(session), CharacterTable(session), pricing=PRICING, cache=cache)
     assert set(inputs.sizes.ratio.tolist()) == {1.0}
     assert set(inputs.layout.envelopes.tolist()) <= {AROUND_BLOCK}
@@ -88,24 +89,25 @@ REPORTING = CacheModel("reporting", "for tests", minimum_prefix=1, lifetime=1e9,
 @given(agent_sessions(cleared=False), st.data())
 @settings(max_examples=12, deadline=None)
 def test_a_replay_of_reported_usage_equals_sending_every_prompt_to_a_cache_that_misses_alike(strategy, session, data):
-    recorded, planned = Resent(session, []), Resent(session, [strategy])
+    recorded = Resent(session, [])
     calls = session.calls
     misses = [data.draw(st.one_of(st.none(), st.integers(0, len(recorded.prompts[at])))) for at in range(len(calls))]
-    uncached = [data.draw(st.integers(0, UNCACHED)) for _ in calls]
     misses = [miss if is_clear_miss(recorded, at, miss) else None for at, miss in enumerate(misses)]
-    served = served_as_recorded(recorded, planned, REPORTING, misses, uncached)
-    reported = tuple(with_usage(call, one) for call, (one, _) in zip(calls, served, strict=True))
-    session = dataclasses.replace(session, calls=reported)
-
+    uncached = [data.draw(st.integers(0, UNCACHED)) for _ in calls]
+    reported = served_with_misses(recorded, REPORTING, misses, uncached)
+    session = dataclasses.replace(session, calls=tuple(map(with_usage, calls, reported)))
     caches = CacheColumns.of([REPORTING for _ in calls])
-    inputs = dataclasses.replace(inputs_of(session, "anthropic"), caches=caches)
+    inputs = dataclasses.replace(inputs_of(session), caches=caches)
+    planned = Resent(session, [strategy])
+    # Nothing is left over where the cache held all of the prompt.
+    expected = served_with_misses(planned, REPORTING, misses, [served.uncached for served in reported])
+
     outcome = replay(inputs, Plan((PlanEntry(strategy),)))
 
-    baseline = replay(inputs, Plan())
-    check_usage(baseline.ledger, [one for one, _ in served])
+    check_usage(replay(inputs, Plan()).ledger, reported)
     check_prompts(outcome, planned)
     # A read that was held to fewer blocks ends within the few tokens the call before left uncached.
-    check_usage(outcome.ledger, [other for _, other in served], within=UNCACHED)
+    check_usage(outcome.ledger, expected, within=UNCACHED)
 
 
 def with_usage(call: Call, served) -> Call:
@@ -120,3 +122,18 @@ def is_clear_miss(recorded: Resent, call: int, miss: int | None) -> bool:
         return False
     held = len(recorded.tokens(previous))
     return sum(sent.tokens for sent in recorded.prompts[call][:miss]) < held - max(held // 100, 64) - UNCACHED
+
+
+@given(agent_sessions(cleared=False), st.sampled_from(sorted(CACHE_MODELS)), st.sampled_from(EAGER))
+@settings(max_examples=30, deadline=None)
+def test_a_cache_that_is_named_serves_prompts_whatever_was_reported(session, cache: str, strategy):
+    none: list[int | None] = [None for _ in session.calls]
+    reported = served_with_misses(Resent(session, []), REPORTING, none, [0 for _ in session.calls])
+    session = dataclasses.replace(session, calls=tuple(map(with_usage, session.calls, reported)))
+
+    outcome = replay(inputs_of(session, cache), Plan((PlanEntry(strategy),)))
+
+    model = cache_model_for(COUNTED_BY_CHARACTERS, named=cache)
+    check_usage(outcome.ledger, served_anew(Resent(session, [strategy]), model))
+    assert outcome.figures.cost_usd.known is HowKnown.PROJECTED
+    assert outcome.figures.prompt_tokens.known in (HowKnown.ESTIMATED, HowKnown.EXACT)
