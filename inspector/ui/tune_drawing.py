@@ -153,15 +153,15 @@ def _axis_rows(chart: TuneChart, columns: int) -> list[list[Cell]]:
     marks += [(chart.plan, PLAN, "tune--plan"), (chart.here, HERE, "tune--here")]
     line: list[Cell] = [(AXIS, "tune--axis")] * columns
     names = [" "] * columns
-    free = 0
-    for value in ticks(chart.scale):
-        column = chart.column(value, columns)
-        line[column] = (TICK, "tune--axis")
+    named = ticks(chart.scale)
+    for value in named:
+        line[chart.column(value, columns)] = (TICK, "tune--axis")
+    # The ends of the range are named first; others where there is room left.
+    for value in dict.fromkeys((named[0], named[-1], *named)):
         label = short_value(value)
-        start = min(max(column - len(label) // 2, 0), columns - len(label))
-        if start >= free:
+        start = min(max(chart.column(value, columns) - len(label) // 2, 0), max(columns - len(label), 0))
+        if not "".join(names[max(start - 1, 0) : start + len(label) + 1]).strip():
             names[start : start + len(label)] = label
-            free = start + len(label) + 1
     for place, glyph, style in marks:
         if place is not None:
             line[chart.column(place, columns)] = (glyph, style)
