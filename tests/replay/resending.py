@@ -218,7 +218,7 @@ def served_anew(resent: Resent, cache: CacheModel) -> list[Served]:
 def served_with_misses(
     resent: Resent, cache: CacheModel, misses: Sequence[int | None], uncached: Sequence[int]
 ) -> list[Served]:
-    """What a provider reports that, at each call, misses after so many blocks and takes so many last tokens uncached."""
+    """What a provider reports that, at each call, misses after so many blocks and takes some last tokens uncached."""
     served: list[Served] = []
     for call in range(len(resent.session.calls)):
         served.append(_served(resent, call, cache, misses[call], uncached[call], served))

@@ -1,0 +1,168 @@
+"""How the token figures of a replay came about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from inspector.replay.explanation import Explanation, Input
+from inspector.replay.ledger import HowKnown
+from inspector.replay.placeholder_outputs import placeholder_outputs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from inspector.replay.inputs import ReplayInputs
+    from inspector.replay.ledger import Figure
+    from inspector.replay.replay import Replay
+
+REPORTED = "the usage that the provider reported, as the session's file has it"
+
+
+def token_explanations(replay: Replay) -> dict[str, Explanation]:
+    """Every figure of a replay that is counted in tokens or calls, by its name among `Figures`."""
+    figures, ledger, inputs = replay.figures, replay.ledger, replay.inputs
+    size = _size(inputs, figures.prompt_tokens.known)
+    left_out = Input("left out by the plan, or added where negative", int(ledger.removed_tokens.sum()), "tokens")
+    whole = Input("prompts with nothing cut", int((ledger.prompt_tokens + ledger.removed_tokens).sum()), "tokens")
+    largest = int(ledger.prompt_tokens.argmax()) if len(ledger.prompt_tokens) else -1
+    read, written, rest = _served(replay)
+    counted = tuple(scale_inputs(inputs)) if figures.prompt_tokens.known is not HowKnown.EXACT else ()
+    source = REPORTED if figures.prompt_tokens.known is HowKnown.EXACT else scale_source(inputs)
+    kept = (Input("calls", len(ledger.cost), "calls"),)
+    return {
+        "calls": _tokens(
+            figures.calls, "calls", "the responses of a model in the file, one call each", (), "the session's file"
+        ),
+        "prompt_tokens": _tokens(figures.prompt_tokens, "tokens", size, (*kept, whole, left_out, *counted), source),
+        "peak_prompt_tokens": _tokens(
+            figures.peak_prompt_tokens,
+            "tokens",
+            "the largest prompt of all calls",
+            (Input("at call", largest + 1), *counted),
+            source,
+        ),
+        "cache_read_tokens": _tokens(figures.cache_read_tokens, "tokens", read, tuple(_cache(inputs)), _rules(inputs)),
+        "cache_write_tokens": _tokens(
+            figures.cache_write_tokens, "tokens", written, tuple(_cache(inputs)), _rules(inputs)
+        ),
+        "uncached_tokens": _tokens(figures.uncached_tokens, "tokens", rest, tuple(_cache(inputs)), _rules(inputs)),
+        "output_tokens": _output(figures.output_tokens, inputs),
+        "cache_breaks": _breaks(replay),
+    }
+
+
+def scale_inputs(inputs: ReplayInputs) -> Iterator[Input]:
+    """How our counts are brought to the provider's scale."""
+    fit = inputs.scale.calibration
+    ratio, per_block, per_signature = fit.main
+    yield Input("provider's tokens for one counted token", ratio)
+    yield Input("provider's tokens around every block", per_block, "tokens")
+    if inputs.history.session.blocks and any(block.signature_characters for block in inputs.history.session.blocks):
+        yield Input("provider's tokens for one character of a signature", per_signature, "tokens")
+    yield Input("sent with every prompt and not in the file (system prompt, tools)", round(fit.overhead), "tokens")
+    if fit.is_fitted and not np.isnan(fit.residual):
+        yield Input("half of the prompts are met within", 100 * fit.residual, "%")
+        yield Input("nine of ten prompts are met within", 100 * fit.residual_p90, "%")
+        yield Input("calls this is judged by", fit.calls, "calls")
+
+
+def scale_source(inputs: ReplayInputs) -> str:
+    """Where sizes that were not reported come from."""
+    counter = inputs.table.counter.name
+    counted = "our count with the vocabulary" if inputs.table.counter.is_exact_tokenizer else "our count by"
+    if inputs.scale.known is HowKnown.CALIBRATED:
+        return f"{counted} {counter}, fitted by least squares to the usage this session's provider reported"
+    return f"{counted} {counter}, scaled by what is typical of the model's family"
+
+
+def _size(inputs: ReplayInputs, known: HowKnown) -> str:
+    if known is HowKnown.EXACT:
+        return "what the provider reported for every call, added up"
+    if bool(inputs.reported.all()):
+        return "what the provider reported for every call, less what the plan leaves out of it on the provider's scale"
+    return "what every prompt's texts measure on the provider's scale, and what goes with them, less what is left out"
+
+
+def _served(replay: Replay) -> tuple[str, str, str]:
+    inputs = replay.inputs
+    if replay.figures.cache_read_tokens.known is HowKnown.EXACT:
+        return (
+            "what the provider reported as read from its cache",
+            "what the provider reported as written to its cache",
+            "what the provider reported as neither read nor written",
+        )
+    if bool(inputs.anchored.all()):
+        return (
+            (
+                "what the provider reported, less what the plan left out before the end of the read; "
+                "where the plan changed something before that, no more than what stands before the change"
+            ),
+            "from there on as far as the provider wrote",
+            "what the provider reported after the last thing it cached",
+        )
+    return (
+        "what a prompt shares from its beginning with the one before it, where the cache still holds that",
+        "the rest of the prompt, where the provider counts what it writes",
+        "what is neither read nor written",
+    )
+
+
+def _cache(inputs: ReplayInputs) -> Iterator[Input]:
+    seen = set()
+    for model, cache in inputs.cache_models.items():
+        if cache in seen:
+            continue
+        seen.add(cache)
+        yield Input(f"prompt cache{f' of {model}' if model else ''}", cache.title)
+        if cache.lifetime:
+            yield Input("  shortest prefix it keeps", cache.minimum_prefix, "tokens")
+            yield Input("  keeps it for", cache.lifetime, "seconds")
+            if cache.step > 1:
+                yield Input("  reads in steps of", cache.step, "tokens")
+
+
+def _rules(inputs: ReplayInputs) -> str:
+    if bool(inputs.anchored.all()):
+        return f"{REPORTED}; misses it had are kept as they were"
+    return "the provider's documentation on prompt caching"
+
+
+def _output(figure: Figure, inputs: ReplayInputs) -> Explanation:
+    placeholders = placeholder_outputs(inputs)
+    found: tuple[Input, ...] = ()
+    if placeholders is not None:
+        found = (
+            Input("responses reported with the placeholder of a stream", placeholders.calls, "calls"),
+            Input("  tokens reported for them", placeholders.reported, "tokens"),
+            Input("  tokens they measure in later prompts", placeholders.measured.value, "tokens"),
+        )
+    reported = bool(inputs.reported.all())
+    formula = (
+        "what the provider reported for every response, added up"
+        if reported
+        else "what was reported, and where nothing was, what the response's texts measure"
+    )
+    return Explanation(
+        figure.value, "tokens", figure.known, formula, found, REPORTED if reported else scale_source(inputs)
+    )
+
+
+def _breaks(replay: Replay) -> Explanation:
+    figure, ledger, inputs = replay.figures.cache_breaks, replay.ledger, replay.inputs
+    return Explanation(
+        figure.value,
+        "calls",
+        figure.known,
+        "calls whose prompt departs from the one before it before that one's end",
+        (
+            Input("by what is sent otherwise than before", int((ledger.first_changed >= 0).sum()), "calls"),
+            Input("by a compaction or a rewind", int((inputs.restarts & (ledger.first_changed < 0)).sum()), "calls"),
+        ),
+        "the prompts of all calls, compared one with the next",
+    )
+
+
+def _tokens(figure: Figure, unit: str, formula: str, inputs: tuple[Input, ...], source: str) -> Explanation:
+    return Explanation(figure.value, unit, figure.known, formula, inputs, source)

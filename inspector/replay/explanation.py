@@ -1,0 +1,45 @@
+"""How a figure came about, in words and numbers: what screens show for the figure under the cursor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from inspector.replay.ledger import HowKnown
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A number that goes into a figure, or a setting that decides it.
+
+    Attributes:
+        label: What it is.
+        value: The number, or a few words; None where it is not known. May hold text of the session: a model's name.
+        unit: What it is counted in: `tokens`, `$`, `$ per million tokens`, `seconds`, `calls`; empty for none.
+    """
+
+    label: str
+    value: float | str | None
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """One figure.
+
+    Attributes:
+        value: The figure; None where it is not known.
+        unit: What it is counted in, as for `Input`; `share` for a part of 1.
+        known: How it is known.
+        formula: What was worked out, in one sentence.
+        inputs: The numbers it was worked out from, in the order the formula speaks of them.
+        source: Where the rule and the numbers come from.
+    """
+
+    value: float | None
+    unit: str
+    known: HowKnown
+    formula: str
+    inputs: tuple[Input, ...]
+    source: str

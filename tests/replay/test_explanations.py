@@ -1,0 +1,145 @@
+"""Explanations hold the numbers their formulas speak of."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inspector.replay.explanation import Explanation
+from inspector.replay.explanations import outcome_explanations, overhead_explanation, replay_explanations
+from inspector.replay.inputs import ReplayInputs
+from inspector.replay.ledger import Figures, HowKnown
+from inspector.replay.outcome import outcome_of
+from inspector.replay.placeholder_outputs import placeholder_outputs
+from inspector.replay.prices import Pricing
+from inspector.replay.projection import project_runs
+from inspector.replay.replay import replay
+from inspector.session.open import open_session
+from inspector.strategies.history import History
+from inspector.strategies.plan import Plan, PlanEntry
+from inspector.tokens.counter import load_counter
+from inspector.tokens.table import count_session
+from tests.replay.synthetic import CharacterTable, agent_sessions
+from tests.strategies.test_every_strategy import EAGER
+
+PRICING = Pricing()
+
+
+def inputs_at(path: Path) -> ReplayInputs:
+    session = open_session(path)
+    *_, table = count_session(session, load_counter())
+    return ReplayInputs.of(History.of(session), table, pricing=PRICING)
+
+
+@pytest.fixture(scope="module", params=["70d782f7", "e92f5a0b", "8ecab05f"])
+def inputs(request: pytest.FixtureRequest, corpus: Path) -> ReplayInputs:
+    (path,) = (corpus / "claude-code").glob(f"{request.param}*.jsonl")
+    return inputs_at(path)
+
+
+class CountedTable(CharacterTable):
+    """A table that says by what it counts."""
+
+    counter = load_counter()
+
+
+def numbers(explanation: Explanation, *labels: str) -> list[float]:
+    found = {given.label: given.value for given in explanation.inputs}
+    return [float(found[label]) for label in labels]
+
+
+@given(agent_sessions(), st.sampled_from(EAGER))
+@settings(max_examples=40, deadline=None)
+def test_every_figure_has_an_explanation_with_its_own_value(session, strategy):
+    inputs = ReplayInputs.of(History.of(session), CountedTable(session), pricing=PRICING)
+    baseline, planned = replay(inputs, Plan()), replay(inputs, Plan((PlanEntry(strategy),)))
+    outcome = outcome_of(baseline, planned)
+    projection = project_runs(baseline.ledger.cost, planned.ledger.cost, 24)
+
+    explained = outcome_explanations(baseline, planned, outcome, projection)
+
+    names = {field.name for field in dataclasses.fields(Figures)}
+    assert names <= set(explained)
+    assert set(replay_explanations(baseline)) == names
+    for name in names:
+        figure = getattr(planned.figures, name)
+        assert (explained[name].value, explained[name].known) == (figure.value, figure.known)
+    assert explained["usd_per_month"].value == pytest.approx(explained["usd_per_day"].value * 30)
+    assert explained["usd_per_day"].value == pytest.approx(24 * (explained["saved_usd"].value or 0), abs=1e-12)
+    for explanation in explained.values():
+        assert explanation.formula
+        assert explanation.source
+        assert not explanation.formula.endswith(".")
+
+
+@pytest.mark.parametrize("spec", ["tiered-stale", "keep-recent:keep=5", "summarize:threshold=40000"])
+def test_what_goes_into_a_figure_makes_it(inputs: ReplayInputs, spec: str):
+    session = inputs.history.session
+    baseline, planned = replay(inputs, Plan()), replay(inputs, Plan.from_specs([spec], session=session))
+    outcome = outcome_of(baseline, planned)
+    explained = outcome_explanations(baseline, planned, outcome, None)
+
+    whole, left_out = numbers(
+        explained["prompt_tokens"], "prompts with nothing cut", "left out by the plan, or added where negative"
+    )
+    assert whole - left_out == explained["prompt_tokens"].value
+    for replayed in (baseline, planned):
+        cost = replay_explanations(replayed)["cost_usd"]
+        assert sum(float(given.value) for given in cost.inputs if given.unit == "$") == pytest.approx(cost.value)
+    for name, digits in (("saved_tokens", 0), ("saved_usd", 6)):
+        before, after = numbers(explained[name], "without", "with the plan")
+        assert round(before - after, digits) == round(explained[name].value, digits)
+    part, of_all = numbers(explained["saved_share"], "saved", "without")
+    assert part / of_all == pytest.approx(explained["saved_share"].value)
+    read, prompts = numbers(explained["cache_read_share"], "read from the cache", "all prompts")
+    assert read / prompts == pytest.approx(explained["cache_read_share"].value)
+    by_change, otherwise = numbers(
+        explained["cache_breaks"], "by what is sent otherwise than before", "by a compaction or a rewind"
+    )
+    assert by_change + otherwise == explained["cache_breaks"].value
+
+
+def test_figures_as_reported_say_so_and_those_of_a_plan_say_how_they_were_fitted(inputs: ReplayInputs):
+    baseline = replay(inputs, Plan())
+    planned = replay(inputs, Plan.from_specs(["tiered-stale"], session=inputs.history.session))
+
+    reported = replay_explanations(baseline)["prompt_tokens"]
+    fitted = replay_explanations(planned)["prompt_tokens"]
+
+    assert reported.known is HowKnown.EXACT
+    assert "reported" in reported.source
+    assert fitted.known is HowKnown.CALIBRATED
+    assert "fitted" in fitted.source
+    (ratio,) = numbers(fitted, "provider's tokens for one counted token")
+    assert ratio == inputs.scale.calibration.ratio
+    assert overhead_explanation(inputs).value == round(inputs.scale.calibration.overhead)
+
+
+def test_placeholders_are_kept_and_what_they_leave_out_is_said(corpus: Path):
+    (path,) = (corpus / "claude-code").glob("70d782f7*.jsonl")
+    inputs = inputs_at(path)
+    calls = inputs.history.session.calls
+    marked = [call for call in calls if call.usage.output_is_placeholder]
+
+    found = placeholder_outputs(inputs)
+
+    assert found.calls == len(marked) == 168
+    assert found.reported == sum(call.usage.output for call in marked)
+    texts = [block for call in marked for block in inputs.history.session.messages[call.response].blocks]
+    characters = sum(block.characters + block.signature_characters for block in texts)
+    # Between the densest and the sparsest text there is: a token stands for one to six characters.
+    assert characters / 6 < found.measured.value < characters
+    rate = PRICING.rates("claude-opus-4-5", calls[0].time).output
+    assert found.usd.value == pytest.approx((found.measured.value - found.reported) * rate / 1e6, rel=1e-4)
+    assert inputs.output.tolist() == [call.usage.output for call in calls]
+    explained = replay_explanations(replay(inputs, Plan()))["output_tokens"]
+    assert explained.known is HowKnown.ESTIMATED
+    assert numbers(explained, "responses reported with the placeholder of a stream") == [168]
+
+
+def test_a_session_without_placeholders_has_nothing_to_say_of_them(corpus: Path):
+    (path,) = (corpus / "claude-code").glob("be2220da*.jsonl")
+
+    assert placeholder_outputs(inputs_at(path)) is None
