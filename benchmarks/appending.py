@@ -1,0 +1,105 @@
+"""From a line appended to the session's file to its row on the screen."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import partial
+from itertools import islice
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from benchmarks.generate import LEAN, SessionWriter
+from benchmarks.plan_change import COUNTED, REPLAYED
+from benchmarks.promises import Measurement, at_most
+from benchmarks.screen_parts import last_row_holds, row_count
+from benchmarks.statistics_of_runs import Runs
+from benchmarks.terminal import KEYS, NotShownError
+from benchmarks.workbench import NotMeasuredError, reference_sessions
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+    from typing import TextIO
+
+    from benchmarks.workbench import Workbench
+
+PROMISE = "a line appended"
+LENGTHS = (10_000, 100_000)
+RUNS = 40
+PAUSE = 0.5
+SECONDS_TO_SHOW = 1.5
+HOW = """One line at a time is appended to the file of a session that is open in a pty, each half a second after the
+screen has come to rest. With follow on, the time is from the end of the write to the last byte of the frame in which
+the timeline's last row is the new one; with follow off, to that in which the status line tells one row more. Lines are
+a made-up session's next ones, and those of a real session recorded while it grew: its first state is opened, and every
+line that its later states have more is appended. Lines that show nothing are not counted."""
+
+
+def measure(bench: Workbench) -> Iterator[Measurement]:
+    """Both ways at both lengths, then the recorded growth."""
+    for messages in LENGTHS:
+        for follows in (True, False):
+            path, lines = _growing(bench, messages)
+            runs = _append(bench, path, islice(lines, bench.runs(RUNS)), COUNTED, follows=follows)
+            yield from _told(f"follow {'on' if follows else 'off'}, {messages:,} messages", runs)
+            path.unlink()
+    try:
+        folder = reference_sessions() / "claude-code-growth" / "cc432c40"
+    except NotMeasuredError:
+        return
+    for follows in (True, False):
+        path = bench.folder / "recorded.jsonl"
+        recorded = list(_recorded_growth(folder, path))
+        # Too few calls at first to calibrate, and nothing to count for long.
+        runs = _append(bench, path, recorded[: 10 if bench.is_quick else None], REPLAYED, follows=follows)
+        yield from _told(f"follow {'on' if follows else 'off'}, a recorded session's own lines", runs)
+
+
+def _told(case: str, runs: Runs) -> Iterator[Measurement]:
+    count = f" (n {len(runs.values)})"
+    yield at_most(PROMISE, f"{case}: median", runs.median * 1e3, 30, " ms", digits=1, beside=count)
+    yield at_most(PROMISE, f"{case}: p95", runs.p95 * 1e3, 100, " ms", digits=1)
+
+
+def _growing(bench: Workbench, messages: int) -> tuple[Path, Iterator[str]]:
+    """A session in a file of its own, and the lines that come next."""
+    calls = messages // (100 if bench.is_quick else 2)
+    writer = SessionWriter(LEAN)
+    path = bench.folder / f"growing-{messages}.jsonl"
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines(writer.lines(calls))
+    return path, writer.lines(bench.runs(RUNS))
+
+
+def _recorded_growth(folder: Path, path: Path) -> Iterator[str]:
+    """Write the first recorded state to `path`; the lines that the later ones add."""
+    first, *later = sorted(folder.glob("snap*.jsonl"))
+    written = first.read_bytes()
+    path.write_bytes(written)
+    for state in later:
+        data = state.read_bytes()
+        if not data.startswith(written):
+            return
+        yield from data[len(written) :].decode().splitlines(keepends=True)
+        written = data
+
+
+def _append(bench: Workbench, path: Path, lines: Iterable[str], ready: re.Pattern[bytes], *, follows: bool) -> Runs:
+    seconds = []
+    with bench.inspector(path, "append") as terminal, path.open("a", encoding="utf-8") as file:
+        terminal.wait_for(ready, 180)
+        terminal.settle(PAUSE)
+        terminal.send(KEYS["end" if follows else "home"])
+        terminal.settle(PAUSE)
+        watch = last_row_holds if follows else row_count
+        for line in lines:
+            with suppress(NotShownError):
+                seconds.append(terminal.time(partial(_write, file, line), watch, PAUSE, SECONDS_TO_SHOW).seconds)
+    return Runs(seconds)
+
+
+def _write(file: TextIO, line: str) -> float:
+    file.write(line)
+    file.flush()
+    return perf_counter()

@@ -1,0 +1,79 @@
+"""A file of 100 MB: rows, exact counts, memory, and the same file opened again."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from benchmarks.promises import Measurement, at_most
+from benchmarks.statistics_of_runs import Runs
+from benchmarks.tiktoken_alone import tiktoken_alone
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from benchmarks.workbench import Workbench
+
+OPENED, REOPENED, MEMORY = "a 100 MB Claude Code file", "the same file reopened", "memory for a 100 MB file"
+RUNS = 5
+EXACT = re.compile(rb"tokens calibrated")
+HOW = """A made-up Claude Code session of 100 MB, a fifth of it text that is counted, is opened in a pty. Rows are on
+the screen when the header tells the number of all messages, which comes with the last of them; the first rows come
+earlier. Exact counts are on the screen when the header calls tokens calibrated. Counting is timed from the rows on, the
+loading of the tokenizer included, against a process of its own that loads the tokenizer and has tiktoken encode the
+same texts one by one, nothing else. Every run has a cache folder of its own, and opens the file once more with what it
+kept there. Memory is the program's resident memory when counts are on the screen, and the most it had until then."""
+
+
+class Opening(NamedTuple):
+    """Seconds from process start, and MB."""
+
+    first_rows: float
+    all_rows: float
+    exact: float
+    memory: float
+    most_memory: float
+
+
+def measure(bench: Workbench) -> Iterator[Measurement]:
+    """Every figure, medians of several runs."""
+    path = bench.large_session()
+    count = count_messages(path)
+    cold, again, alone = [], [], []
+    for run in range(bench.runs(RUNS)):
+        cold.append(_open(bench, path, count, f"large {run}"))
+        alone.append(sum(tiktoken_alone(path)))
+        again.append(_open(bench, path, count, f"large {run}"))
+    rows = Runs([opening.all_rows for opening in cold])
+    counting = Runs([opening.exact - opening.all_rows for opening in cold])
+    ratio = counting.median / Runs(alone).median
+    yield at_most(OPENED, "all rows, with estimated sizes", rows.median, 1.0, " s", digits=2)
+    yield Measurement(OPENED, "first rows", f"{Runs([opening.first_rows for opening in cold]).median:.2f} s")
+    yield at_most(OPENED, "exact counts, ratio to tiktoken alone", ratio, 1.5, " times", digits=2)
+    yield Measurement(OPENED, "exact counts, from the rows on", f"{counting.median:.2f} s")
+    yield Measurement(OPENED, "tiktoken alone, its loading included", f"{Runs(alone).median:.2f} s")
+    exact = Runs([opening.exact for opening in again])
+    yield at_most(REOPENED, "all rows and exact counts", exact.median, 1.0, " s", digits=2)
+    yield Measurement(REOPENED, "all rows", f"{Runs([opening.all_rows for opening in again]).median:.2f} s")
+    yield at_most(MEMORY, "with exact counts", Runs([opening.memory for opening in cold]).median, 250, " MB")
+    yield at_most(MEMORY, "at most, until then", Runs([opening.most_memory for opening in cold]).median, 250, " MB")
+    yield at_most(MEMORY, "reopened, at most", Runs([opening.most_memory for opening in again]).median, 250, " MB")
+
+
+def _open(bench: Workbench, path: Path, messages: int, home: str) -> Opening:
+    all_messages = f"{messages:,} messages".encode()
+    with bench.inspector(path, home) as terminal:
+        first = terminal.wait_for(re.compile(rb"[0-9,]+ messages"))
+        rows = first if first.text == all_messages else terminal.wait_for(all_messages)
+        exact = terminal.wait_for(EXACT, 120)
+        terminal.settle()
+        started = terminal.started
+        return Opening(first.time - started, rows.time - started, exact.time - started, *terminal.memory())
+
+
+def count_messages(path: Path) -> int:
+    """Messages of a session."""
+    from inspector.session.open import open_session
+
+    return len(open_session(path).messages)

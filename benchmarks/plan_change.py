@@ -1,0 +1,113 @@
+"""From a key on a limit or a strategy to its figures on the screen."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import TYPE_CHECKING
+
+from benchmarks.promises import Measurement, at_most
+from benchmarks.screen_parts import everything, slider_row
+from benchmarks.statistics_of_runs import Runs
+from benchmarks.terminal import KEYS, SIZE, NotShownError, mouse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from benchmarks.terminal import Terminal
+    from benchmarks.workbench import Workbench
+
+PROMISE = "a limit dragged or a strategy toggled"
+LIMITS_MS = {10_000: 30, 100_000: 50}
+RUNS = 40
+TIER = "data"
+FRAMES_A_SECOND = 60
+MOVES, SECONDS_BETWEEN_MOVES = 60, 0.004
+COUNTED = re.compile(rb"tokens calibrated")
+"""Every text is counted, and the counts brought to the provider's scale."""
+
+REPLAYED = re.compile(rb"the plan changes nothing")
+"""The plan, switched off, has been replayed."""
+
+HOW = f"""A made-up session, counted, in a pty. A key is pressed: 1, which switches tiered-stale on or off, or an arrow
+on the slider of its tier {TIER}. The time is from the key to the last byte of the last frame that changed anything
+between the header and the status line: slider, effects, bars, chart and cost. The terminal answers that it knows
+synchronized frames, as current ones do; emulating it is not part of the time. A drag is {MOVES} mouse moves
+{SECONDS_BETWEEN_MOVES * 1e3:.0f} ms apart on the same slider; its time is from the last move to the last change. An
+empty app's answer to a key is told beside: no program on Textual is faster."""
+
+
+def measure(bench: Workbench) -> Iterator[Measurement]:
+    """Toggling, moving and dragging, at both lengths."""
+    yield Measurement(PROMISE, "an empty app's answer to a key", answer_of_empty_app(bench).milliseconds())
+    for messages, limit in LIMITS_MS.items():
+        path = bench.long_session(messages)
+        with bench.inspector(path, "plan change") as terminal:
+            terminal.wait_for(COUNTED, 180)
+            terminal.settle(0.5)
+            moments = [terminal.time(partial(terminal.send, b"1"), everything).seconds for _ in range(bench.runs(RUNS))]
+            yield _told(f"toggled, {messages:,} messages", Runs(moments), limit)
+            _go_to_slider(terminal)
+            keys = [KEYS["right" if run % 10 < 5 else "left"] for run in range(bench.runs(RUNS))]
+            moments = [terminal.time(partial(terminal.send, key), everything).seconds for key in keys]
+            yield _told(f"moved by a key, {messages:,} messages", Runs(moments), limit)
+            yield from _drags(bench, terminal, messages, limit)
+
+
+def _told(case: str, runs: Runs, limit: float) -> Measurement:
+    beside = f" (p95 {runs.p95 * 1e3:.0f}, n {len(runs.values)})"
+    return at_most(PROMISE, case, runs.median * 1e3, limit, " ms", digits=1, beside=beside)
+
+
+def _go_to_slider(terminal: Terminal) -> None:
+    terminal.send(b"p")
+    for _ in range(20):
+        terminal.settle(0.3)
+        screen = terminal.screen()
+        if f"▸ {TIER} " in screen[slider_row(screen, TIER)]:
+            return
+        terminal.send(KEYS["down"])
+    raise NotShownError(f"the slider of {TIER} could not be reached")
+
+
+def _drags(bench: Workbench, terminal: Terminal, messages: int, limit: float) -> Iterator[Measurement]:
+    after, frames = [], []
+    for run in range(bench.runs(8)):
+        row, column = _knob(terminal)
+        step = 1 if run % 2 == 0 else -1
+        terminal.send(mouse("press", column, row))
+        terminal.settle()
+
+        def drag(row: int = row, column: int = column, step: int = step) -> float:
+            for move in range(MOVES):
+                terminal.pause(SECONDS_BETWEEN_MOVES)
+                # Back and forth over four cells, so that every move is another value; it ends two cells away.
+                place = column + step * (2 if move == MOVES - 1 else move % 4)
+                at = terminal.send(mouse("move", min(place, SIZE[0]), row))
+            return at
+
+        moment = terminal.time(drag, everything)
+        terminal.send(mouse("release", column + 2 * step, row))
+        terminal.settle()
+        after.append(moment.seconds)
+        frames.append(moment.frames / (MOVES * SECONDS_BETWEEN_MOVES + moment.seconds))
+    yield _told(f"dragged, from the last move, {messages:,} messages", Runs(after), limit)
+    yield at_most(
+        PROMISE, f"frames a second while dragging, {messages:,} messages", max(frames), FRAMES_A_SECOND + 5, ""
+    )
+
+
+def _knob(terminal: Terminal) -> tuple[int, int]:
+    """Row and column of the slider's knob, counted from 1."""
+    screen = terminal.screen()
+    row = slider_row(screen, TIER)
+    return row + 1, screen[row].rindex("●") + 1
+
+
+def answer_of_empty_app(bench: Workbench) -> Runs:
+    """What a program that does nothing needs to answer a key."""
+    with bench.empty_app() as terminal:
+        terminal.wait_for(b"drawn 0")
+        terminal.settle(0.3)
+        press = partial(terminal.send, b"x")
+        return Runs([terminal.time(press, lambda screen: screen[0]).seconds for _ in range(bench.runs(RUNS))])

@@ -1,0 +1,39 @@
+"""Where things are on the inspector's screen, found by what is written there."""
+
+from __future__ import annotations
+
+import re
+
+_ROWS = re.compile(r"rows ([0-9,]+)")
+
+
+def everything(screen: list[str]) -> list[str]:
+    """All but the header and the status line, which change by themselves."""
+    return screen[1:-1]
+
+
+def timeline_rows(screen: list[str]) -> list[str]:
+    """The rows of the timeline."""
+    header = _header(screen)
+    end = next(number for number in range(header, len(screen)) if screen[number].startswith("╰"))
+    return [line.partition("││")[0] for line in screen[header + 1 : end]]
+
+
+def last_row_holds(screen: list[str]) -> str:
+    """What the timeline's last row is about, its amounts left out: they follow when the line has been counted."""
+    return timeline_rows(screen)[-1][screen[_header(screen)].index(" what ") :]
+
+
+def row_count(screen: list[str]) -> str:
+    """How many rows there are, as the status line tells it; empty where something stands in its place."""
+    found = _ROWS.search(screen[-1])
+    return found[1] if found else ""
+
+
+def slider_row(screen: list[str], name: str) -> int:
+    """The row of a limit's slider."""
+    return next(number for number, line in enumerate(screen) if f" {name} " in line and "●" in line)
+
+
+def _header(screen: list[str]) -> int:
+    return next(number for number, line in enumerate(screen) if " what " in line and " tokens " in line)

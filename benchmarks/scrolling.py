@@ -1,0 +1,46 @@
+"""From an arrow key to the row below, in a very long timeline."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from benchmarks.plan_change import COUNTED, answer_of_empty_app
+from benchmarks.promises import Measurement, at_most
+from benchmarks.screen_parts import everything, timeline_rows
+from benchmarks.statistics_of_runs import Runs
+from benchmarks.terminal import KEYS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from benchmarks.workbench import Workbench
+
+PROMISE = "one scroll key at 100,000 rows"
+RUNS = 60
+PRESSES_BEFORE = 40
+HOW = """A session of 100,000 messages, 110,000 rows, counted, in a pty. The cursor is moved to the last row shown, so
+that every further press of the down key scrolls by a row. The time is from the key to the last byte of the frame that
+changed the rows; the detail of the row under the cursor comes a frame later and is told beside, as is an empty app's
+answer to a key."""
+
+
+def measure(bench: Workbench) -> Iterator[Measurement]:
+    """The rows, the detail beside them, and an empty app."""
+    with bench.inspector(bench.long_session(100_000), "scroll") as terminal:
+        terminal.wait_for(COUNTED, 180)
+        terminal.settle(0.5)
+        press = partial(terminal.send, KEYS["down"])
+        terminal.send(KEYS["home"])
+        for _ in range(PRESSES_BEFORE):
+            press()
+        terminal.settle(0.5)
+        rows, detail = [], []
+        for _ in range(bench.runs(RUNS)):
+            rows.append(terminal.time(press, timeline_rows).seconds)
+            detail.append(terminal.time(press, everything).seconds)
+    runs = Runs(rows)
+    beside = f" (p95 {runs.p95 * 1e3:.0f}, n {len(rows)})"
+    yield at_most(PROMISE, "the rows", runs.median * 1e3, 10, " ms", digits=1, beside=beside)
+    yield Measurement(PROMISE, "the rows and the detail beside them", Runs(detail).milliseconds())
+    yield Measurement(PROMISE, "an empty app's answer to a key", answer_of_empty_app(bench).milliseconds())

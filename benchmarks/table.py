@@ -1,0 +1,71 @@
+"""The measurements as a table, for a terminal and for `docs/benchmarks.md`."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from benchmarks.promises import PROMISES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from benchmarks.promises import Measurement
+
+PACKAGES = ("textual", "tiktoken", "numpy", "msgspec", "watchfiles", "genai-prices")
+KEPT = {True: "yes", False: "no", None: ""}
+COLUMNS = ("promise", "case", "measured", "promised", "kept")
+
+INTRODUCTION = """# What was measured
+
+Every promise the project makes about time, memory and accuracy, as `python -m benchmarks --write docs/benchmarks.md`
+found it; the names of its parts (`python -m benchmarks --help`) measure some of it. Figures that explain others promise
+nothing and are kept by nothing. Nothing here is asserted by a test: machines differ, and so does what else they do."""
+
+
+def as_text(measurements: Sequence[Measurement]) -> str:
+    """Columns that line up."""
+    rows = [COLUMNS, *map(_cells, measurements)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(COLUMNS))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
+
+
+def as_markdown(
+    measurements: Sequence[Measurement], missing: Mapping[str, str], hows: Sequence[tuple[str, str]]
+) -> str:
+    """The whole document.
+
+    Args:
+        measurements: In any order.
+        missing: Names of benchmarks that could not be run here, and why.
+        hows: The benchmarks' names, and how each measures.
+    """
+    parts = [INTRODUCTION, "## On what", machine(), "## What is promised", _promises(), "## Figures"]
+    rows = [COLUMNS, ("---",) * len(COLUMNS)]
+    rows += [_cells(each) for name in PROMISES for each in measurements if each.promise == name]
+    parts.append("\n".join(f"| {' | '.join(row)} |" for row in rows))
+    parts += [f"Not measured here: {name}, {reason}." for name, reason in missing.items()]
+    parts += ["## How", *(f"**{name}.** {' '.join(how.split())}" for name, how in hows)]
+    return "\n\n".join(parts) + "\n"
+
+
+def machine() -> str:
+    """What it was measured on, in a sentence or two; no name or path that tells whose machine it is."""
+    packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
+    load = f" Load averages while measuring: {', '.join(f'{each:.1f}' for each in os.getloadavg())}."
+    python = f"{sys.implementation.name} {platform.python_version()}"
+    return f"{os.cpu_count()} cores, {platform.system()} on {platform.machine()}, {python}; {packages}.{load}"
+
+
+def _promises() -> str:
+    return "\n".join(f"- {name}: {promise}." for name, promise in PROMISES.items())
+
+
+def _cells(measurement: Measurement) -> tuple[str, ...]:
+    kept = KEPT[measurement.is_kept]
+    return (measurement.promise, measurement.case, measurement.measured, measurement.limit, kept)

@@ -1,0 +1,72 @@
+"""What tiktoken needs for the texts of a session, with nothing around it: the baseline of exact counts.
+
+Prints the seconds to load the tokenizer and the seconds to encode every text once, one by one. Reading the texts is not
+timed. The verified vocabulary is put where tiktoken looks for what it has downloaded before, so that it loads it itself
+and downloads nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from time import perf_counter
+from typing import NamedTuple
+
+from benchmarks.workbench import ROOT
+
+ENCODING = "o200k_base"
+NAME_IN_CACHE = "fb374d419588a4632f3f557e76b4b70aebbca790"
+"""The SHA-1 of the address that tiktoken would download the encoding from."""
+
+
+class Seconds(NamedTuple):
+    """What it took to load the tokenizer, and to encode every text once."""
+
+    loading: float
+    encoding: float
+
+
+def texts_of(path: Path) -> list[str]:
+    """Every text of a session that is counted, once each."""
+    from inspector.session.open import open_session
+    from inspector.tokens.rules import sends_text
+
+    session = open_session(path)
+    texts = {block.digest: session.text(block) for block in session.blocks if sends_text(block)}
+    return list(texts.values())
+
+
+def measure(texts: list[str]) -> Seconds:
+    """Seconds to load the tokenizer, and to encode the texts."""
+    from inspector.tokens.vocabulary import find_vocabulary
+
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, NAME_IN_CACHE).write_bytes(find_vocabulary(ENCODING).data)
+        os.environ["TIKTOKEN_CACHE_DIR"] = folder
+        start = perf_counter()
+        import tiktoken
+
+        encoding = tiktoken.get_encoding(ENCODING)
+        loaded = perf_counter()
+    for text in texts:
+        encoding.encode_ordinary(text)
+    return Seconds(loaded - start, perf_counter() - loaded)
+
+
+def tiktoken_alone(path: Path) -> Seconds:
+    """What a process of its own needs for the texts of a session."""
+    command = (sys.executable, "-m", "benchmarks.tiktoken_alone", str(path))
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True)
+    return Seconds(*map(float, done.stdout.split()))
+
+
+def main() -> None:
+    """Measure and print."""
+    print(*measure(texts_of(Path(sys.argv[1]))))
+
+
+if __name__ == "__main__":
+    main()
