@@ -521,9 +521,11 @@ def test_unreadable_rows_are_counted_and_the_rest_is_read(tmp_path: Path) -> Non
     path = store.database(tmp_path / "opencode.db")
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE part SET data = '{\"type\": ' WHERE id = ?", (store.messages[1]["parts"][1]["id"],))
-        connection.execute("INSERT INTO message SELECT 'msg_z', session_id, 1, 1, 'null' FROM session, message LIMIT 0")
         connection.execute("INSERT INTO message VALUES ('msg_z', 'ses_2200', 1, 1, x'ff00')")
         connection.execute("INSERT INTO part VALUES ('prt_z', 'msg_nowhere', 'ses_2200', 1, 1, '{}')")
+        connection.execute("INSERT INTO part VALUES (x'ff', 'msg_z', 'ses_2200', 1, 1, '{}')")
+        connection.execute("INSERT INTO part VALUES (CAST(x'ff' AS TEXT), 'msg_z', 'ses_2200', 1, 1, '{}')")
+        connection.execute("INSERT INTO part VALUES (NULL, 'msg_z', 'ses_2200', 'x', x'00', '{}')")
     session = open_session(path)
     assert roles(session) == "UAT"
     assert session.skipped_records == 2

@@ -20,8 +20,8 @@ def clearings_of(stored: Sequence[Stored], messages: Sequence[Message]) -> list[
     """The clearings, in order: each takes effect with the first message that came after it."""
     marks = sorted(
         (part.cleared, block.tool_call_id)
-        for _, parts in stored
-        for part in parts
+        for one in stored
+        for part in one.parts
         if part.cleared is not None
         for block in part.results
     )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,16 +15,76 @@ from inspector.session.model import Compaction, ContextCause, Message, Role
 from inspector.session.threads import Thread
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from inspector.session.model import Block, Usage
 
 
-class Stored(NamedTuple):
-    """A message with its parts, in order."""
+class Step(NamedTuple):
+    """One call's response and the results that came back; either message may hold nothing."""
+
+    response: Message
+    results: Message
+    usage: Usage | None
+
+
+@dataclass(frozen=True, eq=False)
+class Stored:
+    """A message with its parts, in order.
+
+    What is made of them is made once, however often the session is put together anew.
+    """
 
     message: MessageView
     parts: Sequence[PartView]
+
+    @cached_property
+    def spoken(self) -> Message:
+        """What was said, for a message that is no response."""
+        blocks = [block for part in self.parts for block in part.spoken]
+        is_typed = any(part.spoken and not part.is_synthetic and part.kind != COMPACTION for part in self.parts)
+        return _message(self.message, self.message.role, blocks, is_meta=not is_typed)
+
+    @cached_property
+    def notice(self) -> Message:
+        """What went wrong."""
+        return _message(self.message, Role.OTHER, self.message.notice)
+
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """A response's steps, each one call.
+
+        A message says of its usage what its last step does, and alone says it where steps do not.
+        """
+        message, parts = self.message, self.parts
+        starts = [place for place, part in enumerate(parts) if part.kind == STEP_START]
+        # What stands before the first step belongs to it.
+        bounds = [0, *starts[1:], len(parts)]
+        is_reported = any(part.usage is not None for part in parts)
+        steps = []
+        for start, end in pairwise(bounds):
+            step = parts[start:end]
+            usage = next((part.usage for part in step if part.usage is not None), None)
+            if end == len(parts) and not is_reported:
+                usage = message.usage
+            spoken = [block for part in step for block in part.spoken]
+            results = [block for part in step for block in part.results]
+            response = _message(message, Role.ASSISTANT, spoken, is_summary=message.is_summary)
+            steps.append(Step(response, _message(message, Role.TOOL, results), usage))
+        return tuple(steps)
+
+
+def _message(
+    message: MessageView, role: Role, blocks: Sequence[Block], *, is_meta: bool = False, is_summary: bool = False
+) -> Message:
+    return Message(
+        role=role,
+        blocks=tuple(blocks),
+        time=message.created,
+        identifier=message.identifier,
+        is_meta=is_meta,
+        is_summary=is_summary,
+    )
 
 
 def fill(assembly: Assembly, session: SessionView, stored: Sequence[Stored]) -> None:
@@ -30,10 +93,10 @@ def fill(assembly: Assembly, session: SessionView, stored: Sequence[Stored]) -> 
     assembly.title = session.title
     assembly.working_directory = session.directory
     assembly.agent = f"OpenCode {session.version}".strip()
-    for message, parts in stored:
-        assembly.record_counts[f"message:{message.role.value}"] += 1
-        for part in parts:
-            assembly.record_counts[f"part:{part.kind or '(no type)'}"] += 1
+    roles = Counter(one.message.role for one in stored)
+    kinds = Counter(part.kind for one in stored for part in one.parts)
+    assembly.record_counts |= {f"message:{role.value}": count for role, count in roles.items()}
+    assembly.record_counts |= {f"part:{kind or '(no type)'}": count for kind, count in kinds.items()}
     conversation = Conversation(assembly)
     conversation.add_all(stored)
     assembly.compactions.extend(clearings_of(stored, assembly.messages))
@@ -59,36 +122,32 @@ class Conversation:
 
     def add_all(self, stored: Sequence[Stored]) -> None:
         """Take all messages."""
-        for message, parts in stored:
-            self._first[message.identifier] = len(self._assembly.messages)
-            if message.role is Role.ASSISTANT:
-                self._respond(message, parts)
+        for one in stored:
+            self._first[one.message.identifier] = len(self._assembly.messages)
+            if one.message.role is Role.ASSISTANT:
+                self._respond(one)
             else:
-                self._speak(message, parts)
+                self._speak(one)
 
-    def _speak(self, message: MessageView, parts: Sequence[PartView]) -> None:
-        for part in parts:
+    def _speak(self, one: Stored) -> None:
+        for part in one.parts:
             if part.kind == COMPACTION:
-                self._compacting[message.identifier] = part
-        blocks = [block for part in parts for block in part.spoken]
-        if blocks:
-            is_typed = any(part.spoken and not part.is_synthetic and part.kind != COMPACTION for part in parts)
-            made = self._message(message, message.role, blocks, is_meta=not is_typed)
-            self.thread.add(made, is_sent=message.role is Role.USER)
+                self._compacting[one.message.identifier] = part
+        if one.spoken.blocks:
+            self.thread.add(one.spoken, is_sent=one.message.role is Role.USER)
 
-    def _respond(self, message: MessageView, parts: Sequence[PartView]) -> None:
-        is_sent = not message.error or (message.error == ABORTED and any(part.has_content for part in parts))
+    def _respond(self, one: Stored) -> None:
+        message = one.message
+        is_sent = not message.error or (message.error == ABORTED and any(part.has_content for part in one.parts))
         if message.notice:
-            self.thread.add(self._message(message, Role.OTHER, message.notice), is_sent=False)
-        steps = list(steps_of(message, parts))
+            self.thread.add(one.notice, is_sent=False)
         is_summary = message.is_summary and message.is_finished and not message.error
-        for spoken, results, usage in steps:
-            if not spoken and usage is None:
+        for response, results, usage in one.steps:
+            if not response.blocks and usage is None:
                 continue
-            response = self._message(message, Role.ASSISTANT, spoken, is_summary=message.is_summary)
             index = self.thread.respond(response, model=message.model, usage=usage, is_sent=is_sent and not is_summary)
-            if results:
-                self.thread.add(self._message(message, Role.TOOL, results), is_sent=is_sent)
+            if results.blocks:
+                self.thread.add(results, is_sent=is_sent)
             if is_summary:
                 self._compact(message, index)
                 is_summary = False
@@ -116,55 +175,16 @@ class Conversation:
         members = [*before, summary, *kept]
         self.thread.begin(ContextCause.COMPACTION, members, len(members) if kept else len(before))
 
-    def _message(
-        self,
-        message: MessageView,
-        role: Role,
-        blocks: Sequence[Block],
-        *,
-        is_meta: bool = False,
-        is_summary: bool = False,
-    ) -> Message:
-        return Message(
-            role=role,
-            blocks=tuple(blocks),
-            time=message.created,
-            identifier=message.identifier,
-            is_meta=is_meta,
-            is_summary=is_summary,
-        )
-
-
-def steps_of(
-    message: MessageView, parts: Sequence[PartView]
-) -> Iterator[tuple[list[Block], list[Block], Usage | None]]:
-    """The steps of a response, each one call: what the model said, the results that came back, and its usage.
-
-    A message says of its usage what its last step does, and alone says it where steps do not.
-    """
-    starts = [place for place, part in enumerate(parts) if part.kind == STEP_START]
-    # What stands before the first step belongs to it.
-    bounds = [0, *(place for place in starts[1:]), len(parts)]
-    reported = [part.usage for part in parts if part.usage is not None]
-    for number, (start, end) in enumerate(pairwise(bounds)):
-        step = parts[start:end]
-        usage = next((part.usage for part in step if part.usage is not None), None)
-        if usage is None and number == len(bounds) - 2 and not reported:
-            usage = message.usage
-        spoken = [block for part in step for block in part.spoken]
-        yield spoken, [block for part in step for block in part.results], usage
-
 
 def _take_back(assembly: Assembly, conversation: Conversation, session: SessionView, stored: Sequence[Stored]) -> None:
     """Mark what was taken back, and end with the context that is left."""
-    place = next((at for at, (message, _) in enumerate(stored) if message.identifier == session.reverted_message), None)
+    place = next((at for at, one in enumerate(stored) if one.message.identifier == session.reverted_message), None)
     if place is None:
         return
     left = list(stored[:place])
-    message, parts = stored[place]
     if session.reverted_part:
-        before = [part for part in parts if part.identifier < session.reverted_part]
-        left += [Stored(message, before)] if before else []
+        before = [part for part in stored[place].parts if part.identifier < session.reverted_part]
+        left += [Stored(stored[place].message, before)] if before else []
     # The messages that are left are the first ones, with the same indices, whatever comes behind them.
     alone = Assembly()
     remaining = Conversation(alone)

@@ -76,6 +76,7 @@ class OpenCodeRows:
         self._messages: dict[str, Row[MessageView]] = {}
         self._parts: dict[str, Row[PartView]] = {}
         self._parts_of: dict[str, list[str]] = {}
+        self._stored: dict[str, Stored] = {}
 
     def read(self, connection: sqlite3.Connection) -> None:
         """Take what the rows hold now: of those that changed the data, of the others that they are there."""
@@ -84,38 +85,40 @@ class OpenCodeRows:
             what = f"no session {self._session}" if self._session else "no sessions"
             raise RowsGoneError(f"{what} in this database")
         self._view, self._session = view, view.identifier
-        messages = connection.execute(LISTED["message"], (self._session,)).fetchall()
-        parts = connection.execute(LISTED["part"], (self._session,)).fetchall()
+        messages = _listed(connection, "message", self._session)
+        parts = _listed(connection, "part", self._session)
         created = {identifier: seconds_of_any(time) for identifier, _, time in messages}
-        self._messages = {
-            identifier: self._message(identifier, time, created[identifier], data)
-            for identifier, time, data in _with_data(connection, "message", messages, self._messages)
-        }
+        for identifier, updated, data in _changed(connection, "message", messages, self._messages):
+            self._messages[identifier] = self._message(identifier, updated, created[identifier], data)
+        self._messages = {name: self._messages[name] for name in created if name in self._messages}
         message_of = {identifier: message for identifier, _, message in parts}
-        self._parts = {
-            identifier: self._part(identifier, time, message_of[identifier], data)
-            for identifier, time, data in _with_data(connection, "part", parts, self._parts)
-        }
+        roles = {name: row.view.role if row.view is not None else Role.OTHER for name, row in self._messages.items()}
+        for identifier, updated, data in _changed(connection, "part", parts, self._parts):
+            role = roles.get(message_of[identifier], Role.OTHER)
+            self._parts[identifier] = self._part(identifier, updated, role, data)
+        self._parts = {name: self._parts[name] for name in message_of if name in self._parts}
         self._parts_of = {}
-        for identifier, message in message_of.items():
-            self._parts_of.setdefault(message, []).append(identifier)
+        for identifier in self._parts:
+            self._parts_of.setdefault(message_of[identifier], []).append(identifier)
 
     def assemble(self) -> Assembly:
         """The session, put together from what was read."""
         assembly = Assembly()
-        stored = []
+        stored: dict[str, Stored] = {}
         for identifier, message in self._messages.items():
             if message.view is None:
                 assembly.diagnose(f"message {identifier} cannot be read", 0, 0, skipped=True)
                 continue
-            parts = []
-            for part in self._parts_of.get(identifier, ()):
-                if (view := self._parts[part].view) is not None:
-                    parts.append(view)
-                else:
-                    assembly.diagnose(f"part {part} cannot be read", 0, 0, skipped=True)
-            stored.append(Stored(message.view, parts))
-        fill(assembly, self._view, stored)
+            rows = [(part, self._parts[part].view) for part in self._parts_of.get(identifier, ())]
+            parts = [view for _, view in rows if view is not None]
+            for part in (part for part, view in rows if view is None):
+                assembly.diagnose(f"part {part} cannot be read", 0, 0, skipped=True)
+            before = self._stored.get(identifier)
+            if before is None or before.message is not message.view or not _same(before.parts, parts):
+                before = Stored(message.view, parts)
+            stored[identifier] = before
+        self._stored = stored
+        fill(assembly, self._view, list(stored.values()))
         return assembly
 
     def fetch(self, connection: sqlite3.Connection, name: str) -> bytes | None:
@@ -124,26 +127,29 @@ class OpenCodeRows:
         rows = connection.execute(DATA[table], (json.dumps([identifier]),)).fetchall() if table in DATA else []
         return next((data for _, data in rows if isinstance(data, bytes)), None)
 
-    def _message(self, identifier: str, updated: Any, created: float | None, data: bytes | None) -> Row[MessageView]:
+    def _message(self, identifier: str, updated: Any, created: float | None, data: bytes) -> Row[MessageView]:
         before = self._messages.get(identifier)
-        digest = blake2b(data, digest_size=16).digest() if data is not None else b""
-        if before is not None and (data is None or digest == before.digest):
+        digest = blake2b(data, digest_size=16).digest()
+        if before is not None and digest == before.digest:
             return before._replace(updated=updated)
-        value = lenient_json(data or b"")[0]
-        origin = Origin(0, len(data or b""), 0, 0, f"message/{identifier}")
+        value = lenient_json(data)[0]
+        origin = Origin(0, len(data), 0, 0, f"message/{identifier}")
         view = message_view(value, identifier, created, origin) if isinstance(value, dict) else None
         return Row(updated, Role.OTHER, digest, view)
 
-    def _part(self, identifier: str, updated: Any, message: str, data: bytes | None) -> Row[PartView]:
-        before, holder = self._parts.get(identifier), self._messages.get(message)
-        role = holder.view.role if holder is not None and holder.view is not None else Role.OTHER
-        digest = blake2b(data, digest_size=16).digest() if data is not None else b""
-        if before is not None and (data is None or (digest == before.digest and role is before.role)):
+    def _part(self, identifier: str, updated: Any, role: Role, data: bytes) -> Row[PartView]:
+        before = self._parts.get(identifier)
+        digest = blake2b(data, digest_size=16).digest()
+        if before is not None and digest == before.digest and role is before.role:
             return before._replace(updated=updated)
-        value = lenient_json(data or b"")[0]
-        origin = Origin(0, len(data or b""), 0, 0, f"part/{identifier}")
+        value = lenient_json(data)[0]
+        origin = Origin(0, len(data), 0, 0, f"part/{identifier}")
         view = part_view(value, identifier, role, origin) if isinstance(value, dict) else None
         return Row(updated, role, digest, view)
+
+
+def _same(before: Sequence[PartView], now: Sequence[PartView]) -> bool:
+    return len(before) == len(now) and all(old is new for old, new in zip(before, now, strict=True))
 
 
 def sessions_inside(path: Path, connection: sqlite3.Connection) -> list[Inside]:
@@ -192,23 +198,29 @@ def _view_of(row: Mapping[str, Any]) -> SessionView:
     )
 
 
-def _with_data(
+def _listed(connection: sqlite3.Connection, table: str, session: str) -> list[tuple[str, Any, Any]]:
+    """The rows of a session, without their data. An id that is no text names nothing."""
+    rows = connection.execute(LISTED[table], (session,)).fetchall()
+    return [row for row in rows if isinstance(row[0], str)]
+
+
+def _changed(
     connection: sqlite3.Connection,
     table: str,
     listed: Sequence[tuple[str, Any, Any]],
     known: Mapping[str, Row[Any]],
-) -> list[tuple[str, Any, bytes | None]]:
-    """The listed rows in order, with the data of those that may have changed."""
+) -> Iterator[tuple[str, Any, bytes]]:
+    """Those of the listed rows that may have changed, with their data."""
     times = [updated for _, updated, _ in listed if isinstance(updated, (int, float))]
     recent = max(times, default=0) - RECENT_MILLISECONDS
-    wanted = [
-        identifier
+    wanted = {
+        identifier: updated
         for identifier, updated, _ in listed
         if (before := known.get(identifier)) is None
         or before.updated != updated
         or not isinstance(updated, (int, float))
         or updated >= recent
-    ]
-    rows = connection.execute(DATA[table], (json.dumps(wanted),)) if wanted else ()
-    data = {identifier: content if isinstance(content, bytes) else b"" for identifier, content in rows}
-    return [(identifier, updated, data.get(identifier)) for identifier, updated, _ in listed]
+    }
+    if wanted:
+        for identifier, content in connection.execute(DATA[table], (json.dumps(list(wanted)),)):
+            yield identifier, wanted[identifier], content if isinstance(content, bytes) else b""
