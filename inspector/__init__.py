@@ -6,7 +6,8 @@ The public interface, small on purpose:
 - `Plan` is an ordered list of strategies; `strategy(name, limit=…)` makes one, `STRATEGIES` names what there is.
 - `replay_session(session, plan)` works out every call of a session under a plan.
 - `compact(messages, plan)` applies a plan to a plain Anthropic or OpenAI message list, replaying every earlier call;
-  `apply_once(messages, plan)` applies it a single time, to the list as it stands.
+  `apply_once(messages, plan)` applies it a single time, to the list as it stands; `Conversation(plan)` is held by an
+  agent while it works, fed message by message.
 """
 
 from __future__ import annotations
@@ -15,11 +16,22 @@ from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
-__all__ = ["STRATEGIES", "Plan", "apply_once", "compact", "follow", "open_session", "replay_session", "strategy"]
+__all__ = [
+    "STRATEGIES",
+    "Conversation",
+    "Plan",
+    "apply_once",
+    "compact",
+    "follow",
+    "open_session",
+    "replay_session",
+    "strategy",
+]
 
 if TYPE_CHECKING:
     from inspector.replay.apply import apply_once
     from inspector.replay.compact import compact
+    from inspector.replay.conversation import Conversation
     from inspector.replay.replay import replay_session
     from inspector.session.follow import follow
     from inspector.session.open import open_session
@@ -28,6 +40,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "STRATEGIES": "inspector.strategies.registry",
+    "Conversation": "inspector.replay.conversation",
     "Plan": "inspector.strategies.plan",
     "apply_once": "inspector.replay.apply",
     "compact": "inspector.replay.compact",

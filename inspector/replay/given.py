@@ -14,14 +14,25 @@ from inspector.tokens.table import count_session
 if TYPE_CHECKING:
     from inspector.session.model import Session
     from inspector.tokens.counter import Counter
+    from inspector.tokens.table import TokenTable
 
 Entry = dict[str, Any]
 
 
-def inputs_of_given(session: Session) -> ReplayInputs:
-    """What replays of a conversation in memory start from; cut texts are counted for real."""
-    *_, table = count_session(session, _counter())
-    return ReplayInputs.of(History.of(session), table, precise=True)
+def inputs_of_given(session: Session, table: TokenTable | None = None) -> ReplayInputs:
+    """What replays of a conversation in memory start from; cut texts are counted for real.
+
+    Args:
+        session: The conversation.
+        table: Its token counts; counted here where not given.
+    """
+    return ReplayInputs.of(History.of(session), table or counted(session), precise=True)
+
+
+def counted(session: Session, previous: TokenTable | None = None) -> TokenTable:
+    """The token counts of a conversation in memory, those of an earlier state of it taken over."""
+    *_, table = count_session(session, _counter(), previous)
+    return table
 
 
 def plan_of_given(plan: Plan | str) -> Plan:
