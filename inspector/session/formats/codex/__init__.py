@@ -6,41 +6,14 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.assembly import Assembly
-from inspector.session.documents import DocumentReader
 from inspector.session.formats.base import Format, Sample
-from inspector.session.formats.codex.conversation import Rollout
-from inspector.session.formats.codex.records import KINDS, blocks_of_line, is_header, unwrapped
-from inspector.session.formats.responses import blocks_of_record, interpret
-from inspector.session.formats.responses.items import is_item
-from inspector.session.formats.responses.shapes import is_list_of_items
-from inspector.session.lines import LinesReader
-from inspector.session.objects import object_lines
-from inspector.session.values import mapping, string
+from inspector.session.formats.codex.kinds import KINDS, is_header
+from inspector.session.formats.responses.shapes import is_item, is_list_of_items
 
 if TYPE_CHECKING:
-    from inspector.session.nodes import Node
     from inspector.session.reading import Reader
-    from inspector.session.texts import BlocksOfRecord
 
 NAME = "codex"
-
-
-class CodexInterpreter:
-    """Makes a session out of the lines of a rollout."""
-
-    def __init__(self) -> None:
-        self.assembly = Assembly()
-        self.blocks_of_record: BlocksOfRecord = blocks_of_line
-        self._rollout = Rollout(self.assembly)
-
-    def take(self, data: bytes, offset: int, first_line: int) -> None:
-        """Take whole lines. What cannot be read becomes a diagnostic."""
-        for value, line, start, number in object_lines(data, offset, first_line, self.assembly):
-            try:
-                self._rollout.add(unwrapped(value), line, start)
-            except RecursionError:
-                self.assembly.diagnose("JSON nested too deeply", number, start, skipped=True)
 
 
 def _recognise(sample: Sample) -> str:
@@ -74,17 +47,10 @@ def _is_whole_session(document: object) -> bool:
 
 
 def _reader(path: Path) -> Reader:
+    from inspector.session.formats.codex.reader import codex_reader
+
     sample = Sample(path)
-    if not sample.is_lines and _is_whole_session(sample.document):
-        return DocumentReader(path, NAME, _interpret, blocks_of_record)
-    return LinesReader(path, NAME, CodexInterpreter())
-
-
-def _interpret(node: Node, assembly: Assembly) -> None:
-    interpret(node, assembly)
-    assembly.agent = "Codex"
-    session = node.fields()["session"].value() if "session" in node.fields() else {}
-    assembly.identifier = string(mapping(session).get("id"))
+    return codex_reader(path, NAME, is_document=not sample.is_lines and _is_whole_session(sample.document))
 
 
 def _homes() -> tuple[Path, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from inspector.session.formats.codex.records import EVENT, META
+from inspector.session.formats.codex.kinds import EVENT, META
 from inspector.session.values import string
 
 if TYPE_CHECKING:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inspector.session.blocks import TextBlock, compact_json, text_block
 from inspector.session.decoding import clean_text
-from inspector.session.formats.responses.items import blocks_of_item, is_item
+from inspector.session.formats.codex.kinds import EVENT, ITEM, META, TURN, is_header
+from inspector.session.formats.responses.items import blocks_of_item
+from inspector.session.formats.responses.shapes import is_item
 from inspector.session.model import BlockKind, Origin
 from inspector.session.objects import object_of
 from inspector.session.times import seconds
@@ -20,18 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from inspector.session.formats.plain.entries import Names
-
-META, ITEM, EVENT, TURN, COMPACTED, MESSAGE_OF_AGENT = (
-    "session_meta",
-    "response_item",
-    "event_msg",
-    "turn_context",
-    "compacted",
-    "inter_agent_communication",
-)
-
-KINDS = frozenset({META, ITEM, EVENT, TURN, COMPACTED, MESSAGE_OF_AGENT, "world_state", "rollout_reference"})
-"""What `type` says in the envelope."""
 
 QUIET = frozenset({TURN, "inter_agent_communication_metadata", "rollout_reference", "state", "world_state"})
 """Lines that say nothing to anybody but the program."""
@@ -89,11 +79,6 @@ def unwrapped(value: Mapping[str, Any]) -> RolloutLine:
     if is_item(value):
         return RolloutLine(ITEM, value, time)
     return RolloutLine(kind or "(no type)", mapping(value.get("payload")), time)
-
-
-def is_header(value: Mapping[str, Any]) -> bool:
-    """Whether a line is the first of a rollout without envelopes."""
-    return "type" not in value and all(isinstance(value.get(name), str) for name in ("id", "timestamp"))
 
 
 def blocks_of_line(data: bytes, origin: Origin, /) -> Sequence[TextBlock]:

@@ -6,13 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.session.documents import DocumentReader
-from inspector.session.errors import SessionError
 from inspector.session.formats.base import SQLITE, Format, Inside, Sample
-from inspector.session.formats.opencode.export import interpret, is_export
-from inspector.session.formats.opencode.parts import blocks_of_record
-from inspector.session.formats.opencode.tree import TreeReader, inside_session_file, is_session_file, is_storage
-from inspector.session.formats.opencode.tree import sessions_inside as sessions_inside_tree
+from inspector.session.formats.opencode.shapes import is_export, is_session_file, is_storage
 from inspector.session.locator import Locator
 
 if TYPE_CHECKING:
@@ -45,16 +40,14 @@ def _recognise(sample: Sample) -> str:
 
 
 def _reader(path: Path) -> Reader:
-    locator = Locator.of(path)
-    sample = Sample(locator.file)
-    if sample.head.startswith(SQLITE):
-        from inspector.session.formats.opencode.tables import OpenCodeRows
-        from inspector.session.rows import RowsReader
+    from inspector.session.formats.opencode import reader
 
-        return RowsReader(path, NAME, OpenCodeRows(locator.session))
+    sample = Sample(Locator.of(path).file)
+    if sample.head.startswith(SQLITE):
+        return reader.rows_reader(path, NAME)
     if sample.is_directory or not is_export(_document(sample)):
-        return TreeReader(path, NAME)
-    return DocumentReader(path, NAME, interpret, blocks_of_record)
+        return reader.tree_reader(path, NAME)
+    return reader.export_reader(path, NAME)
 
 
 def _document(sample: Sample) -> object:
@@ -65,19 +58,14 @@ def _document(sample: Sample) -> object:
 
 
 def _inside(path: Path) -> Sequence[Inside]:
+    from inspector.session.formats.opencode import reader
+
     sample = Sample(path)
     if sample.is_directory:
-        return sessions_inside_tree(path)
-    if not sample.head.startswith(SQLITE):
-        return inside_session_file(path, _document(sample))
-    from inspector.session.database import Database, DatabaseUnreadableError
-    from inspector.session.formats.opencode.tables import sessions_inside
-
-    try:
-        with Database(path).reading() as connection:
-            return sessions_inside(path, connection)
-    except DatabaseUnreadableError as error:
-        raise SessionError(f"{path}: the database cannot be read ({error}). Try again.") from error
+        return reader.sessions_of_tree(path)
+    if sample.head.startswith(SQLITE):
+        return reader.sessions_of_database(path)
+    return reader.session_of_file(path, _document(sample))
 
 
 def _homes() -> tuple[Path, ...]:

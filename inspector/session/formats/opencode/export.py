@@ -2,38 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from inspector.session.formats.opencode.conversation import Stored, fill
 from inspector.session.formats.opencode.parts import ERROR
 from inspector.session.formats.opencode.views import message_view, part_view, session_view
 from inspector.session.model import Origin
-from inspector.session.values import mapping, string
+from inspector.session.values import mapping
 
 if TYPE_CHECKING:
     from inspector.session.assembly import Assembly
     from inspector.session.nodes import Node
-
-
-def is_message(value: Any) -> bool:
-    """Whether a value is a message with its parts."""
-    return (
-        isinstance(value, dict)
-        and isinstance(value.get("parts"), list)
-        and mapping(value.get("info")).get("role") in ("user", "assistant")
-    )
-
-
-def is_export(value: Any) -> bool:
-    """Whether a value is a session, or the messages of one."""
-    if isinstance(value, list):
-        return bool(value) and sum(map(is_message, value)) * 2 > len(value)
-    if not isinstance(value, dict) or not isinstance(value.get("info"), dict):
-        return False
-    messages = value.get("messages")
-    if not isinstance(messages, list):
-        return False
-    return is_export(messages) if messages else string(value["info"].get("id")).startswith("ses")
 
 
 def interpret(node: Node, assembly: Assembly) -> None:

@@ -19,6 +19,7 @@ from inspector.session.errors import SessionError
 from inspector.session.formats.base import Inside
 from inspector.session.formats.opencode.conversation import Stored, fill
 from inspector.session.formats.opencode.parts import blocks_of_record
+from inspector.session.formats.opencode.shapes import MESSAGES, PARTS, SESSIONS, is_session_file
 from inspector.session.formats.opencode.views import MessageView, PartView, SessionView, message_view, part_view
 from inspector.session.formats.opencode.views import session_view as view_of_session
 from inspector.session.lines import Place, open_for_reading
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.session.model import Session
-
-SESSIONS, MESSAGES, PARTS = "session", "message", "part"
 
 SETTLED_SECONDS = 2.0
 """Until it is this old a file is read again whenever it is looked at, and may still be half-written."""
@@ -57,23 +56,6 @@ class Kept(NamedTuple, Generic[View]):
 
     place: Place
     view: View | None
-
-
-def is_storage(folder: Path) -> bool:
-    """Whether a folder is the root of such a tree."""
-    return all((folder / name).is_dir() for name in (SESSIONS, MESSAGES, PARTS))
-
-
-def is_session_file(path: Path, document: Any) -> bool:
-    """Whether a file is a session's own in such a tree."""
-    return (
-        isinstance(document, dict)
-        and isinstance(document.get("id"), str)
-        and isinstance(document.get("time"), dict)
-        and len(path.absolute().parents) > 2
-        and (path.absolute().parents[2] / MESSAGES).is_dir()
-        and path.absolute().parents[1].name == SESSIONS
-    )
 
 
 def sessions_inside(storage: Path) -> list[Inside]:

@@ -13,6 +13,7 @@ from inspector.session.blocks import TextBlock, compact_json, text_block
 from inspector.session.decoding import clean_text
 from inspector.session.formats.plain.entries import ROLE_OF, blocks_of_entry, result_block
 from inspector.session.formats.responses.outputs import content_of_output, reports_failure
+from inspector.session.formats.responses.shapes import CALL, OUTPUT, SUMMARIES
 from inspector.session.media import media_of_base64
 from inspector.session.model import BlockKind, Origin, Role
 from inspector.session.values import sequence, string
@@ -22,21 +23,8 @@ if TYPE_CHECKING:
 
     from inspector.session.formats.plain.entries import Names
 
-SUMMARIES = frozenset({"compaction", "compaction_summary", "context_compaction"})
-"""What stands, encrypted, for a conversation that the server compacted."""
-
 NOT_SENT = frozenset({"compaction_trigger", "configuration_update", "ghost_snapshot", "item_reference"})
 """Types that are no part of a prompt by themselves."""
-
-CALL, OUTPUT = "_call", "_output"
-
-CALLS = frozenset(
-    {"apply_patch_call", "code_interpreter_call", "computer_call", "custom_tool_call", "file_search_call"}
-    | {"function_call", "image_generation_call", "local_shell_call", "mcp_call", "shell_call", "tool_search_call"}
-    | {"web_search_call"}
-)
-
-OUTPUTS = frozenset({name + OUTPUT for name in CALLS} | {"tool_search_output"})
 
 SERVER_CALL_RESULTS = ("output", "outputs", "result", "results")
 """Fields in which a call that ran at the provider has what it returned."""
@@ -92,22 +80,6 @@ SIDE_OF_TYPE = {
     "mcp_list_tools": Side.SYSTEM,
     "reasoning": Side.RESPONSE,
 }
-
-
-def is_item(value: object) -> bool:
-    """Whether a value is an item whose type, other than a message's, is the API's own."""
-    if not isinstance(value, dict):
-        return False
-    kind = value.get("type")
-    if not isinstance(kind, str):
-        return False
-    if kind == "message":
-        return "role" in value and "content" in value
-    if kind == "reasoning":
-        return "summary" in value or "encrypted_content" in value
-    if kind in OUTPUTS:
-        return "call_id" in value
-    return kind in SUMMARIES or (kind in CALLS and any(name in value for name in ("call_id", "id", "action")))
 
 
 def blocks_of_item(item: Mapping[str, Any], origin: Origin, names: Names) -> list[TextBlock]:

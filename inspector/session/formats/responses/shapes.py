@@ -1,17 +1,29 @@
-"""Finding conversations of the Responses API in documents and logs."""
+"""Telling items of the Responses API, and finding its conversations in documents and logs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.formats.responses.items import is_item
 from inspector.session.values import objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from inspector.session.nodes import Node
+
+SUMMARIES = frozenset({"compaction", "compaction_summary", "context_compaction"})
+"""What stands, encrypted, for a conversation that the server compacted."""
+
+CALL, OUTPUT = "_call", "_output"
+
+CALLS = frozenset(
+    {"apply_patch_call", "code_interpreter_call", "computer_call", "custom_tool_call", "file_search_call"}
+    | {"function_call", "image_generation_call", "local_shell_call", "mcp_call", "shell_call", "tool_search_call"}
+    | {"web_search_call"}
+)
+
+OUTPUTS = frozenset({name + OUTPUT for name in CALLS} | {"tool_search_output"})
 
 PARTS = frozenset({"input_text", "output_text", "input_image", "input_file"})
 """Content parts that only this API has."""
@@ -45,6 +57,22 @@ class Exchange:
     about: dict[str, Any] = field(default_factory=dict)
     is_answered: bool = False
     is_request: bool = True
+
+
+def is_item(value: object) -> bool:
+    """Whether a value is an item whose type, other than a message's, is the API's own."""
+    if not isinstance(value, dict):
+        return False
+    kind = value.get("type")
+    if not isinstance(kind, str):
+        return False
+    if kind == "message":
+        return "role" in value and "content" in value
+    if kind == "reasoning":
+        return "summary" in value or "encrypted_content" in value
+    if kind in OUTPUTS:
+        return "call_id" in value
+    return kind in SUMMARIES or (kind in CALLS and any(name in value for name in ("call_id", "id", "action")))
 
 
 def is_own_item(value: object) -> bool:

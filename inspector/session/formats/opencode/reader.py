@@ -1,0 +1,58 @@
+"""Reading OpenCode's sessions, and listing those that are kept together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from inspector.session.database import Database, DatabaseUnreadableError
+from inspector.session.documents import DocumentReader
+from inspector.session.errors import SessionError
+from inspector.session.formats.opencode.export import interpret
+from inspector.session.formats.opencode.parts import blocks_of_record
+from inspector.session.formats.opencode.tables import OpenCodeRows, sessions_inside
+from inspector.session.formats.opencode.tree import TreeReader, inside_session_file
+from inspector.session.formats.opencode.tree import sessions_inside as sessions_of_tree
+from inspector.session.locator import Locator
+from inspector.session.rows import RowsReader
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from inspector.session.formats.base import Inside
+    from inspector.session.reading import Reader
+
+__all__ = ["export_reader", "rows_reader", "session_of_file", "sessions_of_database", "sessions_of_tree", "tree_reader"]
+
+
+def rows_reader(path: Path, name: str) -> Reader:
+    """A reader for a session in a database."""
+    return RowsReader(path, name, OpenCodeRows(Locator.of(path).session))
+
+
+def tree_reader(path: Path, name: str) -> Reader:
+    """A reader for a session in the tree of files."""
+    return TreeReader(path, name)
+
+
+def export_reader(path: Path, name: str) -> Reader:
+    """A reader for an exported session."""
+    return DocumentReader(path, name, interpret, blocks_of_record)
+
+
+def sessions_of_database(path: Path) -> Sequence[Inside]:
+    """Every session of a database, the newest first.
+
+    Raises:
+        SessionError: It cannot be read at the moment.
+    """
+    try:
+        with Database(path).reading() as connection:
+            return sessions_inside(path, connection)
+    except DatabaseUnreadableError as error:
+        raise SessionError(f"{path}: the database cannot be read ({error}). Try again.") from error
+
+
+def session_of_file(path: Path, document: object) -> Sequence[Inside]:
+    """The session whose own file this is in the tree; nothing for any other file."""
+    return inside_session_file(path, document)

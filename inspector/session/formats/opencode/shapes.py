@@ -1,0 +1,51 @@
+"""What tells OpenCode's files: exports, and the tree of small files it kept before it had a database."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from inspector.session.values import mapping, string
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SESSIONS, MESSAGES, PARTS = "session", "message", "part"
+"""Folders of the tree."""
+
+
+def is_message(value: Any) -> bool:
+    """Whether a value is a message with its parts."""
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get("parts"), list)
+        and mapping(value.get("info")).get("role") in ("user", "assistant")
+    )
+
+
+def is_export(value: Any) -> bool:
+    """Whether a value is a session, or the messages of one."""
+    if isinstance(value, list):
+        return bool(value) and sum(map(is_message, value)) * 2 > len(value)
+    if not isinstance(value, dict) or not isinstance(value.get("info"), dict):
+        return False
+    messages = value.get("messages")
+    if not isinstance(messages, list):
+        return False
+    return is_export(messages) if messages else string(value["info"].get("id")).startswith("ses")
+
+
+def is_storage(folder: Path) -> bool:
+    """Whether a folder is the root of such a tree."""
+    return all((folder / name).is_dir() for name in (SESSIONS, MESSAGES, PARTS))
+
+
+def is_session_file(path: Path, document: Any) -> bool:
+    """Whether a file is a session's own in such a tree."""
+    return (
+        isinstance(document, dict)
+        and isinstance(document.get("id"), str)
+        and isinstance(document.get("time"), dict)
+        and len(path.absolute().parents) > 2
+        and (path.absolute().parents[2] / MESSAGES).is_dir()
+        and path.absolute().parents[1].name == SESSIONS
+    )
