@@ -32,6 +32,9 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 BROKEN_SECONDS = 2.0
 """A document that is broken is being written, unless it has been left like that for this long."""
 
+CLOCK_SECONDS = 0.05
+"""Two changes within one tick of a file system's clock, a few milliseconds, leave the same time of change."""
+
 
 class DocumentReader:
     """Reads one JSON document, and again whenever it was written anew."""
@@ -58,7 +61,8 @@ class DocumentReader:
         self._format = format_name
         self._interpret = interpret
         self._blocks_of_record = blocks_of_record
-        self._use(open_for_reading(path))
+        file = open_for_reading(path)
+        self._use(file, Place.of(os.fstat(file.fileno())))
         self._assembly = Assembly()
         self._session: Session | None = None
 
@@ -100,7 +104,7 @@ class DocumentReader:
             is_fresh = time.time() - place.modified / 1e9 < BROKEN_SECONDS
             return Change.UNREADABLE if is_fresh else Change.REPLACED
         before = self.snapshot()
-        self._use(file)
+        self._use(file, place)
         self._assembly, self._session = Assembly(), None
         self._take(data)
         self._assembly.messages = reused(self._assembly.messages, before.messages)
@@ -110,9 +114,11 @@ class DocumentReader:
         """The file's folder."""
         return self._path.parent
 
-    def _use(self, file: BinaryIO) -> None:
+    def _use(self, file: BinaryIO, place: Place) -> None:
+        """Take a file as it was at `place`; one that has just been written is looked at once more."""
+        is_settled = time.time() - place.modified / 1e9 > CLOCK_SECONDS
         self._file = file
-        self._place = Place.of(os.fstat(file.fileno()))
+        self._place = place if is_settled else place._replace(modified=0)
         self._texts = FileTexts((self._path,), (file,), self._blocks_of_record)
 
     def _take(self, data: bytes) -> None:

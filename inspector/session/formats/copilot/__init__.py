@@ -6,37 +6,18 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.assembly import Assembly
 from inspector.session.errors import SessionError
 from inspector.session.formats.base import Format, Sample
-from inspector.session.formats.copilot.conversation import Conversation
 from inspector.session.formats.copilot.kinds import EventKind, kind_of
-from inspector.session.formats.copilot.parts import blocks_of_line
 from inspector.session.lines import LinesReader
-from inspector.session.objects import object_lines
 from inspector.session.values import string
 
 if TYPE_CHECKING:
     from inspector.session.reading import Reader
-    from inspector.session.texts import BlocksOfRecord
 
 NAME = "copilot-cli"
 
 EVENTS = "events.jsonl"
-
-
-class CopilotInterpreter:
-    """Makes a session out of the lines of an event log."""
-
-    def __init__(self) -> None:
-        self.assembly = Assembly()
-        self.blocks_of_record: BlocksOfRecord = blocks_of_line
-        self._conversation = Conversation(self.assembly)
-
-    def take(self, data: bytes, offset: int, first_line: int) -> None:
-        """Take whole lines. What cannot be read becomes a diagnostic."""
-        for line in object_lines(data, offset, first_line, self.assembly):
-            self._conversation.add(line)
 
 
 def _recognise(sample: Sample) -> str:
@@ -63,6 +44,8 @@ def _is_event(record: dict[str, Any]) -> bool:
 
 
 def _reader(path: Path) -> Reader:
+    from inspector.session.formats.copilot.reader import CopilotInterpreter
+
     return LinesReader(path / EVENTS if path.is_dir() else path, NAME, CopilotInterpreter())
 
 

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.formats.base import Format
-from inspector.session.formats.gemini.reader import KINDS, MESSAGES, NAME, gemini_reader
+from inspector.session.formats.gemini.kinds import KINDS, MESSAGES, NAME
 from inspector.session.values import objects, string
 
 if TYPE_CHECKING:
     from inspector.session.formats.base import Sample
+    from inspector.session.reading import Reader
 
 
 def _recognise(sample: Sample) -> str:
@@ -57,6 +58,12 @@ def _is_record(value: dict[str, Any]) -> bool:
     )
 
 
+def _reader(path: Path) -> Reader:
+    from inspector.session.formats.gemini.reader import gemini_reader
+
+    return gemini_reader(path)
+
+
 def _homes() -> tuple[Path, ...]:
     home = os.environ.get("GEMINI_CLI_HOME")
     return ((Path(home) if home else Path.home()) / ".gemini" / "tmp",)
@@ -69,6 +76,6 @@ FORMAT = Format(
     is_live=True,
     exact="prompt and output tokens of every call",
     recognise=_recognise,
-    reader=gemini_reader,
+    reader=_reader,
     homes=_homes,
 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.session.blocks import TextBlock, compact_json, text_block
 from inspector.session.decoding import clean_text
+from inspector.session.formats.gemini.kinds import BESIDE, SPOKEN
 from inspector.session.media import media_of_base64
 from inspector.session.model import BlockKind, Media, Origin
 from inspector.session.objects import object_of
@@ -17,12 +18,6 @@ if TYPE_CHECKING:
 
 CONTENT, THOUGHTS, CALLS, RESULTS = "content", "thoughts", "toolCalls", "result"
 """Locators: the fields of a record in which a block can stand."""
-
-SPOKEN = frozenset({"user", "gemini"})
-"""Types of records that are part of the conversation."""
-
-BESIDE = frozenset({"info", "error", "warning"})
-"""Types of records that are shown beside it."""
 
 FAILED = frozenset({"cancelled", "error"})
 

@@ -8,8 +8,9 @@ from inspector.session.assembly import Assembly
 from inspector.session.documents import DocumentReader
 from inspector.session.formats.base import Sample
 from inspector.session.formats.gemini.conversation import settle
+from inspector.session.formats.gemini.kinds import MESSAGES, NAME
 from inspector.session.formats.gemini.log import Log, Record
-from inspector.session.formats.gemini.parts import BESIDE, SPOKEN, blocks_again
+from inspector.session.formats.gemini.parts import blocks_again
 from inspector.session.lines import LinesReader
 from inspector.session.nodes import FileNode
 from inspector.session.objects import object_lines
@@ -23,12 +24,6 @@ if TYPE_CHECKING:
     from inspector.session.objects import ObjectLine
     from inspector.session.reading import Reader
     from inspector.session.texts import BlocksOfRecord
-
-NAME = "gemini-cli"
-
-MESSAGES = "messages"
-
-KINDS = SPOKEN | BESIDE
 
 
 class GeminiInterpreter:

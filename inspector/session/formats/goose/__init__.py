@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from inspector.session.errors import SessionError
 from inspector.session.formats.base import SQLITE, Format, Inside, Sample
-from inspector.session.formats.goose.files import (
+from inspector.session.formats.goose.shapes import (
     NAME,
-    file_reader,
+    TABLES,
     has_own_parts,
     is_export,
     is_message,
@@ -23,12 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from inspector.session.reading import Reader
-
-TABLES = {
-    "sessions": frozenset({"id", "working_dir"}),
-    "messages": frozenset({"id", "session_id", "role", "content_json"}),
-}
-"""The tables, and columns of them, by which a database is told to be Goose's."""
 
 
 def _recognise(sample: Sample) -> str:
@@ -56,6 +50,8 @@ def _reader(path: Path) -> Reader:
         from inspector.session.rows import RowsReader
 
         return RowsReader(path, NAME, GooseRows(locator.session))
+    from inspector.session.formats.goose.files import file_reader
+
     return file_reader(path)
 
 

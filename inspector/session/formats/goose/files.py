@@ -8,11 +8,12 @@ from inspector.session.assembly import Assembly
 from inspector.session.documents import DocumentReader
 from inspector.session.formats.base import Sample
 from inspector.session.formats.goose.conversation import Entry, entry_of, fill
-from inspector.session.formats.goose.parts import REQUESTS, UNSENT, blocks_of_record
+from inspector.session.formats.goose.parts import blocks_of_record
+from inspector.session.formats.goose.shapes import NAME, is_export, is_metadata
 from inspector.session.lines import LinesReader
 from inspector.session.model import Origin
 from inspector.session.objects import object_lines
-from inspector.session.values import mapping, objects, string
+from inspector.session.values import mapping, string
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,11 +22,6 @@ if TYPE_CHECKING:
     from inspector.session.nodes import Node
     from inspector.session.reading import Reader
     from inspector.session.texts import BlocksOfRecord
-
-NAME = "goose"
-
-OWN_PARTS = REQUESTS | UNSENT | {"toolResponse", "redactedThinking"}
-"""Types of parts that only Goose writes."""
 
 
 class GooseInterpreter:
@@ -65,30 +61,6 @@ def file_reader(path: Path) -> Reader:
     if sample.is_lines and not is_export(sample.records[0]):
         return LinesReader(path, NAME, GooseInterpreter())
     return DocumentReader(path, NAME, _interpret, blocks_of_record)
-
-
-def is_metadata(value: Mapping[str, Any]) -> bool:
-    """Whether a line says what the session is."""
-    return "role" not in value and "message_count" in value and ("description" in value or "working_dir" in value)
-
-
-def is_message(value: object) -> bool:
-    """Whether a value is one of Goose's messages."""
-    message = mapping(value)
-    is_timed = isinstance(message.get("created"), int) and isinstance(message.get("content"), list)
-    return is_timed and string(message.get("role")) in ("user", "assistant")
-
-
-def has_own_parts(value: object) -> bool:
-    """Whether a message holds what only Goose writes."""
-    return any(string(part.get("type")) in OWN_PARTS for part in objects(mapping(value).get("content")))
-
-
-def is_export(value: object) -> bool:
-    """Whether a value is a whole session."""
-    about = mapping(value)
-    messages = about.get("conversation")
-    return isinstance(messages, list) and "working_dir" in about and all(map(is_message, messages[:20]))
 
 
 def describe(about: Mapping[str, Any], assembly: Assembly) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.session.blocks import TextBlock, compact_json, text_block
 from inspector.session.decoding import clean_text, lenient_json
+from inspector.session.formats.goose.shapes import REQUESTS
 from inspector.session.media import media_of_base64
 from inspector.session.model import BlockKind, Media, Origin
 from inspector.session.objects import object_of
@@ -13,14 +14,6 @@ from inspector.session.values import mapping, objects, sequence, string
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-REQUESTS = frozenset({"toolRequest", "frontendToolRequest"})
-
-UNSENT = frozenset(
-    {"actionRequired", "contextLengthExceeded", "conversationCompacted", "summarizationRequested"}
-    | {"systemNotification", "toolConfirmationRequest"}
-)
-"""Parts for the person's eyes alone."""
 
 
 def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:

@@ -11,19 +11,13 @@ from typing import TYPE_CHECKING
 
 from inspector.session.errors import SessionError
 from inspector.session.formats.base import SQLITE, Format, Inside, Sample
-from inspector.session.formats.hermes.files import NAME, file_reader, is_document, is_meta
+from inspector.session.formats.hermes.shapes import NAME, TABLES, is_document, is_meta
 from inspector.session.locator import Locator
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from inspector.session.reading import Reader
-
-TABLES = {
-    "sessions": frozenset({"id", "source", "parent_session_id", "started_at"}),
-    "messages": frozenset({"id", "session_id", "role", "content", "tool_calls", "timestamp"}),
-}
-"""The tables, and columns of them, by which a database is told to be Hermes'."""
 
 
 def _recognise(sample: Sample) -> str:
@@ -46,6 +40,8 @@ def _reader(path: Path) -> Reader:
         from inspector.session.rows import RowsReader
 
         return RowsReader(path, NAME, HermesRows(locator.session))
+    from inspector.session.formats.hermes.files import file_reader
+
     return file_reader(path)
 
 

@@ -25,9 +25,6 @@ SUMMARIES = ("[CONTEXT COMPACTION", "[CONTEXT SUMMARY]:")
 STRUCTURED = "\x00json:"
 """Stands in the database before content that is a list of parts."""
 
-META = "session_meta"
-"""The role of an entry that says something of the session."""
-
 NO_NAMES: dict[str, str] = {}
 
 SESSION, MESSAGE = "session ", "message "

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 from inspector.session.assembly import Assembly
 from inspector.session.documents import DocumentReader
 from inspector.session.formats.base import Sample
-from inspector.session.formats.hermes.entries import META, entry_of
+from inspector.session.formats.hermes.entries import entry_of
+from inspector.session.formats.hermes.shapes import NAME, is_document, is_meta
 from inspector.session.formats.plain.entries import SYSTEM, TOOLS, blocks_beside, blocks_of_entry
 from inspector.session.formats.plain.reader import blocks_of_record
-from inspector.session.formats.plain.shapes import ROLES
 from inspector.session.lines import LinesReader
 from inspector.session.model import BlockKind, Compaction, Message, Role
 from inspector.session.nodes import FileNode
 from inspector.session.objects import object_lines
 from inspector.session.threads import Thread
-from inspector.session.values import mapping, string
+from inspector.session.values import string
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from inspector.session.nodes import Node
     from inspector.session.reading import Reader
     from inspector.session.texts import BlocksOfRecord
-
-NAME = "hermes"
 
 
 class Conversation:
@@ -85,7 +83,7 @@ class HermesInterpreter:
         """Take whole lines. What cannot be read becomes a diagnostic."""
         for line in object_lines(data, offset, first_line, self.assembly):
             self.assembly.record_counts[string(line.value.get("role")) or "(no role)"] += 1
-            if line.value.get("role") == META:
+            if is_meta(line.value):
                 self._conversation.describe(line.value, FileNode(line.data, line.offset).fields())
             else:
                 self._conversation.add(line.value, line.offset, len(line.data))
@@ -97,23 +95,6 @@ def file_reader(path: Path) -> Reader:
     if sample.is_lines and not is_document(sample.records[0]):
         return LinesReader(path, NAME, HermesInterpreter())
     return DocumentReader(path, NAME, _interpret, blocks_of_record)
-
-
-def is_document(value: object) -> bool:
-    """Whether a value is a session as Hermes writes it whole."""
-    about = mapping(value)
-    messages = about.get("messages")
-    is_own = isinstance(about.get("session_id"), str) and ("system_prompt" in about or "platform" in about)
-    return is_own and isinstance(messages, list) and all(_has_role(item) for item in messages[:20])
-
-
-def is_meta(record: Mapping[str, Any]) -> bool:
-    """Whether a line says what the session is."""
-    return record.get("role") == META
-
-
-def _has_role(item: object) -> bool:
-    return string(mapping(item).get("role")) in ROLES | {META}
 
 
 def _interpret(node: Node, assembly: Assembly) -> None:

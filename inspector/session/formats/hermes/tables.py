@@ -11,7 +11,6 @@ from inspector.session.formats.base import Inside
 from inspector.session.formats.hermes.conversation import Part, fill
 from inspector.session.formats.hermes.entries import (
     MESSAGE,
-    META,
     SESSION,
     Entry,
     blocks_of_record,
@@ -20,6 +19,7 @@ from inspector.session.formats.hermes.entries import (
     entry_of,
 )
 from inspector.session.formats.hermes.lineage import chain_of, heads, subagent_parent
+from inspector.session.formats.hermes.shapes import is_meta
 from inspector.session.locator import Locator
 from inspector.session.rows import RowsGoneError
 from inspector.session.selecting import Selector, row_of
@@ -179,7 +179,7 @@ def sessions_inside(path: Path, connection: sqlite3.Connection) -> list[Inside]:
 
 
 def _entry(row: Row) -> Entry | None:
-    if row.get("role") == META:
+    if is_meta(row):
         return None
     name = f"{MESSAGE}{row['id']}"
     return entry_of(row, blocks_of_row(row, name), name)

@@ -10,18 +10,13 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.assembly import Assembly
 from inspector.session.formats.base import Format
-from inspector.session.formats.pi.conversation import Conversation
-from inspector.session.formats.pi.parts import blocks_of_line
 from inspector.session.lines import LinesReader
-from inspector.session.objects import object_lines
 from inspector.session.values import mapping, string
 
 if TYPE_CHECKING:
     from inspector.session.formats.base import Sample
     from inspector.session.reading import Reader
-    from inspector.session.texts import BlocksOfRecord
 
 NAME = "pi"
 
@@ -35,20 +30,6 @@ ENTRIES = frozenset(
     | {"thinking_level_change"}
 )
 """Types of entries that pi and its relatives have in common, messages apart."""
-
-
-class PiInterpreter:
-    """Makes a session out of the lines of a pi session file."""
-
-    def __init__(self) -> None:
-        self.assembly = Assembly()
-        self.blocks_of_record: BlocksOfRecord = blocks_of_line
-        self._conversation = Conversation(self.assembly)
-
-    def take(self, data: bytes, offset: int, first_line: int) -> None:
-        """Take whole lines. What cannot be read becomes a diagnostic."""
-        for line in object_lines(data, offset, first_line, self.assembly):
-            self._conversation.add(line)
 
 
 def _recognise(sample: Sample) -> str:
@@ -76,6 +57,8 @@ def _is_entry(record: dict[str, Any]) -> bool:
 
 
 def _reader(path: Path) -> Reader:
+    from inspector.session.formats.pi.reader import PiInterpreter
+
     return LinesReader(path, NAME, PiInterpreter())
 
 

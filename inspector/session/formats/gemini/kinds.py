@@ -1,0 +1,16 @@
+"""The types of records, and the names that readers and recognition have in common."""
+
+from __future__ import annotations
+
+NAME = "gemini-cli"
+
+MESSAGES = "messages"
+"""Where a document, or a checkpoint, has its records."""
+
+SPOKEN = frozenset({"user", "gemini"})
+"""Types of records that are part of the conversation."""
+
+BESIDE = frozenset({"info", "error", "warning"})
+"""Types of records that are shown beside it."""
+
+KINDS = SPOKEN | BESIDE
