@@ -27,6 +27,21 @@ PATH_ARGUMENTS = (
 COMMAND_ARGUMENTS = ("command", "cmd", "script", "code", "chars", "CommandLine")
 """What agents call the argument that holds a command or a program, most common first."""
 
+PART_ARGUMENTS = (
+    "offset",
+    "limit",
+    "start_line",
+    "end_line",
+    "startLine",
+    "endLine",
+    "view_range",
+    "line_range",
+    "start_line_one_indexed",
+    "end_line_one_indexed_inclusive",
+    "pages",
+)
+"""What agents call the arguments that name a part of a file."""
+
 _REMEMBERED = 200_000
 _paths: dict[bytes, str] = {}
 
@@ -49,6 +64,12 @@ def paths_of(session: Session, calls: list[Block]) -> list[str]:
     """The files many tool calls name."""
     found = [_paths.get(call.digest) for call in calls]
     return [path_of(session, call) if path is None else path for path, call in zip(found, calls, strict=True)]
+
+
+def names_a_part(session: Session, call: Block) -> bool:
+    """Whether a tool call asks for a part of a file only."""
+    arguments = _arguments(session, call)
+    return isinstance(arguments, dict) and any(arguments.get(name) is not None for name in PART_ARGUMENTS)
 
 
 def command_of(session: Session, call: Block) -> str:
