@@ -8,13 +8,11 @@ from msgspec import structs
 
 from inspector.session.assembly import OpenContext
 from inspector.session.formats.gemini.log import Share
-from inspector.session.formats.gemini.usage import usage_of
 from inspector.session.model import BlockKind, Call, Compaction, ContextCause, Message, Role
 from inspector.session.times import seconds
-from inspector.session.values import string
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from inspector.session.assembly import Assembly
     from inspector.session.formats.gemini.log import Log, Segment, Unit
@@ -41,7 +39,7 @@ def settle(log: Log, assembly: Assembly) -> None:
     messages: list[Message] = []
     names: dict[str, str] = {}
     for unit in _rows(log):
-        blocks = tuple(_shown(unit, answered, names))
+        blocks = _shown(unit, answered, names)
         if blocks or not unit.blocks:
             index_of[id(unit)] = len(messages)
             messages.append(_message(unit, blocks))
@@ -53,9 +51,10 @@ def settle(log: Log, assembly: Assembly) -> None:
         carried = sum(id(unit) in index_of for unit in segment.members[: segment.carried])
         contexts.append(OpenContext(number, places, segment.cause, 0, carried))
         for place, unit in enumerate(members):
-            if place >= carried and id(unit) not in called and _is_call(unit, members[:place]):
+            before = members[place - 1] if place else None
+            if place >= carried and id(unit) not in called and _is_call(unit, before):
                 called.add(id(unit))
-                calls.append(_call(unit, number, place, places[place], messages))
+                calls.append(_call(unit, number, place, places[place]))
         if segment.cause is ContextCause.COMPACTION:
             compactions.append(_compaction(segment, index_of, len(messages)))
             _mark_summary(members, index_of, messages)
@@ -75,63 +74,67 @@ def _rows(log: Log) -> list[Unit]:
     return known
 
 
-def _shown(unit: Unit, answered: set[str], names: dict[str, str]) -> Iterable[Block]:
+def _shown(unit: Unit, answered: set[str], names: dict[str, str]) -> tuple[Block, ...]:
     """A unit's blocks, without results that the record of their call has too, and results with their tool's name."""
-    for block in unit.blocks:
-        if block.kind is BlockKind.TOOL_CALL:
-            names[block.tool_call_id] = block.tool_name
-        if block.kind is BlockKind.TOOL_RESULT:
-            if unit.share is Share.SPOKEN and block.tool_call_id in answered:
-                continue
-            if not block.tool_name and block.tool_call_id in names:
-                block = structs.replace(block, tool_name=names[block.tool_call_id])
-        yield block
-
-
-def _message(unit: Unit, blocks: tuple[Block, ...]) -> Message:
-    role = Role.OTHER
-    if unit.is_sent:
-        role = Role.ASSISTANT if _is_response(unit) else Role.USER
-    return Message(
-        role=role,
-        blocks=blocks,
-        time=seconds(string(unit.about.get("timestamp"))),
-        identifier=string(unit.about.get("id")),
-        is_meta=role is Role.USER and bool(blocks) and blocks[0].preview.lstrip().startswith(INJECTED),
-        is_abandoned=unit.is_abandoned,
+    kinds = {block.kind for block in unit.blocks}
+    if BlockKind.TOOL_CALL in kinds:
+        names.update(
+            {block.tool_call_id: block.tool_name for block in unit.blocks if block.kind is BlockKind.TOOL_CALL}
+        )
+    if unit.share is not Share.SPOKEN or BlockKind.TOOL_RESULT not in kinds:
+        return unit.blocks
+    return tuple(
+        structs.replace(block, tool_name=block.tool_name or names.get(block.tool_call_id, ""))
+        if block.kind is BlockKind.TOOL_RESULT
+        else block
+        for block in unit.blocks
+        if block.kind is not BlockKind.TOOL_RESULT or block.tool_call_id not in answered
     )
 
 
-def _is_call(unit: Unit, before: Sequence[Unit]) -> bool:
-    """Whether a unit is a response of its own, with a call that it answered."""
-    if unit.is_copy or not _is_response(unit):
+def _message(unit: Unit, blocks: tuple[Block, ...]) -> Message:
+    """What a unit is, the same object as before where nothing changed."""
+    made = unit.message
+    if made is not None and made.is_abandoned == unit.is_abandoned and made.blocks is blocks:
+        return made
+    role = Role.OTHER
+    if unit.is_sent:
+        role = Role.ASSISTANT if unit.is_response else Role.USER
+    unit.message = Message(
+        role=role,
+        blocks=blocks,
+        time=unit.about.time,
+        identifier=unit.about.identifier,
+        is_meta=role is Role.USER and bool(blocks) and blocks[0].preview.lstrip().startswith(INJECTED),
+        is_abandoned=unit.is_abandoned,
+    )
+    return unit.message
+
+
+def _is_call(unit: Unit, before: Unit | None) -> bool:
+    """Whether a unit is a response of its own, with a call that it answered; `before` is sent before it."""
+    if unit.is_copy or not unit.is_response:
         return False
-    if usage_of(unit.about) is not None:
-        return True
-    return bool(unit.about.get("model")) and not _continues(unit, before[-1] if before else None)
-
-
-def _is_response(unit: Unit) -> bool:
-    return unit.share is Share.SPOKEN and unit.about.get("type") == "gemini"
+    return unit.about.usage is not None or (bool(unit.about.model) and not _continues(unit, before))
 
 
 def _continues(unit: Unit, before: Unit | None) -> bool:
     """Whether a record holds the calls of the response before it, which a notice between the two kept apart."""
-    if before is None or not _is_response(before):
+    if before is None or not before.is_response:
         return False
     says_nothing = not any(block.kind is BlockKind.ASSISTANT_TEXT for block in unit.blocks)
     return says_nothing and not any(block.kind is BlockKind.TOOL_CALL for block in before.blocks)
 
 
-def _call(unit: Unit, context: int, prompt_messages: int, response: int, messages: Sequence[Message]) -> Call:
+def _call(unit: Unit, context: int, prompt_messages: int, response: int) -> Call:
     return Call(
         response=response,
         context=context,
         prompt_messages=prompt_messages,
-        model=string(unit.about.get("model")),
-        time=messages[response].time,
-        usage=usage_of(unit.about),
-        identifier=messages[response].identifier,
+        model=unit.about.model,
+        time=unit.about.time,
+        usage=unit.about.usage,
+        identifier=unit.about.identifier,
     )
 
 
@@ -143,8 +146,7 @@ def _compaction(segment: Segment, index_of: dict[int, int], count: int) -> Compa
 
 def _mark_summary(members: Sequence[Unit], index_of: dict[int, int], messages: list[Message]) -> None:
     for unit in members:
-        is_prompt = unit.about.get("type") == "user"
-        if is_prompt and any(SNAPSHOT in block.preview for block in unit.blocks):
+        if unit.about.type == "user" and any(SNAPSHOT in block.preview for block in unit.blocks):
             index = index_of[id(unit)]
             messages[index] = structs.replace(messages[index], is_summary=True)
             return

@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from inspector.session.formats.gemini.parts import is_sent, parts_of
 from inspector.session.formats.gemini.usage import usage_of
 from inspector.session.model import BlockKind, ContextCause
+from inspector.session.times import seconds
 from inspector.session.values import string
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from inspector.session.model import Block
-
-ABOUT = ("id", "type", "timestamp", "model", "tokens")
+    from inspector.session.model import Block, Message, Usage
 
 
 class Record(NamedTuple):
@@ -37,6 +36,26 @@ class Record(NamedTuple):
     value: Mapping[str, Any]
     raw: bytes
     offset: int
+
+
+class About(NamedTuple):
+    """What a record says beside its blocks.
+
+    Attributes:
+        identifier: Its id.
+        type: Its type.
+        time: Seconds since the epoch, or None.
+        model: The model's name.
+        usage: What the provider reported, or None.
+        is_sent: Whether it is part of the conversation.
+    """
+
+    identifier: str
+    type: str
+    time: float | None
+    model: str
+    usage: Usage | None
+    is_sent: bool
 
 
 class Share(IntEnum):
@@ -59,18 +78,28 @@ class Unit:
         share: Which share it is.
         about: The record, without what its blocks hold.
         blocks: Its blocks.
-        is_sent: Whether it is part of the conversation.
         is_copy: A checkpoint's version of a record that was there before.
         is_abandoned: Whether it was taken back.
+        message: What was made of it last.
     """
 
     entry: int
     share: Share
-    about: Mapping[str, Any]
+    about: About
     blocks: tuple[Block, ...]
-    is_sent: bool
     is_copy: bool = False
     is_abandoned: bool = False
+    message: Message | None = None
+
+    @property
+    def is_sent(self) -> bool:
+        """Whether it is part of the conversation."""
+        return self.about.is_sent and self.share is not Share.THOUGHTS
+
+    @property
+    def is_response(self) -> bool:
+        """Whether it is what the model said."""
+        return self.about.type == "gemini" and self.share is Share.SPOKEN
 
 
 @dataclass(eq=False)
@@ -216,17 +245,18 @@ def _units(number: int, record: Record) -> list[Unit]:
     """A record's shares that hold anything. A response that was counted is one even where it says nothing."""
     value = record.value
     parts = parts_of(value, record.raw, record.offset)
-    about = {name: value[name] for name in ABOUT if name in value}
-    is_response = value.get("type") == "gemini" and usage_of(value) is not None
+    about = About(
+        identifier=string(value.get("id")),
+        type=string(value.get("type")),
+        time=seconds(string(value.get("timestamp"))),
+        model=string(value.get("model")),
+        usage=usage_of(value),
+        is_sent=is_sent(value),
+    )
+    is_response = about.type == "gemini" and about.usage is not None
     shares = ((Share.THOUGHTS, parts.thoughts), (Share.SPOKEN, parts.spoken), (Share.RESULTS, parts.results))
     return [
-        Unit(
-            entry=number,
-            share=share,
-            about=about,
-            blocks=tuple(made.block for made in blocks),
-            is_sent=share is not Share.THOUGHTS and is_sent(value),
-        )
+        Unit(number, share, about, tuple(made.block for made in blocks))
         for share, blocks in shares
         if blocks or (is_response and share is Share.SPOKEN)
     ]
@@ -236,14 +266,14 @@ def _renewed(unit: Unit | None, now: Unit) -> Unit:
     """A unit as it is now. The same one, so that contexts before the present one have it too."""
     if unit is None or unit.is_sent != now.is_sent:
         return now
-    unit.about, unit.blocks = now.about, now.blocks
+    unit.about, unit.blocks, unit.message = now.about, now.blocks, None
     return unit
 
 
 def _last_place(members: Sequence[Unit], units: Sequence[Unit]) -> int | None:
     """Where units stand that follow one another; near the end, as a rule."""
     found = None
-    for place in range(len(members) - 1, -1, -1):
+    for place in range(len(members) - 1, -1, -1) if units else ():
         if members[place] in units:
             found = place
         elif found is not None:
