@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from inspector.strategies.arguments import paths_of
 from inspector.strategies.rendition import Action
 
@@ -38,7 +36,9 @@ def dangling_pointers(replay: Replay) -> Iterator[tuple[int, int, int]]:
         others = same_subject.get(subjects.get(block), [])
         earlier = reason.decision.points_to == "earlier"
         targets = [other for other in others if (other < block if earlier else other > block)]
-        if not any(_is_whole(replay, other, call) and blocks[other].digest == blocks[block].digest for other in targets):
+        if not any(
+            _is_whole(replay, other, call) and blocks[other].digest == blocks[block].digest for other in targets
+        ):
             yield reason.entry, call, block
 
 

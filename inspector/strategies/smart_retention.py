@@ -198,6 +198,8 @@ class SmartRetention(Batching):
             pointers = np.full(len(paths), whole, dtype=np.int32)
             for file in np.unique(files[changes.places]).tolist():
                 pointer = ReplaceText(self.pointer(paths[file]))
-                pointers[file] = builder.index_of(Decision(pointer, "re-read between first and last", "reads", points_to="earlier"))
+                pointers[file] = builder.index_of(
+                    Decision(pointer, "re-read between first and last", "reads", points_to="earlier")
+                )
             decisions = np.where(changes.left_out, pointers[files[changes.places]], whole)
             builder.add_each(context.blocks[changes.places], changes.calls, decisions.astype(np.int32))

@@ -185,7 +185,9 @@ def test_a_call_made_again_after_its_result_was_cut_was_needed_later():
     builder = SessionBuilder()
     builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "goal"))
     for step in range(3):
-        builder.respond(builder.block(BlockKind.TOOL_CALL, '{"file_path": "a.py"}', "Read", f"c{step}"), time=step * 9.0)
+        builder.respond(
+            builder.block(BlockKind.TOOL_CALL, '{"file_path": "a.py"}', "Read", f"c{step}"), time=step * 9.0
+        )
         builder.add(Role.USER, builder.block(BlockKind.TOOL_RESULT, f"text {step} " + "x" * 40, "Read", f"c{step}"))
     session = builder.session()
     uses = find_uses(History.of(session))
