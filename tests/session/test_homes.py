@@ -1,0 +1,42 @@
+"""Where agents keep their sessions, and the variables by which people move them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from inspector.session.formats import gemini, goose, hermes, pi
+
+VARIABLES = ("PI_CODING_AGENT_DIR", "OPENCLAW_STATE_DIR", "GEMINI_CLI_HOME", "HERMES_HOME", "GOOSE_PATH_ROOT")
+
+
+@pytest.fixture(autouse=True)
+def unmoved(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize(
+    ("variable", "known", "inside"),
+    [
+        ("PI_CODING_AGENT_DIR", pi.FORMAT, "sessions"),
+        ("OPENCLAW_STATE_DIR", pi.FORMAT, "agents"),
+        ("GEMINI_CLI_HOME", gemini.FORMAT, ".gemini/tmp"),
+        ("HERMES_HOME", hermes.FORMAT, "state.db"),
+        ("GOOSE_PATH_ROOT", goose.FORMAT, "data/sessions"),
+    ],
+)
+def test_a_variable_moves_a_home(
+    variable: str, known: pi.Format, inside: str, private_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert all(private_home in home.parents for home in known.homes())
+    monkeypatch.setenv(variable, "/moved")
+    assert Path("/moved") / inside in known.homes()
+
+
+def test_every_profile_of_hermes_is_a_home(private_home: Path) -> None:
+    database = private_home / ".hermes" / "profiles" / "work" / "state.db"
+    database.parent.mkdir(parents=True)
+    database.touch()
+    assert database in hermes.FORMAT.homes()
