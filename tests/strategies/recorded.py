@@ -1,81 +1,41 @@
-"""Recorded outputs of real systems, and applying a plan to their inputs through the public API."""
+"""Applying plans to recorded inputs through the public interface."""
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
+from inspector.replay.apply import apply_once
+from inspector.replay.compact import compact
+from inspector.strategies.plan import Plan
+from inspector.strategies.registry import strategy
 from tests.strategies.conversations import content, matches
+from tests.strategies.plain_lists import anthropic_list, openai_list, results_in
 
+Vector = dict[str, Any]
 Entry = dict[str, Any]
+FORMS = (openai_list, anthropic_list)
 
 
-def openai(entries: Sequence[Entry]) -> list[Entry]:
-    """A conversation in the vectors' neutral form as OpenAI messages: every result is a message of its own."""
-    messages: list[Entry] = []
-    for entry in entries:
-        message: Entry = {"role": entry["role"], "content": content(entry.get("content", ""))}
-        if entry["role"] == "tool":
-            message |= {"tool_call_id": entry["id"], "name": entry.get("name", "")}
-        if entry.get("think"):
-            message["reasoning_content"] = entry["think"]
-        if entry.get("calls"):
-            message["tool_calls"] = [
-                {
-                    "id": call["id"],
-                    "type": "function",
-                    "function": {"name": call["name"], "arguments": json.dumps(call["args"])},
-                }
-                for call in entry["calls"]
-            ]
-        messages.append(message)
-    return messages
+def plan_of(name: str, **values: Any) -> Plan:
+    return Plan.of(strategy(name, **values))
 
 
-def anthropic(entries: Sequence[Entry]) -> list[Entry]:
-    """The same as Anthropic messages: all results of a batch are one message."""
-    messages: list[Entry] = []
-    batch: list[Entry] = []
-    for entry in entries:
-        text = content(entry.get("content", ""))
-        if entry["role"] == "tool":
-            if not batch:
-                messages.append({"role": "user", "content": batch})
-            batch.append(
-                {
-                    "type": "tool_result",
-                    "tool_use_id": entry["id"],
-                    "content": text,
-                    "is_error": bool(entry.get("error")),
-                }
-            )
-            continue
-        batch = []
-        if entry["role"] != "assistant":
-            messages.append({"role": entry["role"], "content": text})
-            continue
-        parts: list[Entry] = []
-        if entry.get("think"):
-            parts.append({"type": "thinking", "thinking": entry["think"], "signature": ""})
-        if text:
-            parts.append({"type": "text", "text": text})
-        parts += [
-            {"type": "tool_use", "id": call["id"], "name": call["name"], "input": call["args"]}
-            for call in entry.get("calls", ())
-        ]
-        messages.append({"role": "assistant", "content": parts})
-    return messages
+def replayed(given: Sequence[Entry], plan: Plan) -> list[Entry]:
+    """What is sent next; replaying every call and applying the plan once to the list come to the same."""
+    sent = compact(given, plan)
+    assert apply_once(given, plan) == sent
+    return sent
 
 
-def changed(before: Sequence[Entry], after: Sequence[Entry]) -> dict[str, str]:
+def assert_changed(vector: Vector, sent: Sequence[Entry]) -> None:
+    """Exactly the results the vector names changed, each to what it says."""
+    positions = [at for at, entry in enumerate(vector["input"]) if entry["role"] == "tool"]
+    expected = {int(at): text for at, text in vector["expected"]["changed"].items()}
+    assert expected.keys() <= set(positions)
+    for at, text in zip(positions, results_in(sent), strict=True):
+        assert matches(text, expected.get(at, content(vector["input"][at]["content"]))), at
+
+
+def changed(before: Sequence[Entry], after: Sequence[Entry]) -> dict[str, Any]:
     """Per index, the new content of every message whose content changed; the lists have one length."""
-    assert len(before) == len(after)
     pairs = enumerate(zip(before, after, strict=True))
     return {str(at): new["content"] for at, (old, new) in pairs if old["content"] != new["content"]}
-
-
-def assert_changed(before: Sequence[Entry], after: Sequence[Entry], expected: dict[str, Any]) -> None:
-    """Exactly the expected messages changed, each to the expected content."""
-    found = changed(before, after)
-    assert found.keys() == expected.keys()
-    for at, text in expected.items():
-        assert matches(found[at], text), (at, found[at][:200], text)

@@ -1,39 +1,14 @@
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
 from inspector.replay.compact import compact
 from inspector.strategies.cozempic import CozempicAge, CozempicTrim
-from inspector.strategies.cozempic_stale_reads import CozempicStaleReads
 from inspector.strategies.cozempic_texts import minify
-from inspector.strategies.plan import Plan
 from tests.strategies.conversations import Sent, session_of
-from tests.strategies.recorded import anthropic, assert_changed, changed, openai
-
-SYSTEMS = {
-    "cozempic.tool-output-trim": CozempicTrim(),
-    "cozempic.tool-result-age": CozempicAge(),
-    "cozempic.stale-reads": CozempicStaleReads(),
-}
-
-
-@pytest.mark.parametrize("system", SYSTEMS)
-@pytest.mark.parametrize("form", [openai, anthropic])
-def test_cozempic_s_outputs_are_reproduced_byte_for_byte(vectors, system, form):
-    assert vectors[system]
-    for vector in vectors[system]:
-        messages = form(vector["input"])
-        sent = compact(messages, Plan().added(SYSTEMS[system]))
-        if form is anthropic:
-            messages, sent = ([{"content": text_of(entry)} for entry in entries] for entries in (messages, sent))
-        assert_changed(messages, sent, vector["expected"]["changed"])
-
-
-def text_of(entry):
-    """A message's text, or that of the one result it holds."""
-    return entry["content"] if isinstance(entry["content"], str) else entry["content"][0].get("content", "")
+from tests.strategies.plain_lists import anthropic_list, openai_list
+from tests.strategies.recorded import changed
 
 
 def turns(count):
@@ -57,7 +32,7 @@ def test_results_in_one_record_are_aged_only_if_together_they_get_shorter():
         calls = [{"id": f"c{at}", "name": "Bash", "args": {"command": "x" * 80}} for at in range(len(lengths))]
         entries = [{"role": "assistant", "calls": calls}]
         entries += [{"role": "tool", "id": f"c{at}", "content": "y" * length} for at, length in enumerate(lengths)]
-        messages = anthropic([*entries, *turns(40)])
+        messages = anthropic_list([*entries, *turns(40)])
         return changed(messages, compact(messages, "cozempic-age"))
 
     # The line that stands for the shorter result is longer than it.
@@ -73,7 +48,10 @@ def test_of_several_stale_reads_in_a_record_the_last_goes_first():
     edit = {"id": "e", "name": "Edit", "args": {"file_path": "b"}}
     entries += [{"role": "assistant", "calls": [edit]}, {"role": "tool", "id": "e", "content": "ok"}]
     entries += [{"role": "assistant", "content": "go"}, {"role": "user", "content": "on"}] * 4
-    for form, gone in ((anthropic, ["", "c", "bc", "abc", "abc"]), (openai, ["", "abc", "abc", "abc", "abc"])):
+    for form, gone in (
+        (anthropic_list, ["", "c", "bc", "abc", "abc"]),
+        (openai_list, ["", "abc", "abc", "abc", "abc"]),
+    ):
         messages = form(entries)
         sent = [compact(messages[:-end], "cozempic-stale-reads") for end in (10, 8, 6, 4, 2)]
         assert ["".join(path for path in "abc" if path * 600 not in str(list_sent)) for list_sent in sent] == gone

@@ -2,16 +2,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from inspector.replay.apply import apply_once
 from inspector.replay.compact import compact
 from inspector.strategies.event_log import Event, EventLog
 from inspector.strategies.forget_events import AmortizedForgetting, RecentEvents
-from inspector.strategies.mask_observations import MaskBrowserOutput, MaskObservations
-from inspector.strategies.openhands_condenser import OpenHandsCondenser
+from inspector.strategies.mask_observations import MaskBrowserOutput
 from inspector.strategies.plan import Plan
 from inspector.strategies.rendition import Action
 from tests.strategies.conversations import Sent, session_of, steps
-from tests.strategies.recorded import openai
+from tests.strategies.plain_lists import openai_list
 
 
 def event_log(letters):
@@ -24,37 +22,12 @@ def event_log(letters):
             tool = "browser" if letter == "b" else "execute_bash"
             text = f"out{at}" * 20 if letter == "o" else f"[Current URL: http://x/{at}]\nout{at}"
             entries.append({"role": "tool", "id": f"t{at}", "name": tool, "content": text})
-    return openai(entries)
-
-
-def texts(messages):
-    return [entry["content"] for entry in messages]
-
-
-def test_openhands_masking_is_reproduced_byte_for_byte(vectors):
-    for vector in vectors["openhands-v0.ObservationMaskingCondenser"]:
-        strategy = MaskObservations(window=vector["params"]["attention_window"])
-        sent = compact(event_log(vector["input"]["events"]), Plan().added(strategy))
-        assert texts(sent) == vector["expected"]["events"]
-
-
-def test_openhands_recent_events_are_reproduced_byte_for_byte(vectors):
-    for vector in vectors["openhands-v0.RecentEventsCondenser"]:
-        sent = compact(event_log(vector["input"]["events"]), Plan().added(RecentEvents(**vector["params"])))
-        assert texts(sent) == vector["expected"]["events"]
-
-
-def test_openhands_amortized_forgetting_is_reproduced(vectors):
-    for vector in vectors["openhands-v0.AmortizedForgettingCondenser"]:
-        log = event_log(vector["input"]["events"])
-        sent = compact(log, Plan().added(AmortizedForgetting(**vector["params"])))
-        forgotten = [at for at, entry in enumerate(log) if entry not in sent]
-        assert forgotten == list(range(vector["expected"]["forgotten"][0], vector["expected"]["forgotten"][1] + 1))
+    return openai_list(entries)
 
 
 def test_the_browser_s_older_pages_are_masked_by_their_address():
     sent = compact(event_log("mbobmo"), "mask-browser-output")
-    assert texts(sent) == [
+    assert [entry["content"] for entry in sent] == [
         "m0",
         "Visited URL http://x/1\nContent omitted",
         "out2" * 20,
@@ -107,23 +80,6 @@ def test_forgetting_grows_to_the_limit_and_halves_at_every_call(letters, max_siz
     for call, kept in enumerate(expected):
         prompt = sent.history.prompt(call).tolist()
         assert [index for index in prompt if sent.rendition(index, call).action is Action.WHOLE] == kept
-
-
-def test_the_openhands_condenser_condenses_the_recorded_events(vectors):
-    for vector in vectors["openhands.LLMSummarizingCondenser"]:
-        count = int(vector["input"]["events"].split()[0])
-        messages = [{"role": "user", "content": f"m{at}"} for at in range(count)]
-        expected = vector["expected"]
-        assert expected["n_events"] == count
-        sent = apply_once(messages, Plan().added(OpenHandsCondenser(**vector["params"])))
-        if not expected["reasons"]:
-            assert sent == messages
-            continue
-        start, stop = expected["forgotten_range"]
-        assert (stop - start, start) == (expected["n_forgotten"], expected["summary_offset"])
-        assert sent[:start] + sent[start + 1 :] == messages[:start] + messages[stop:]
-        assert sent[start]["role"] == "user"
-        assert sent[start] not in messages
 
 
 def uncut(events):

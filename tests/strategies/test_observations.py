@@ -5,30 +5,10 @@ from hypothesis import strategies as some
 
 from inspector.replay.compact import compact
 from inspector.strategies.closed_windows import ClosedWindows
-from inspector.strategies.last_observations import LastObservations
-from inspector.strategies.plan import Plan
 from inspector.strategies.rendition import Action
 from tests.strategies.conversations import Sent, session_of
-from tests.strategies.recorded import assert_changed, changed, openai
-
-
-def test_swe_agent_s_outputs_are_reproduced_byte_for_byte(vectors):
-    assert vectors["sweagent.LastNObservations"]
-    for vector in vectors["sweagent.LastNObservations"]:
-        params = dict(vector["params"])
-        entries = [dict(entry) for entry in vector["input"]]
-        # The program's tags mark single messages; here tools are named, so marked messages get a tool of their own.
-        for at, tags in params.pop("tags", {}).items():
-            entries[int(at)]["name"] = tags[0]
-        strategy = LastObservations(
-            keep=params["n"],
-            polling=params.get("polling", 1),
-            keep_tools=("keep_output",),
-            remove_tools=("remove_output",),
-        )
-        messages = openai(entries)
-        assert_changed(messages, compact(messages, Plan().added(strategy)), vector["expected"]["changed"])
-
+from tests.strategies.plain_lists import openai_list
+from tests.strategies.recorded import changed
 
 VIEWER = "ls\n[File: {file} ({lines} lines total)]\n(2 more lines above)\n3:def a():\n4:    pass\n(end)"
 
@@ -86,7 +66,7 @@ def test_windows_in_tool_results_close_when_asked_and_none_is_dropped():
     for step, text in enumerate([window, "7:no header", window]):
         call = {"id": f"c{step}", "name": "bash", "args": {}}
         entries += [{"role": "assistant", "calls": [call]}, {"role": "tool", "id": f"c{step}", "content": text}]
-    messages = openai(entries)
+    messages = openai_list(entries)
     assert compact(messages, "closed-windows") == messages
     closed = window.replace("3:def a():\n4:    pass\n", "Outdated window with 2 lines omitted...\n")
     assert changed(messages, compact(messages, "closed-windows:results=true")) == {"2": closed}
