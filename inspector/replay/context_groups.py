@@ -107,6 +107,9 @@ def _by_file(history: History, blocks: NDArray[np.int32]) -> tuple[NDArray[np.in
     asked = np.unique(calls[calls >= 0])
     found = paths_of(history.session, [history.session.blocks[call] for call in asked.tolist()])
     numbers: dict[str, int] = {}
+    home = history.session.working_directory.rstrip("/")
+    # Agents name one file in either way; what is below where the agent works is named from there.
+    found = [path.removeprefix(f"{home}/") if home else path for path in found]
     path_of_call = {
         call: numbers.setdefault(path, len(numbers)) for call, path in zip(asked.tolist(), found, strict=True) if path
     }

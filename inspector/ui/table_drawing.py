@@ -128,7 +128,8 @@ def row_pieces(
 def _text(column: Column, cell: Cell, width: int, row_style: str) -> list[Piece]:
     style = cell.style or row_style
     if column.is_text:
-        return [(fit_cells(cell.text, width), style)]
+        text = cell.short if cell.short and cell_width(cell.text) > width else cell.text
+        return [(fit_cells(text, width), style)]
     # Numbers end in one line whether or not a letter stands behind them.
     room = width - 1 if width > 1 else width
     text = cell.short if cell.short and cell_width(cell.text) > room else cell.text

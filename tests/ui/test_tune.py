@@ -12,7 +12,7 @@ from inspector.ui.limits import Limits, key_of
 from inspector.ui.screens.help import HelpScreen
 from inspector.ui.screens.tune import TuneScreen
 from inspector.ui.tune_drawing import LABELS, plot_columns
-from inspector.ui.widgets.limit_strip import LimitStrip
+from inspector.ui.widgets.choice_strip import ChoiceStrip
 from inspector.ui.widgets.pane import Placeholder
 from tests.hostile import DISTURBING, hostile_copy
 
@@ -126,10 +126,10 @@ async def test_every_limit_of_the_plan_is_reached_with_tab_or_a_click(running, s
         for _ in screen.limits.axes:
             seen.append((screen.limits.axis.strategy, screen.limits.axis.parameter.name))
             await run.pilot.press("tab")
-        assert seen == list(screen.query_one(LimitStrip).choices.names)
+        assert seen == list(screen.query_one(ChoiceStrip).choices.names)
         assert screen.limits.first == 0
         strip = run.text().splitlines()[2]
-        await run.pilot.click(LimitStrip, offset=(strip.index("search") - 1, 0))
+        await run.pilot.click(ChoiceStrip, offset=(strip.index("search") - 1, 0))
         await run.until(lambda: screen.limits.axis.parameter.name == "search")
 
 

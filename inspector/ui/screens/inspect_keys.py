@@ -64,6 +64,14 @@ INSPECT_BINDINGS: list[BindingType] = [
     _key(
         "t", "study('tune')", "tune", "study.open-tune", "A limit over its whole range: cost, tokens, breaks", show=True
     ),
+    _key(
+        "v",
+        "study('composition')",
+        "window",
+        "study.open-composition",
+        "What fills the window, and what it costs",
+        show=True,
+    ),
     _key("a", "swap_plan", "A/B", "plan.swap", "Put this plan aside and take the other one, to compare", show=True),
     _key("w", "save_plan", "save plan", "plan.save", "Write the plan to a file"),
     _key("d", "ask_runs", "runs a day", "cost.runs", "Say how many such sessions run in a day"),

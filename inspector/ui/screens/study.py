@@ -43,7 +43,7 @@ class StudyScreen(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("question_mark,f1", "app.help", "help", id="study.help", tooltip="Show what the keys do here"),
         Binding("escape,q", "close", "back", id="study.close", tooltip="Back to the session"),
-        Binding("ctrl+z", "undo", "undo", id="study.undo", tooltip="Take back the last change of the plan"),
+        Binding("ctrl+z", "undo", "undo", id="study.undo", tooltip="Take back a change of the plan", show=False),
         Binding("ctrl+y,ctrl+shift+z", "redo", "redo", id="study.redo", tooltip="Make it again", show=False),
         Binding("c", "study('compare')", "compare", id="study.compare", tooltip="Compare plans", show=False),
         Binding("t", "study('tune')", "tune", id="study.tune", tooltip="Find the value of a limit", show=False),

@@ -26,6 +26,7 @@ class Studying(Searching):
     STUDIES: ClassVar[Mapping[str, tuple[str, str]]] = {
         "compare": ("inspector.ui.screens.compare", "CompareScreen"),
         "tune": ("inspector.ui.screens.tune", "TuneScreen"),
+        "composition": ("inspector.ui.screens.composition", "CompositionScreen"),
     }
     """Per name, the module and the class of a screen. They need numpy and every strategy, so they are imported late."""
 
@@ -55,3 +56,5 @@ class Studying(Searching):
             yield SystemCommand("plan: Compare", text, lambda: self.action_study("compare"))
             text = "What a limit of the plan comes to over its whole range"
             yield SystemCommand("plan: Tune", text, lambda: self.action_study("tune"))
+            text = "What the prompt is made of, what of it costs most, and what is in it twice"
+            yield SystemCommand("call: Composition", text, lambda: self.action_study("composition"))

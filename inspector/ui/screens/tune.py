@@ -16,11 +16,11 @@ from inspector.ui.heat_drawing import fitting
 from inspector.ui.limits import Limits, key_of
 from inspector.ui.screens.tune_replays import TuneReplays
 from inspector.ui.tune_rows import chart_of, heat_of, marked_pairs, marked_values, rows_of
+from inspector.ui.widgets.choice_strip import Choices, ChoiceStrip
 from inspector.ui.widgets.figure_table import FigureTable
 from inspector.ui.widgets.header import SessionHeader
 from inspector.ui.widgets.heat_map import HeatMap
 from inspector.ui.widgets.limit_slider import LimitSlider
-from inspector.ui.widgets.limit_strip import Choices, LimitStrip
 from inspector.ui.widgets.pane import Pane, Placeholder, Word
 from inspector.ui.widgets.status_bar import Progress, StatusBar
 from inspector.ui.widgets.tune_curves import TuneCurves
@@ -60,7 +60,7 @@ class TuneScreen(TuneReplays):
         """The limits, their curves or map, and the values worth a look."""
         yield SessionHeader()
         with Pane("Tune", id="tune"):
-            yield LimitStrip()
+            yield ChoiceStrip()
             yield Placeholder()
             yield TuneCurves(id="curves")
             yield HeatMap(id="map")
@@ -99,7 +99,7 @@ class TuneScreen(TuneReplays):
         self.curves.display, self.heat_map.display = there and not self._is_map, there and self._is_map
         names = tuple((axis.strategy, axis.parameter.name) for axis in limits.axes)
         second = limits.second if self._is_map and limits.second != limits.first else -1
-        self.query_one(LimitStrip).choices = Choices(names, limits.first if names else -1, second)
+        self.query_one(ChoiceStrip).choices = Choices(names, limits.first if names else -1, second)
         if not there:
             return
         shown = self.heat_map if self._is_map else self.curves
@@ -173,8 +173,8 @@ class TuneScreen(TuneReplays):
         limits = self.limits.looking(self.limits.axis, float(found.columns[column]))
         self._take(limits.looking(limits.down, float(found.rows[row])))
 
-    @on(LimitStrip.Chosen)
-    def _limit_chosen(self, event: LimitStrip.Chosen) -> None:
+    @on(ChoiceStrip.Chosen)
+    def _limit_chosen(self, event: ChoiceStrip.Chosen) -> None:
         self.action_choose(event.place)
 
     def action_choose(self, place: int) -> None:

@@ -1,4 +1,4 @@
-"""One row that names the limits of a plan, the chosen one marked."""
+"""One row of names to choose from, the chosen one marked."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from textual.widget import Widget
 if TYPE_CHECKING:
     from textual import events
 
-_PLACE = "inspector_limit"
+_PLACE = "inspector_choice"
 
 MORE_LEFT, MORE_RIGHT = "«", "»"
 
@@ -24,7 +24,7 @@ class Choices:
     """What is named.
 
     Attributes:
-        names: For each limit, its strategy and its name.
+        names: For each, what it belongs to, named once for neighbours of the same, empty for nothing; and its name.
         chosen: The place of the chosen one, -1 for none.
         second: The place of a second one, -1 for none.
     """
@@ -34,29 +34,29 @@ class Choices:
     second: int = -1
 
 
-class LimitStrip(Widget):
-    """`tiered-stale: confirmation  action  data`: a click chooses."""
+class ChoiceStrip(Widget):
+    """`tiered-stale: confirmation  action  data`: a click chooses. Keys are the screen's."""
 
     DEFAULT_CSS = """
-    LimitStrip {
+    ChoiceStrip {
         height: 1;
         width: 1fr;
         padding: 0 1;
-        & > .strip--strategy { color: $text-muted; }
-        & > .strip--limit { color: $foreground; }
+        & > .strip--group { color: $text-muted; }
+        & > .strip--name { color: $foreground; }
         & > .strip--chosen { color: $primary; text-style: bold underline; }
         & > .strip--second { color: $text-accent; text-style: bold underline; }
     }
     """
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"strip--strategy", "strip--limit", "strip--chosen", "strip--second"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"strip--group", "strip--name", "strip--chosen", "strip--second"}
 
     choices: reactive[Choices] = reactive(Choices())
     """What is shown."""
 
     @dataclass
     class Chosen(Message):
-        """A limit was clicked."""
+        """A name was clicked."""
 
         place: int
 
@@ -64,12 +64,12 @@ class LimitStrip(Widget):
         """The names, from as far left as shows the chosen one."""
         pieces: list[Content] = []
         before = ""
-        for place, (strategy, name) in enumerate(self.choices.names):
+        for place, (group, name) in enumerate(self.choices.names):
             click = Style.from_meta({_PLACE: place})
             parts = []
-            if strategy != before:
-                parts.append((f"{strategy}: ", self.get_visual_style("strip--strategy")))
-                before = strategy
+            if group != before:
+                parts.append((f"{group}: ", self.get_visual_style("strip--group")))
+                before = group
             parts.append((name.replace("-", " "), self.get_visual_style(self._style(place)) + click))
             pieces.append(Content.assemble(*parts))
         return self._fitted(pieces)
@@ -77,12 +77,12 @@ class LimitStrip(Widget):
     def _style(self, place: int) -> str:
         if place == self.choices.chosen:
             return "strip--chosen"
-        return "strip--second" if place == self.choices.second else "strip--limit"
+        return "strip--second" if place == self.choices.second else "strip--name"
 
     def _fitted(self, pieces: list[Content]) -> Content:
         width, gap = self.content_size.width, Content("  ")
         first = 0
-        marker = Content.styled(f"{MORE_LEFT} ", self.get_visual_style("strip--strategy"))
+        marker = Content.styled(f"{MORE_LEFT} ", self.get_visual_style("strip--group"))
 
         def line(start: int) -> Content:
             return (marker if start else Content("")) + gap.join(pieces[start:])
@@ -93,7 +93,7 @@ class LimitStrip(Widget):
         shown = line(first)
         if shown.cell_length <= width:
             return shown
-        more = Content.styled(f" {MORE_RIGHT}", self.get_visual_style("strip--strategy"))
+        more = Content.styled(f" {MORE_RIGHT}", self.get_visual_style("strip--group"))
         return shown.truncate(width - 2, pad=True) + more
 
     def on_click(self, event: events.Click) -> None:
