@@ -58,7 +58,7 @@ def _columns(columns: tuple[Column, ...], scope: Scope) -> tuple[Column, ...]:
     if scope is Scope.WINDOW:
         return columns
     kept = [column for column in columns if column.name not in _OF_WINDOW]
-    return tuple(replace(column, title=_CARRIED, short="carried") if column.is_bar else column for column in kept)
+    return tuple(replace(column, title=_CARRIED, short="█") if column.is_bar else column for column in kept)
 
 
 def own_sorting(composition: Composition) -> Sorting:
@@ -93,14 +93,14 @@ def _part(key: Hashable, part: Part, composition: Composition, total: float, ful
     cells = {
         "name": Cell(name, _file_name(name), style="table--name" if is_first else "", order=name),
         "tokens": tokens_cell(part.tokens, exact),
-        "share": Cell(numbers.percent(amount / total) if total else "", order=amount),
+        "share": Cell(numbers.percent(amount / total), order=amount) if total and not math.isnan(amount) else Cell(),
         "cut": _cut(part.recorded - part.tokens),
         "carried": _carried(part.carried),
         "cost": _dollars(part.cost, known),
     }
     if len(part.blocks):
         cells["blocks"] = Cell(numbers.whole(len(part.blocks)), order=float(len(part.blocks)))
-    if not is_first:
+    if not is_first and not math.isnan(amount):
         recorded = part.recorded if is_window else amount
         cells["bar"] = Cell(order=amount, length=Length(amount, recorded, full))
     is_faint = not len(part.blocks) and part.name == NOT_SHOWN

@@ -1,0 +1,273 @@
+"""The composition screen: what fills the window, and what of it costs most."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from inspector.replay.composition_of_context import NOT_SHOWN, Composition, Part, Scope
+from inspector.replay.consumers import Consumer, consumers_of
+from inspector.replay.context_blocks import ContextBlocks
+from inspector.replay.context_groups import Grouping
+from inspector.replay.ledger import Figure, HowKnown
+from inspector.strategies.plan import Plan
+from inspector.ui.composition_rows import EVERYTHING, block_table, own_sorting, part_of, part_table
+from inspector.ui.figure_table import Sorting
+from inspector.ui.numbers import MINUS
+from inspector.ui.screens.composition import CompositionScreen
+from inspector.ui.screens.help import HelpScreen
+from inspector.ui.table_drawing import header_pieces, row_pieces, widths_for
+from tests.hostile import DISTURBING, hostile_copy
+from tests.ui import synthetic
+
+SPEC = "tiered-stale:tool-set=coding,lists=true"
+
+
+async def opened(run, *keys: str) -> CompositionScreen:
+    await run.pilot.press("v")
+    await run.until(lambda: isinstance(run.app.screen, CompositionScreen))
+    screen = run.app.screen
+    await divided(run, screen)
+    for key in keys:
+        await run.pilot.press(key)
+        await divided(run, screen)
+    return screen
+
+
+async def divided(run, screen: CompositionScreen) -> None:
+    await run.until(lambda: screen.divided is not None and screen.divided.generation == screen._wanted)
+    await run.pilot.pause()
+
+
+async def test_parts_add_up_to_the_prompt_of_the_call_looked_at(running, session_file) -> None:
+    async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
+        screen = await opened(run)
+        for key, grouping in enumerate(Grouping, start=1):
+            await run.pilot.press(str(key))
+            await divided(run, screen)
+            found = screen.divided.composition
+            assert found.grouping is grouping
+            if grouping is not Grouping.REPEATS:
+                assert sum(part.tokens for part in found.parts) == pytest.approx(found.context.prompt.value)
+            assert len(screen.parts.rows) == len(found.parts) + 1
+        calls = run.screen.history.call_count
+
+        await run.pilot.press("left_square_bracket")
+        await divided(run, screen)
+        prompt = screen.divided.composition.context.prompt
+        assert run.screen.call == calls - 1
+        assert prompt.value == run.screen.outcome.replay.ledger.prompt_tokens[-1]
+        assert f"as of call {calls}" in run.text()
+
+
+async def test_the_blocks_below_are_those_of_the_part_under_the_cursor(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        screen = await opened(run, "2")
+        count = len(screen.divided.composition.context.blocks)
+        assert len(screen.blocks.rows) == count
+        screen.parts.move_to_key(("Bash",))
+        await run.pilot.pause()
+        part = part_of(screen.divided.composition, ("Bash",))
+        assert {row.key for row in screen.blocks.rows} == set(part.blocks.tolist())
+        tokens = [row.cells["tokens"].order for row in screen.blocks.rows]
+        assert tokens == sorted(tokens, reverse=True)
+        screen.parts.move_to_key((NOT_SHOWN,))
+        await run.pilot.pause()
+        assert screen.blocks.rows == ()
+
+
+async def test_enter_goes_to_the_blocks_and_from_there_to_the_row_in_the_timeline(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        screen = await opened(run, "2")
+        screen.parts.move_to_key(("Read",))
+        await run.pilot.press("enter")
+        await run.pilot.pause()
+        assert screen.blocks.has_focus
+        second = screen.blocks.rows[1].key
+        await run.pilot.press("down", "enter")
+        await run.until(lambda: run.app.screen is run.screen)
+        await run.pilot.pause()
+        timeline = run.screen.parts.timeline
+        assert timeline.cursor_block == second
+        assert run.screen.session.blocks[timeline.cursor_block].tool_name == "Read"
+        assert timeline.has_focus
+
+
+async def test_over_the_whole_session_parts_are_those_of_every_prompt(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        screen = await opened(run, "s")
+        found = screen.divided.composition
+        assert found.scope is Scope.SESSION
+        carried = run.screen.outcome.replay.ledger.prompt_tokens.sum()
+        assert sum(part.carried for part in found.parts) == pytest.approx(carried)
+        assert "Everything sent in 30 calls" in run.text()
+        assert screen.parts.sorting == Sorting("cost")
+        await run.pilot.press("s")
+        await divided(run, screen)
+        assert screen.divided.composition.scope is Scope.WINDOW
+
+
+async def test_a_changed_plan_and_a_grown_session_are_divided_anew(running, session_file) -> None:
+    async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
+        screen = await opened(run, "2")
+        cut = screen.divided.composition
+        assert cut.everything.recorded > cut.everything.tokens
+        await run.press("escape")
+        await run.press("1")
+        screen = await opened(run, "2")
+        whole = screen.divided.composition.everything
+        assert whole.tokens == pytest.approx(whole.recorded)
+
+        blocks = len(whole.blocks)
+        session_file.turn()
+        await run.until(lambda: len(screen.divided.composition.everything.blocks) > blocks)
+
+
+async def test_files_read_twice_are_told_with_what_stands_for_them(running, session_file) -> None:
+    for _ in range(2):
+        session_file.turn("the same text of a file\n" * 30, tool="Read")
+    async with running(session_file.path) as run:
+        screen = await opened(run, "6")
+        found = screen.divided.composition
+        (repeat,) = found.repeats.values()
+        assert [part.name for part in found.parts] == ["same text again later"]
+        await run.pilot.press("down")
+        await run.pilot.pause()
+        (row,) = screen.blocks.rows
+        later = int(run.screen.history.message[repeat.later]) + 1
+        assert row.key == repeat.block
+        assert row.cells["what"].text.startswith(f"see #{later} · ")
+
+
+async def test_the_screen_helps_and_closes(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        await opened(run)
+        await run.pilot.press("question_mark")
+        await run.pilot.pause()
+        assert isinstance(run.app.screen, HelpScreen)
+        shown = {row.name for section in run.app.screen._sections for row in section.rows}
+        assert {"composition.enter", "composition.scope", "study.close", "table.sort-left"} <= shown
+        await run.pilot.press("escape", "tab")
+        await run.pilot.pause()
+        assert "to its row" in run.text()
+        await run.pilot.press("escape")
+        await run.until(lambda: run.app.screen is run.screen)
+
+
+async def test_hostile_text_reaches_no_strip(running, session_file, tmp_path: Path) -> None:
+    path = hostile_copy(session_file.path, tmp_path / "hostile.jsonl")
+    async with running(path) as run:
+        screen = await opened(run)
+        for key in ("1", "2", "3", "4", "5", "6", "s", "2", "3", "down", "down"):
+            await run.pilot.press(key)
+            await divided(run, screen)
+            shown = run.text().replace("\n", "")
+            found = DISTURBING.search(shown)
+            assert found is None, shown[max(found.start() - 40, 0) : found.start() + 40]
+
+
+@pytest.mark.parametrize("size", [(20, 6), (40, 10), (80, 24), (200, 60)])
+async def test_every_size_of_terminal_is_drawn(running, session_file, size: tuple[int, int]) -> None:
+    async with running(session_file.path, size=size) as run:
+        await opened(run, "2")
+        assert len(run.text().split("\n")) == size[1]
+
+
+def a_composition(scope: Scope = Scope.WINDOW) -> Composition:
+    """Two tools, one cut to a quarter, and what the file does not show."""
+    none = np.zeros(0, dtype=np.int32)
+    rest = np.nan if scope is Scope.WINDOW else 30_000.0
+    first, second = np.array([0, 1], dtype=np.int32), np.array([2], dtype=np.int32)
+    parts = (
+        Part("Bash", first, 4_000, 16_000, 90_000, 0.5),
+        Part(NOT_SHOWN, none, 3_000, 3_000, rest, np.nan),
+        Part("src/app/a very long folder/router.py", second, 1_000, 1_000, 8_000, np.nan),
+    )
+    context = ContextBlocks(
+        2,
+        np.array([0, 1, 2], dtype=np.int32),
+        np.array([3_000.0, 1_000.0, 1_000.0]),
+        np.array([15_000.0, 1_000.0, 1_000.0]),
+        3_000.0,
+        Figure(8_000, HowKnown.EXACT),
+        HowKnown.CALIBRATED,
+    )
+    everything = Part(
+        "everything",
+        np.array([0, 1, 2], dtype=np.int32),
+        8_000,
+        20_000,
+        98_000 if scope is Scope.WINDOW else 128_000,
+        np.nan,
+    )
+    return Composition(Grouping.TOOL, scope, context, everything, parts, {})
+
+
+def drawn(table, width: int) -> list[str]:
+    widths = widths_for(table.columns, width)
+    rows = [row_pieces(table.columns, widths, row, selected=False) for row in table.rows]
+    header = header_pieces(table.columns, widths, Sorting())
+    lines = ["".join(text for text, _ in pieces).rstrip() for pieces in (header, *rows)]
+    return [line.replace(MINUS, "-") for line in lines]
+
+
+def test_parts_of_a_window_are_drawn_with_what_is_sent_and_what_was_cut() -> None:
+    assert drawn(part_table(a_composition()), 84) == [
+        "                      blocks    tokens   share  sent         cut  carried      cost",
+        "  everything               3     8,000   100 %              -12k      98k         ·",
+        "  Bash                     2     4,000c   50 %  ██▎░░░░░░   -12k      90k     $0.50c",
+        "  not in the file                3,000c   38 %  █▋             ·        ·         ·",
+        "  …/router.py              1     1,000c   12 %  ▌              ·     8.0k         ·",
+    ]
+    assert drawn(part_table(a_composition()), 60)[2] == "  Bash                    4,000c   50 %  ██▎░░░░░░    $0.50c"
+
+
+def test_parts_of_a_session_are_drawn_by_what_was_carried() -> None:
+    assert drawn(part_table(a_composition(Scope.SESSION)), 70) == [
+        "                        blocks   share  █           carried      cost",
+        "  everything                 3   100 %                 128k         ·",
+        "  Bash                       2    70 %  ███████████     90k     $0.50c",
+        "  not in the file                 23 %  ███▋            30k         ·",
+        "  …/router.py                1   6.2 %  ▉              8.0k         ·",
+    ]
+
+
+def test_a_part_is_found_by_its_row_and_everything_where_there_is_none() -> None:
+    composition = a_composition()
+    assert part_of(composition, ("Bash",)).name == "Bash"
+    assert part_of(composition, EVERYTHING).name == part_of(composition, None).name == "everything"
+    assert own_sorting(composition) == Sorting("tokens")
+
+
+class Carried:
+    calls = np.array([5, 3, 9])
+    tokens = np.array([100.0, 900.0, 50.0])
+    cost = np.array([0.3, 0.2, 0.4])
+
+
+def test_consumers_are_those_that_take_most_now_or_cost_most_in_all() -> None:
+    blocks = np.array([0, 1, 2], dtype=np.int32)
+    now = consumers_of(a_composition(), blocks, Carried, most=2)
+    assert now == (Consumer(0, 3_000, 15_000, 5, 100, 0.3), Consumer(1, 1_000, 1_000, 3, 900, 0.2))
+    ever = consumers_of(a_composition(Scope.SESSION), blocks, Carried, most=3)
+    assert [each.block for each in ever] == [2, 0, 1]
+
+
+def test_without_a_price_consumers_are_those_that_carried_most() -> None:
+    class Unpriced(Carried):
+        cost = np.array([np.nan, np.nan, np.nan])
+
+    found = consumers_of(a_composition(Scope.SESSION), np.array([0, 1, 2], dtype=np.int32), Unpriced, most=3)
+    assert [each.block for each in found] == [1, 0, 2]
+
+
+def test_blocks_are_drawn_with_their_message_and_what_they_hold() -> None:
+    rows = synthetic.view_of(synthetic.session(20)).rows
+    result = int(rows.history.results[1])
+    consumers = (Consumer(result, 500, 2_000, 12, 6_000, 0.25), Consumer(0, 0, 0, 3, 100, float("nan")))
+    table = block_table(a_composition(), consumers, rows)
+    first, second = table.rows
+    assert first.key == result
+    assert (first.cells["who"].text, first.cells["calls"].text, first.cells["cost"].text) == ("R", "12", "$0.25")
+    assert first.cells["number"].text == str(int(rows.history.message[result]) + 1)
+    assert second.cells["tokens"].text == "·"
