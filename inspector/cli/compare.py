@@ -11,14 +11,19 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
 
+ORDERS = ("saved", "tokens", "peak", "cost", "breaks", "fires", "risks", "name")
+"""Names of `inspector.report.comparison.ORDERS`, the default first."""
+
+
 def add_arguments(parser: ArgumentParser) -> None:
     """What to compare strategies on, and in which form."""
     add_report_arguments(parser)
     parser.add_argument(
         "--sort",
-        choices=("saved", "tokens", "peak", "cost", "breaks", "fires", "risks", "name"),
+        metavar="ORDER",
+        choices=ORDERS,
         default="saved",
-        help="what rows are sorted by, the best first (saved)",
+        help=f"what rows are sorted by, the best first: {', '.join(ORDERS)}",
     )
 
 
@@ -28,13 +33,15 @@ def run(options: Namespace) -> int:
 
     import msgspec
 
-    from inspector.cli.replaying import replay_inputs
+    from inspector.cli.replaying import priced_inputs
     from inspector.replay.comparison import plans_to_compare
     from inspector.report.comparison import comparison_text, in_order
     from inspector.report.summary import report_of
+    from inspector.report.wanted import Wanted
 
     check_output(options)
     session = read_session(options.path)
-    report = report_of(replay_inputs(session, options.model), plans_to_compare(session), options.runs_per_day)
+    wanted = Wanted(options.runs_per_day, details=False)
+    report = report_of(priced_inputs(session, options), plans_to_compare(session), wanted)
     report = msgspec.structs.replace(report, plans=in_order(report.plans, options.sort))
     return deliver(report, options, partial(comparison_text, sort=options.sort))

@@ -19,6 +19,19 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "json")
 
+CACHE_NAMES = (
+    "anthropic",
+    "anthropic-1h",
+    "openai",
+    "openai-30m",
+    "openai-24h",
+    "gemini",
+    "deepseek",
+    "automatic",
+    "none",
+)
+"""Names of `inspector.replay.prompt_cache.CACHE_MODELS`, which takes too long to import for a line of help."""
+
 
 class TextWriter(Protocol):
     """Writes a report for people."""
@@ -33,9 +46,26 @@ def add_report_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("path", metavar="PATH", type=Path, help="a session file or folder")
     parser.add_argument("--format", choices=FORMATS, default="text", help="text for people (default), or json")
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write to FILE; never over a session")
-    parser.add_argument("--model", metavar="NAME", help="price every call as this model")
+    add_price_arguments(parser)
     parser.add_argument(
         "--runs-per-day", metavar="N", type=_runs, help="project savings to N runs like this one a day, and a month"
+    )
+
+
+def add_price_arguments(parser: ArgumentParser) -> None:
+    """At which prices, and with which prompt cache."""
+    parser.add_argument("--model", metavar="NAME", help="price every call as this model")
+    parser.add_argument(
+        "--price-file", metavar="FILE", type=Path, help="prices and names of models as TOML, before the bundled table"
+    )
+    parser.add_argument(
+        "--factor", metavar="X", type=_factor, default=1.0, help="multiply every price: 0.5 for a batch at half price"
+    )
+    parser.add_argument(
+        "--cache",
+        metavar="NAME",
+        type=_cache,
+        help="serve every call from this prompt cache, whatever was reported: " + ", ".join(CACHE_NAMES),
     )
 
 
@@ -68,10 +98,24 @@ def deliver(report: Report, options: Namespace, as_text: TextWriter) -> ExitCode
 
 
 def _runs(text: str) -> float:
+    return _at_least_nothing(text, "number of runs")
+
+
+def _factor(text: str) -> float:
+    return _at_least_nothing(text, "factor")
+
+
+def _at_least_nothing(text: str, what: str) -> float:
     try:
-        runs = float(text)
+        value = float(text)
     except ValueError:
-        runs = math.nan
-    if not 0 <= runs < math.inf:
-        raise ArgumentTypeError(f"{text!r} is no number of runs; give 0 or more")
-    return runs
+        value = math.nan
+    if not 0 <= value < math.inf:
+        raise ArgumentTypeError(f"{text!r} is no {what}; give 0 or more")
+    return value
+
+
+def _cache(text: str) -> str:
+    if text not in CACHE_NAMES:
+        raise ArgumentTypeError(f"{text!r} is no prompt cache; there are {', '.join(CACHE_NAMES)}")
+    return text

@@ -72,7 +72,8 @@ def _add_context(
     # Every call's tokens at the reading rate, and the difference where the block stood behind what was read.
     at_read = np.concatenate(([0.0], np.cumsum(ratio * read_rate[calls])))
     extra = ratio * (other_rate - read_rate)[calls]
-    read_blocks = replay.reusable_blocks[calls]
+    # What a cache could hold it may have dropped by then, or never kept.
+    read_blocks = np.where(replay.ledger.cache_read[calls] > 0, replay.reusable_blocks[calls], 0)
     positions = owners.astype(np.int64)
     behind = weight_below(read_blocks, extra, last, positions + 1) - weight_below(
         read_blocks, extra, first, positions + 1

@@ -201,4 +201,4 @@ def _thread(planned: Replay, compaction: int) -> int:
 
 
 def _projected(value: float) -> Figure:
-    return Figure(None if np.isnan(value) else value, HowKnown.PROJECTED)
+    return Figure(None if np.isnan(value) else float(value), HowKnown.PROJECTED)

@@ -24,7 +24,7 @@ def token_explanations(replay: Replay) -> dict[str, Explanation]:
     """Every figure of a replay that is counted in tokens or calls, by its name among `Figures`."""
     figures, ledger, inputs = replay.figures, replay.ledger, replay.inputs
     size = _size(inputs, figures.prompt_tokens.known)
-    left_out = Input("left out by the plan, or added where negative", int(ledger.removed_tokens.sum()), "tokens")
+    left_out = Input("left out by the plan", int(ledger.removed_tokens.sum()), "tokens")
     whole = Input("prompts with nothing cut", int((ledger.prompt_tokens + ledger.removed_tokens).sum()), "tokens")
     largest = int(ledger.prompt_tokens.argmax()) if len(ledger.prompt_tokens) else -1
     read, written, rest = _served(replay)
@@ -57,11 +57,11 @@ def scale_inputs(inputs: ReplayInputs) -> Iterator[Input]:
     """How our counts are brought to the provider's scale."""
     fit = inputs.scale.calibration
     ratio, per_block, per_signature = fit.main
-    yield Input("provider's tokens for one counted token", ratio)
-    yield Input("provider's tokens around every block", per_block, "tokens")
+    yield Input("tokens for one counted token", ratio)
+    yield Input("tokens around every block", per_block, "tokens")
     if inputs.history.session.blocks and any(block.signature_characters for block in inputs.history.session.blocks):
-        yield Input("provider's tokens for one character of a signature", per_signature, "tokens")
-    yield Input("sent with every prompt and not in the file (system prompt, tools)", round(fit.overhead), "tokens")
+        yield Input("tokens for one character of a signature", per_signature, "tokens")
+    yield Input("with every prompt, not in the file", round(fit.overhead), "tokens")
     if fit.is_fitted and not np.isnan(fit.residual):
         yield Input("half of the prompts are met within", 100 * fit.residual, "%")
         yield Input("nine of ten prompts are met within", 100 * fit.residual_p90, "%")

@@ -105,8 +105,11 @@ class Tallies:
         rows.sort(key=lambda row: -(row.sent.value or 0))
         return (*rows, self._beside(rows))
 
-    def by_tier(self) -> tuple[Tally, ...]:
-        """A row for every part of every strategy, of the blocks it changed; a block counts for what decided last."""
+    def by_tier(self) -> dict[tuple[int, str], Tally]:
+        """A row for every part of every strategy, of the blocks it changed; a block counts for what decided last.
+
+        By the strategy's index among the plan's entries, and the part's name.
+        """
         changes, entries = self.planned.changes, self.planned.plan.entries
         rows = changes.in_force(self.planned.history.call_count)
         rows = rows[changes.action[rows] != Action.WHOLE]
@@ -115,10 +118,10 @@ class Tallies:
             reason = changes.reasons[reason_index]
             if reason.entry != RECORDED:
                 blocks_of.setdefault((reason.entry, reason.decision.group), []).append(block)
-        return tuple(
-            self._tally(np.array(blocks, dtype=np.int64), entries[entry].strategy.name, group)
+        return {
+            (entry, group): self._tally(np.array(blocks, dtype=np.int64), entries[entry].strategy.name, group)
             for (entry, group), blocks in blocks_of.items()
-        )
+        }
 
     def heaviest(self, count: int) -> tuple[CarriedBlock, ...]:
         """The tool results that cost most to carry under the plan, by tokens where there is no price."""

@@ -9,18 +9,22 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Struct, field
+
+from inspector.report.details import (
+    CarriedBlockFacts,
+    CarriedFacts,
+    CompactionFacts,
+    Count,
+    ExplanationFacts,
+    How,
+    NextCallsFacts,
+    OutcomeFacts,
+    PriceFacts,
+    about,
+)
 
 SCHEMA_VERSION: Literal[1] = 1
-
-How = Literal["exact", "calibrated", "estimated", "projected"]
-
-Count = Annotated[int, Meta(ge=0)]
-
-
-def about(text: str) -> Meta:
-    """What the JSON Schema says of a field."""
-    return Meta(description=text)
 
 
 class SessionFacts(Struct, frozen=True, kw_only=True):
@@ -97,6 +101,18 @@ class TierFacts(Struct, frozen=True, kw_only=True):
     results: Annotated[Count, about("Tool results it applies to.")]
     touched: Annotated[Count, about("How many of them it changed.")]
     tokens_cut: Annotated[int, about("Tokens, as counted, it leaves out of them in the end; negative where it adds.")]
+    carried_tokens: Annotated[int | None, about("Tokens of those it changed in the newest prompt, as sent.")] = None
+    sent_tokens: Annotated[int | None, about("Tokens of those it changed in all prompts together, as sent.")] = None
+    cut_tokens: Annotated[int | None, about("Tokens it leaves out of them in all prompts together.")] = None
+    share: Annotated[float | None, about("`sent_tokens` as a share of all prompts: 0.25 for a quarter.")] = None
+    usd: Annotated[float | None, about("Dollars of `sent_tokens`; null without a price.")] = None
+    saved_usd: Annotated[
+        float | None,
+        about("Dollars saved on them, what breaks cost other blocks apart; negative where it costs more."),
+    ] = None
+    known: Annotated[dict[str, How], about("For every number above that is not null, how it is known.")] = field(
+        default_factory=dict
+    )
 
 
 class ProjectionFacts(Struct, frozen=True, kw_only=True):
@@ -107,6 +123,9 @@ class ProjectionFacts(Struct, frozen=True, kw_only=True):
     usd_per_month: Annotated[float, about("Dollars saved in a month of 30 days.")]
     usd_per_month_low: Annotated[float, about("The 5th percentile, from drawing this session's own calls again.")]
     usd_per_month_high: Annotated[float, about("The 95th percentile.")]
+    known: Annotated[dict[str, How], about("For every number above but the runs, how it is known.")] = field(
+        default_factory=dict
+    )
 
 
 class PlanFacts(Struct, frozen=True, kw_only=True):
@@ -132,6 +151,20 @@ class PlanFacts(Struct, frozen=True, kw_only=True):
         about("What the plan cut and a later part of the session used again, by kind of evidence."),
     ]
     projection: Annotated[ProjectionFacts | None, about("Null unless runs per day were given.")]
+    known: Annotated[
+        dict[str, How], about("How `break_even_call`, `first_firing` and `edits` are known; a null means never.")
+    ] = field(default_factory=dict)
+    outcome: Annotated[OutcomeFacts | None, about("What it does to the cache; null where plans are compared.")] = None
+    carried: Annotated[list[CarriedFacts], about("What takes up the prompts under it, most first.")] = field(
+        default_factory=list
+    )
+    compactions: Annotated[
+        list[CompactionFacts], about("Recorded compactions, and what it would have made of them.")
+    ] = field(default_factory=list)
+    next_calls: Annotated[NextCallsFacts | None, about("Null unless a number of calls was given.")] = None
+    explain: Annotated[
+        dict[str, ExplanationFacts] | None, about("How every figure came about; null unless asked for.")
+    ] = None
 
 
 class Report(Struct, frozen=True, kw_only=True):
@@ -145,3 +178,13 @@ class Report(Struct, frozen=True, kw_only=True):
     baseline: Annotated[FigureSet, about("The session replayed with an empty plan.")]
     plans: Annotated[list[PlanFacts], about("In the order they were asked for.")]
     warnings: Annotated[list[str], about("What to know before believing the figures, each in a sentence.")]
+    prices: Annotated[PriceFacts | None, about("What calls were priced with.")] = None
+    carried: Annotated[list[CarriedFacts], about("What takes up the prompts without a plan, most first.")] = field(
+        default_factory=list
+    )
+    heaviest: Annotated[list[CarriedBlockFacts], about("The tool results that cost most to carry, without a plan.")] = (
+        field(default_factory=list)
+    )
+    explain: Annotated[
+        dict[str, ExplanationFacts] | None, about("How the baseline's figures came about; null unless asked for.")
+    ] = None

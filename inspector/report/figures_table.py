@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 COLUMNS_PER_TABLE = 3
 """As many as fit 80 columns; further plans follow in further tables."""
 
+
 MARKS = {"exact": "", "calibrated": "c", "estimated": "e", "projected": "p"}
 """What stands behind a number for how it is known."""
 
@@ -49,7 +50,9 @@ def figures_tables(page: Page, report: Report) -> None:
 
 def legend(report: Report) -> list[tuple[str, str]]:
     """The marks in the table and what they mean, as far as they are used."""
-    used = {how for column in _columns(report) for how in column.figures.known.values()}
+    columns = _columns(report)
+    used = {how for column in columns for how in column.figures.known.values()}
+    used |= {how for column in columns if column.plan is not None for how in column.plan.saved.known.values()}
     rows = [(MARKS[how], f"{how}: {meaning}") for how, meaning in _MEANINGS.items() if how in used]
     return [*rows, ("no mark", "exact: reported by the provider, or counted in the file")] if "exact" in used else rows
 
@@ -77,7 +80,8 @@ def _table(page: Page, columns: Sequence[Column]) -> None:
         cells = []
         for column in columns:
             text = Text() if column.plan is None else written(column.plan)
-            how = column.plan.saved.known.get(name, "exact") if column.plan is not None and text else "exact"
+            known = {} if column.plan is None or not text else {**column.plan.saved.known, **column.plan.known}
+            how = known.get(name, "exact")
             cells += [text, Text(MARKS[how], LABEL)]
         return cells
 
@@ -86,7 +90,7 @@ def _table(page: Page, columns: Sequence[Column]) -> None:
         ("prompt tokens", figure("prompt_tokens")),
         ("largest prompt", figure("peak_prompt_tokens")),
         ("cache read", figure("cache_read_tokens")),
-        ("  of the prompt", [cell for column in columns for cell in (Text(_read_share(column.figures)), Text())]),
+        ("  of the prompt", [cell for column in columns for cell in _read_share(column.figures)]),
         ("cache write", figure("cache_write_tokens")),
         ("uncached", figure("uncached_tokens")),
         ("output tokens", figure("output_tokens")),
@@ -99,8 +103,8 @@ def _table(page: Page, columns: Sequence[Column]) -> None:
             ("  of the cost", of_plan(lambda plan: _saved_percent(plan, "cost_usd"), "percent")),
             ("  tokens", of_plan(lambda plan: shown_saving(whole(plan.saved.tokens), plan.saved.tokens), "tokens")),
             ("  of the prompt", of_plan(lambda plan: _saved_percent(plan, "prompt_tokens"), "percent")),
-            ("pays off from call", of_plan(lambda plan: Text(pays_off(plan)))),
-            ("edits", of_plan(lambda plan: Text(whole(plan.edits)))),
+            ("pays off from call", of_plan(lambda plan: Text(pays_off(plan)), "break_even_call")),
+            ("edits", of_plan(lambda plan: Text(whole(plan.edits)), "edits")),
         ]
     rows = [row for row in rows if any(cell.plain for cell in row[1])]
     head = ["", *(text for column in columns for text in (column.title, ""))]
@@ -112,10 +116,11 @@ def _table(page: Page, columns: Sequence[Column]) -> None:
     )
 
 
-def _read_share(figures: FigureSet) -> str:
+def _read_share(figures: FigureSet) -> tuple[Text, Text]:
     if not figures.prompt_tokens or figures.cache_read_tokens is None:
-        return ""
-    return percent(100 * figures.cache_read_tokens / figures.prompt_tokens)
+        return Text(), Text()
+    how = figures.known.get("cache_read_tokens", "exact")
+    return Text(percent(100 * figures.cache_read_tokens / figures.prompt_tokens)), Text(MARKS[how], LABEL)
 
 
 def _saved_percent(plan: PlanFacts, of: str) -> Text:

@@ -7,26 +7,18 @@ import os
 from typing import TYPE_CHECKING
 
 import inspector
-from inspector.replay.comparison import Compared, compared
+from inspector.replay.explanations import overhead_explanation, replay_explanations
 from inspector.replay.ledger import HowKnown
-from inspector.replay.projection import project_runs
 from inspector.replay.replay import replay
-from inspector.replay.uses import Uses, find_uses, needed_later
+from inspector.replay.tallies import Tallies
+from inspector.replay.uses import find_uses
 from inspector.report.caveats import caveats
-from inspector.report.document import (
-    SCHEMA_VERSION,
-    CalibrationFacts,
-    FigureSet,
-    PlanFacts,
-    ProjectionFacts,
-    Report,
-    SessionFacts,
-    TierFacts,
-    TokenFacts,
-)
-from inspector.report.numbers import DOLLAR_DIGITS, rounded
+from inspector.report.detail_facts import block_facts, carried_facts, explanation_facts, price_facts
+from inspector.report.document import SCHEMA_VERSION, CalibrationFacts, Report, SessionFacts, TokenFacts
+from inspector.report.figure_sets import figure_set
+from inspector.report.plan_facts import plan_facts
 from inspector.report.recorded import recorded_figures
-from inspector.report.savings import saving
+from inspector.report.wanted import Wanted
 from inspector.session.model import BlockKind
 from inspector.strategies.plan import Plan
 
@@ -34,24 +26,28 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from inspector.replay.inputs import ReplayInputs
-    from inspector.replay.ledger import Figure, Figures
     from inspector.replay.replay import Replay
-    from inspector.report.document import How
+    from inspector.report.details import CarriedBlockFacts, ExplanationFacts
     from inspector.session.model import Session
 
+HEAVIEST = 5
+"""So many of the tool results that cost most are listed."""
 
-def report_of(inputs: ReplayInputs, plans: Sequence[Plan] = (), runs_per_day: float | None = None) -> Report:
+
+def report_of(inputs: ReplayInputs, plans: Sequence[Plan] = (), wanted: Wanted | None = None) -> Report:
     """Replay a session under an empty plan and every given one, and say what came of it.
 
     Args:
         inputs: The session, its token counts and prices.
         plans: What to replay it under.
-        runs_per_day: Where given, savings are projected to so many runs like this session a day.
+        wanted: What to say beside the totals; every detail, and no projection, where not given.
     """
+    wanted = wanted or Wanted()
     session = inputs.history.session
     baseline = replay(inputs, Plan())
     recorded = recorded_figures(inputs)
     uses = find_uses(inputs.history) if plans else None
+    carried = Tallies(baseline, baseline) if wanted.details else None
     return Report(
         schema=SCHEMA_VERSION,
         inspector=inspector.__version__,
@@ -59,37 +55,22 @@ def report_of(inputs: ReplayInputs, plans: Sequence[Plan] = (), runs_per_day: fl
         tokens=_tokens(inputs),
         recorded=None if recorded is None else figure_set(recorded),
         baseline=figure_set(baseline.figures),
-        plans=[_plan(replay(inputs, plan), baseline, uses, runs_per_day) for plan in plans],
+        plans=[plan_facts(replay(inputs, plan), baseline, uses, wanted) for plan in plans],
         warnings=caveats(inputs),
+        prices=price_facts(inputs),
+        carried=[] if carried is None else [carried_facts(row) for row in carried.by_kind()],
+        heaviest=[] if carried is None else _heaviest(carried),
+        explain=_explained(baseline) if wanted.explain else None,
     )
 
 
-def figure_set(figures: Figures) -> FigureSet:
-    """Figures as the report writes them: values, and apart from them how each is known."""
-    known: dict[str, How] = {}
+def _heaviest(carried: Tallies) -> list[CarriedBlockFacts]:
+    history = carried.planned.history
+    return [block_facts(row, history.session, int(history.message[row.block])) for row in carried.heaviest(HEAVIEST)]
 
-    def tokens(name: str) -> int | None:
-        value = amount(name)
-        return None if value is None else int(value)
 
-    def amount(name: str) -> float | None:
-        figure: Figure = getattr(figures, name)
-        if figure.value is not None:
-            known[name] = figure.known.value
-        return figure.value
-
-    return FigureSet(
-        calls=tokens("calls"),
-        prompt_tokens=tokens("prompt_tokens"),
-        peak_prompt_tokens=tokens("peak_prompt_tokens"),
-        cache_read_tokens=tokens("cache_read_tokens"),
-        cache_write_tokens=tokens("cache_write_tokens"),
-        uncached_tokens=tokens("uncached_tokens"),
-        output_tokens=tokens("output_tokens"),
-        cache_breaks=tokens("cache_breaks"),
-        cost_usd=rounded(amount("cost_usd"), DOLLAR_DIGITS),
-        known=known,
-    )
+def _explained(baseline: Replay) -> dict[str, ExplanationFacts]:
+    return explanation_facts({**replay_explanations(baseline), "overhead": overhead_explanation(baseline.inputs)})
 
 
 def _session(session: Session) -> SessionFacts:
@@ -121,56 +102,3 @@ def _tokens(inputs: ReplayInputs) -> TokenFacts:
     )
     calibrated = inputs.scale.known is HowKnown.CALIBRATED
     return TokenFacts(method=inputs.table.counter.name, calibration=calibration if calibrated else None)
-
-
-def _plan(planned: Replay, baseline: Replay, uses: Uses | None, runs_per_day: float | None) -> PlanFacts:
-    entries = planned.plan.entries
-    found = compared(baseline, planned)
-    missed = None if uses is None else needed_later(planned, uses)
-    return PlanFacts(
-        name=planned.plan.name,
-        strategies=planned.plan.to_specs(),
-        figures=figure_set(found.figures),
-        saved=saving(found.savings),
-        break_even_call=found.break_even_call,
-        first_firing=None if found.first_firing is None else found.first_firing + 1,
-        edits=found.edits,
-        tiers=[
-            TierFacts(
-                strategy=entries[group.entry].strategy.name,
-                tier=group.group,
-                results=group.results,
-                touched=group.touched,
-                tokens_cut=group.tokens_cut,
-            )
-            for group in planned.groups
-        ],
-        hazards=_hazards(found),
-        needed_later=None
-        if missed is None
-        else {"calls": len(missed.calls), "results": len(missed.blocks), "words": missed.words},
-        projection=_projection(planned, baseline, runs_per_day),
-    )
-
-
-def _hazards(found: Compared) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for hazard in found.hazards:
-        counts[hazard.kind.value] = counts.get(hazard.kind.value, 0) + hazard.count
-    return counts
-
-
-def _projection(planned: Replay, baseline: Replay, runs_per_day: float | None) -> ProjectionFacts | None:
-    if runs_per_day is None:
-        return None
-    projected = project_runs(baseline.ledger.cost, planned.ledger.cost, runs_per_day)
-    if projected is None:
-        return None
-    month = projected.per_month.saving
-    return ProjectionFacts(
-        runs_per_day=runs_per_day,
-        usd_per_day=round(projected.per_day.saving.middle, DOLLAR_DIGITS),
-        usd_per_month=round(month.middle, DOLLAR_DIGITS),
-        usd_per_month_low=round(month.low, DOLLAR_DIGITS),
-        usd_per_month_high=round(month.high, DOLLAR_DIGITS),
-    )

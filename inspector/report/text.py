@@ -6,9 +6,16 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from inspector.report.detail_text import (
+    cache_rows,
+    carried_table,
+    compaction_rows,
+    explanations,
+    next_calls_rows,
+)
 from inspector.report.figures_table import figures_tables, legend, plan_letter
 from inspector.report.layout import HEADING, LEFT, LOSS, RIGHT, WARNING, WIDTH, WRAPPED, Page, broken_after_commas
-from inspector.report.numbers import dollars, plural, whole
+from inspector.report.numbers import NOTHING, dollars, plural, whole
 
 if TYPE_CHECKING:
     from inspector.report.document import PlanFacts, Report, TierFacts, TokenFacts
@@ -34,6 +41,10 @@ def report_text(report: Report, width: int = WIDTH, *, color: bool = False) -> s
     for index, plan in enumerate(report.plans):
         page.line()
         _plan(page, plan_letter(index), plan)
+    carried_table(page, report)
+    explanations(page, "How the baseline's figures came about", report.explain)
+    for index, plan in enumerate(report.plans):
+        explanations(page, f"How the figures of plan {plan_letter(index)} came about", plan.explain)
     worth_knowing(page, report)
     return page.text()
 
@@ -68,8 +79,18 @@ def heading(page: Page, report: Report) -> None:
             ),
         ),
         ("tokens", _tokens(report.tokens)),
+        *_prices(report),
     ]
     page.pairs(rows)
+
+
+def _prices(report: Report) -> list[tuple[str, str]]:
+    prices = report.prices
+    if prices is None:
+        return []
+    asked = " (asked for)" if prices.cache else ""
+    caches = "; ".join(dict.fromkeys(prices.caches.values()))
+    return [("prices", prices.source), *([("prompt cache", caches + asked)] if caches else [])]
 
 
 def _tokens(tokens: TokenFacts) -> str:
@@ -91,21 +112,27 @@ def _plan(page: Page, letter: str, plan: PlanFacts) -> None:
     tiers = [tier for tier in plan.tiers if tier.results]
     if tiers:
         named = len({tier.strategy for tier in tiers}) > 1
-        page.table(
-            ("tier", "results", "touched", "tokens cut"), [_tier(tier, named=named) for tier in tiers], LEFT + RIGHT * 3
-        )
+        head = ("tier", "results", "touched", "tokens cut", "in all calls", "saved on them")
+        page.table(head, [_tier(tier, named=named) for tier in tiers], LEFT + RIGHT * 5)
     page.pairs(_findings(plan))
 
 
 def _tier(tier: TierFacts, *, named: bool) -> tuple[str | Text, ...]:
     """A row of the table of tiers; with the strategy's name where there are several."""
     name = f"{tier.strategy} {tier.tier}".rstrip() if named else tier.tier or tier.strategy
-    cut = Text(whole(tier.tokens_cut), LOSS if tier.tokens_cut < 0 else "")
-    return name, whole(tier.results), whole(tier.touched), cut
+    in_all, saved = tier.cut_tokens, tier.saved_usd
+    return (
+        name,
+        whole(tier.results),
+        whole(tier.touched),
+        Text(whole(tier.tokens_cut), LOSS if tier.tokens_cut < 0 else ""),
+        Text(whole(in_all), LOSS if (in_all or 0) < 0 else ""),
+        Text(NOTHING if saved is None else dollars(saved), LOSS if (saved or 0) < 0 else ""),
+    )
 
 
 def _findings(plan: PlanFacts) -> list[tuple[str, str]]:
-    rows = []
+    rows = [*cache_rows(plan), *compaction_rows(plan)]
     for label, counts in (("hazards", plan.hazards), ("needed later", plan.needed_later)):
         if counts is not None:
             rows.append((label, ", ".join(f"{name} {count:,}" for name, count in counts.items() if count) or "none"))
@@ -114,4 +141,4 @@ def _findings(plan: PlanFacts) -> list[tuple[str, str]]:
         saved = f"{dollars(projection.usd_per_day)} a day, {dollars(projection.usd_per_month)} a month saved"
         band = f"{dollars(projection.usd_per_month_low)} to {dollars(projection.usd_per_month_high)}"
         rows.append((f"{projection.runs_per_day:g} runs a day", f"{saved}, projected ({band})"))
-    return rows
+    return [*rows, *next_calls_rows(plan)]

@@ -32,7 +32,8 @@ def test_what_blocks_carried_equals_going_through_every_prompt(data):
             calls[block] += 1
             size = ratio[call] * len(text or "")
             tokens[block] += size
-            cost[block] += size * (rate[1] if place < outcome.reusable_blocks[call] else other_rate)
+            was_read = ledger.cache_read[call] > 0 and place < outcome.reusable_blocks[call]
+            cost[block] += size * (rate[1] if was_read else other_rate)
 
     carried = carriage_of(outcome)
 

@@ -82,7 +82,7 @@ def test_what_goes_into_a_figure_makes_it(inputs: ReplayInputs, spec: str):
     explained = outcome_explanations(baseline, planned, outcome, None)
 
     whole, left_out = numbers(
-        explained["prompt_tokens"], "prompts with nothing cut", "left out by the plan, or added where negative"
+        explained["prompt_tokens"], "prompts with nothing cut", "left out by the plan"
     )
     assert whole - left_out == explained["prompt_tokens"].value
     for replayed in (baseline, planned):
@@ -112,7 +112,7 @@ def test_figures_as_reported_say_so_and_those_of_a_plan_say_how_they_were_fitted
     assert "reported" in reported.source
     assert fitted.known is HowKnown.CALIBRATED
     assert "fitted" in fitted.source
-    (ratio,) = numbers(fitted, "provider's tokens for one counted token")
+    (ratio,) = numbers(fitted, "tokens for one counted token")
     assert ratio == inputs.scale.calibration.ratio
     assert overhead_explanation(inputs).value == round(inputs.scale.calibration.overhead)
 

@@ -146,7 +146,7 @@ def test_tiers_hold_the_blocks_they_changed_and_what_that_cut(session, data):
     orders = data.draw(orders_for(session))
     baseline, planned = replay(inputs, Plan()), replay(inputs, Plan((PlanEntry(Told(orders)),)))
 
-    tiers = Tallies(baseline, planned).by_tier()
+    tiers = Tallies(baseline, planned).by_tier().values()
 
     state = planned.changes.in_force(inputs.history.call_count)
     touched = int((planned.changes.action[state] != Action.WHOLE).sum())
@@ -173,6 +173,22 @@ def test_a_result_that_stays_is_paid_for_at_every_call():
     assert (heaviest.block, heaviest.tokens.value, heaviest.calls, heaviest.sent.value) == (2, 4001, 5, 5 * 4001)
     expected = 4001 * (rates.cache_write_5m + 4 * rates.cache_read) / 1e6
     assert heaviest.cost.value == pytest.approx(expected)
+
+
+def test_without_a_cache_every_token_costs_what_plain_input_costs():
+    builder = SessionBuilder()
+    builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "goal"))
+    for turn in range(4):
+        call = builder.block(BlockKind.TOOL_CALL, "{}", "Read", f"c{turn}")
+        builder.respond(call, model=COUNTED_BY_CHARACTERS, time=30.0 * turn)
+        builder.add(Role.USER, builder.block(BlockKind.TOOL_RESULT, f"{turn}" + "r" * 99, "Read", f"c{turn}"))
+    session = builder.session()
+    inputs = ReplayInputs.of(History.of(session), CharacterTable(session), pricing=PRICING, cache="none")
+    baseline = replay(inputs, Plan())
+
+    rate = PRICING.rates(COUNTED_BY_CHARACTERS, 0.0).input / 1e6
+    for row in Tallies(baseline, baseline).by_kind():
+        assert row.cost.value == pytest.approx(row.sent.value * rate)
 
 
 def test_without_a_price_there_are_tokens_and_no_dollars():

@@ -89,7 +89,7 @@ def test_a_loss_is_shown_with_its_sign():
     text = report_text(report(plan(usd=-0.61)))
 
     assert "-$0.61" in text
-    assert " -7\n" in text
+    assert " -7  " in text
 
 
 def test_colours_change_nothing_but_colours():

@@ -1,0 +1,154 @@
+"""What a report says of one plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import structs
+
+from inspector.replay.compaction_forecast import compaction_forecasts
+from inspector.replay.comparison import Compared, compared
+from inspector.replay.explanations import outcome_explanations
+from inspector.replay.ledger import HowKnown
+from inspector.replay.next_calls import project_next_calls
+from inspector.replay.outcome import outcome_of
+from inspector.replay.projection import project_runs
+from inspector.replay.tallies import Tallies
+from inspector.replay.uses import Uses, needed_later
+from inspector.report.detail_facts import (
+    SHARE_DIGITS,
+    carried_facts,
+    carried_known,
+    compaction_facts,
+    count,
+    dollars,
+    explanation_facts,
+    next_calls_facts,
+    outcome_facts,
+)
+from inspector.report.document import PlanFacts, ProjectionFacts, TierFacts
+from inspector.report.figure_sets import figure_set
+from inspector.report.numbers import DOLLAR_DIGITS, rounded
+from inspector.report.savings import saving
+
+if TYPE_CHECKING:
+    from inspector.replay.outcome import PlanOutcome
+    from inspector.replay.projection import RunProjection
+    from inspector.replay.replay import GroupOutcome, Replay
+    from inspector.replay.tallies import Tally
+    from inspector.report.details import ExplanationFacts, NextCallsFacts
+    from inspector.report.wanted import Wanted
+
+
+def plan_facts(planned: Replay, baseline: Replay, uses: Uses | None, wanted: Wanted) -> PlanFacts:
+    """A plan's part of a report.
+
+    Args:
+        planned: The session replayed under the plan.
+        baseline: The session with nothing cut.
+        uses: What the session used again of earlier results; None not to say.
+        wanted: What to say beside the totals.
+    """
+    found = compared(baseline, planned)
+    outcome = outcome_of(baseline, planned) if wanted.details or wanted.explain else None
+    missed = None if uses is None else needed_later(planned, uses)
+    tallies = Tallies(baseline, planned) if wanted.details else None
+    tiers = {} if tallies is None else tallies.by_tier()
+    projection = _projected(planned, baseline, wanted.runs_per_day)
+    forecasts = compaction_forecasts(planned) if wanted.details else ()
+    return PlanFacts(
+        name=planned.plan.name,
+        strategies=planned.plan.to_specs(),
+        figures=figure_set(found.figures),
+        saved=saving(found.savings),
+        break_even_call=found.break_even_call,
+        first_firing=None if found.first_firing is None else found.first_firing + 1,
+        edits=found.edits,
+        tiers=[_tier(planned, group, tiers.get((group.entry, group.group))) for group in planned.groups],
+        hazards=_hazards(found),
+        needed_later=None
+        if missed is None
+        else {"calls": len(missed.calls), "results": len(missed.blocks), "words": missed.words},
+        projection=None if projection is None else _projection_facts(projection),
+        known={
+            # Never is known as well as a call is, where there is a price to know it by.
+            **({} if found.savings.usd.value is None else {"break_even_call": found.savings.usd.known.value}),
+            "first_firing": found.figures.prompt_tokens.known.value,
+            "edits": found.figures.prompt_tokens.known.value,
+        },
+        outcome=None if outcome is None else outcome_facts(outcome),
+        carried=[] if tallies is None else [carried_facts(row) for row in tallies.by_kind()],
+        compactions=[compaction_facts(forecast) for forecast in forecasts],
+        next_calls=_next_calls(planned, baseline, wanted.next_calls),
+        explain=_explained_plan(planned, baseline, outcome, projection) if wanted.explain and outcome else None,
+    )
+
+
+def _explained_plan(
+    planned: Replay, baseline: Replay, outcome: PlanOutcome, projection: RunProjection | None
+) -> dict[str, ExplanationFacts]:
+    return explanation_facts(outcome_explanations(baseline, planned, outcome, projection))
+
+
+def _tier(planned: Replay, group: GroupOutcome, tally: Tally | None) -> TierFacts:
+    facts = TierFacts(
+        strategy=planned.plan.entries[group.entry].strategy.name,
+        tier=group.group,
+        results=group.results,
+        touched=group.touched,
+        tokens_cut=group.tokens_cut,
+    )
+    if tally is None:
+        return facts
+    return structs.replace(
+        facts,
+        carried_tokens=count(tally.carried),
+        sent_tokens=count(tally.sent),
+        cut_tokens=count(tally.cut),
+        share=rounded(tally.share.value, SHARE_DIGITS),
+        usd=dollars(tally.cost),
+        saved_usd=dollars(tally.saved),
+        known=carried_known(tally),
+    )
+
+
+def _hazards(found: Compared) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for hazard in found.hazards:
+        counts[hazard.kind.value] = counts.get(hazard.kind.value, 0) + hazard.count
+    return counts
+
+
+def _projected(planned: Replay, baseline: Replay, runs_per_day: float | None) -> RunProjection | None:
+    return None if runs_per_day is None else project_runs(baseline.ledger.cost, planned.ledger.cost, runs_per_day)
+
+
+def _projection_facts(projected: RunProjection) -> ProjectionFacts:
+    month = projected.per_month.saving
+    names = ("usd_per_day", "usd_per_month", "usd_per_month_low", "usd_per_month_high")
+    return ProjectionFacts(
+        runs_per_day=projected.runs_per_day,
+        usd_per_day=round(projected.per_day.saving.middle, DOLLAR_DIGITS),
+        usd_per_month=round(month.middle, DOLLAR_DIGITS),
+        usd_per_month_low=round(month.low, DOLLAR_DIGITS),
+        usd_per_month_high=round(month.high, DOLLAR_DIGITS),
+        known=dict.fromkeys(names, HowKnown.PROJECTED.value),
+    )
+
+
+def _next_calls(planned: Replay, baseline: Replay, calls: int | None) -> NextCallsFacts | None:
+    inputs = planned.inputs
+    made = inputs.history.session.calls
+    rates = inputs.pricing.rates(made[-1].model, made[-1].time) if made else None
+    if calls is None or rates is None:
+        return None
+    projected = project_next_calls(
+        baseline.ledger,
+        planned.ledger,
+        inputs.layout.previous_call[:-1],
+        rates,
+        calls,
+        factor=inputs.pricing.factor,
+        window=inputs.history.session.window,
+    )
+    return None if projected is None else next_calls_facts(projected)

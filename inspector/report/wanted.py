@@ -1,0 +1,22 @@
+"""What a report is to hold beside the totals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a report is to hold beside the totals.
+
+    Attributes:
+        runs_per_day: Project savings to so many runs like this session a day; None not to.
+        next_calls: Project the session to so many calls more; None not to.
+        explain: Say how every figure came about.
+        details: Say what takes up the prompts, what breaks cost and what would have become of compactions.
+    """
+
+    runs_per_day: float | None = None
+    next_calls: int | None = None
+    explain: bool = False
+    details: bool = True
