@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -149,7 +150,12 @@ def test_reading_leaves_a_session_and_its_folder_as_they_were(small: Path, tmp_p
 
 def test_ctrl_c_ends_a_command_quietly(corpus: Path):
     with subprocess.Popen(
-        [*COMMAND, "compare", corpus / LARGE], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*COMMAND, "compare", corpus / LARGE],
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # Workers that run tests side by side ignore the signal, and what they start would inherit that.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509  this process has no threads
     ) as program:
         assert program.stderr is not None
         time.sleep(0.5)  # past Python's own start, amid reading or counting
