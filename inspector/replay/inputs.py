@@ -196,6 +196,8 @@ def _cached_blocks(
 ) -> NDArray[np.int64]:
     """Per call, the blocks the cache held: where the reported read ends, or the previous prompt."""
     previous_blocks = layout.previous_blocks()
+    if not anchored.any():
+        return previous_blocks
     tail = np.zeros(len(previous_blocks))
     tail[:-1] = recorded.prompt - recorded.cache_read
     ends = np.minimum(layout.blocks_before(tail, scale.ratio, cleared), previous_blocks)

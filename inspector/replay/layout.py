@@ -194,6 +194,26 @@ class Layout:
             ratio: Per call, the provider's tokens for one counted token.
             changes: How its blocks are sent.
         """
+        if len(changes.block):
+            return self._blocks_before_changed(tail, ratio, changes)
+        blocks = np.zeros(self.history.call_count + 1, dtype=np.int64)
+        for context in self.contexts:
+            if not len(context.calls) or not len(context.blocks):
+                continue
+            counted = np.concatenate(([0], np.cumsum(context.tokens, dtype=np.int64)))
+            for each in np.unique(ratio[context.calls]).tolist():
+                calls = context.calls[ratio[context.calls] == each]
+                prompt_blocks = context.prompt_blocks[ratio[context.calls] == each]
+                ends = np.maximum.accumulate(each * counted + context.beside)
+                middles = (ends[1:] + ends[:-1]) / 2
+                found = np.searchsorted(middles, ends[prompt_blocks] - tail[calls])
+                blocks[calls] = np.minimum(found, prompt_blocks)
+        return blocks
+
+    def _blocks_before_changed(
+        self, tail: NDArray[np.float64], ratio: NDArray[np.float64], changes: Changes
+    ) -> NDArray[np.int64]:
+        """The same where blocks are not sent whole: their sizes differ from call to call, so ends are searched for."""
         everything = np.full(self.history.call_count + 1, len(self.tokens), dtype=np.int64)
         whole = self.sums(changes, everything, unbroken=True)
         target = _begins(whole, ratio) - tail
