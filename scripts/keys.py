@@ -1,4 +1,4 @@
-"""The keys of the main screen, asked of the running app itself, as its help screen shows them."""
+"""The keys of the screens, asked of the running app itself, as its help screen shows them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,16 @@ from inspector.ui.help import HelpSection, help_sections
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from textual.pilot import Pilot
+
 SIZE = (120, 36)
+
+STUDIES = {"c": "Compare", "t": "Tune", "v": "Window"}
+"""The screens opened over the main one: their keys there, and what they are called."""
 
 
 async def key_sections(session: Path) -> list[HelpSection]:
-    """Every part of the main screen with its keys: what works everywhere first, then the parts in the order of `tab`.
+    """Every part of every screen with its keys: what works everywhere first, then the parts in the order of `tab`.
 
     Keys that come with every Textual app have no name, and are left out.
 
@@ -25,13 +30,36 @@ async def key_sections(session: Path) -> list[HelpSection]:
     """
     found: dict[str, HelpSection] = {}
     async with running(session, None, SIZE) as pilot:
-        for widget in pilot.app.screen.focus_chain:
-            widget.focus()
+        await _collect(pilot, found)
+        for key, title in STUDIES.items():
+            await pilot.press(key)
             await pilot.pause()
-            for section in help_sections(pilot.app):
-                known = found.get(section.title)
-                rows = known.rows if known else ()
-                new = tuple(row for row in section.rows if row.name and row not in rows)
-                found[section.title] = replace(section, rows=rows + new)
+            await _collect(pilot, found, title)
+            if title == "Tune":
+                await pilot.press("h")
+                await pilot.pause()
+                await _collect(pilot, found, title)
+            await pilot.press("escape")
+            await pilot.pause()
     sections = [section for section in found.values() if section.rows]
     return sorted(sections, key=lambda section: not section.is_everywhere)
+
+
+async def _collect(pilot: Pilot[None], found: dict[str, HelpSection], title: str = "") -> None:
+    """Add the keys of every part of the screen shown.
+
+    Args:
+        pilot: Drives the app.
+        found: What is added to, by the sections' titles.
+        title: What the screen's own keys are called; empty for the main screen's.
+    """
+    for widget in pilot.app.screen.focus_chain:
+        widget.focus()
+        await pilot.pause()
+        for section in help_sections(pilot.app):
+            if section.is_everywhere and title:
+                section = replace(section, title=title, is_everywhere=False)
+            known = found.get(section.title)
+            rows = known.rows if known else ()
+            new = tuple(row for row in section.rows if row.name and row not in rows)
+            found[section.title] = replace(section, rows=rows + new)

@@ -81,9 +81,7 @@ def test_what_goes_into_a_figure_makes_it(inputs: ReplayInputs, spec: str):
     outcome = outcome_of(baseline, planned)
     explained = outcome_explanations(baseline, planned, outcome, None)
 
-    whole, left_out = numbers(
-        explained["prompt_tokens"], "prompts with nothing cut", "left out by the plan"
-    )
+    whole, left_out = numbers(explained["prompt_tokens"], "prompts with nothing cut", "left out by the plan")
     assert whole - left_out == explained["prompt_tokens"].value
     for replayed in (baseline, planned):
         cost = replay_explanations(replayed)["cost_usd"]
