@@ -12,6 +12,15 @@ def everything(screen: list[str]) -> list[str]:
     return screen[1:-1]
 
 
+def figures(screen: list[str], limit: str) -> list[str]:
+    """What a replay says: the chart, the timeline's rows, what a limit does, and what the plan costs and saves."""
+    header = _header(screen)
+    slider = slider_row(screen, limit)
+    cost = next(number for number, line in enumerate(screen) if line.startswith("╭─ Cost "))
+    effects = [line.rpartition("││")[2] for line in screen[slider : slider + 2]]
+    return [*screen[2 : header - 1], *timeline_rows(screen), *effects, screen[cost + 1]]
+
+
 def timeline_rows(screen: list[str]) -> list[str]:
     """The rows of the timeline."""
     header = _header(screen)
