@@ -8,6 +8,7 @@ import numpy as np
 
 from inspector.session.model import BlockKind
 from inspector.tokens.calibration import Calibration, calibrate
+from inspector.tokens.ratios import drops_reasoning
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,19 +52,33 @@ def prompt_columns(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Per call, the next one included, what its prompt holds: counted tokens, blocks, and characters of signatures.
 
-    Thinking that has a signature is left out of the counted tokens: the signature stands for it.
+    Thinking that has a signature is left out of the counted tokens: the signature stands for it. Where the call's model
+    drops reasoning with the next message of the user, only what came after the last one counts.
     """
     per_block = block_columns(history, table)
     columns = np.zeros((3, history.call_count + 1), dtype=np.int64)
+    since_user = np.zeros(history.call_count + 1, dtype=np.int64)
     order = np.argsort(history.call_context, kind="stable")
     bounds = np.searchsorted(history.call_context[order], np.arange(len(history.context_members) + 1))
     for context, members in enumerate(history.context_members):
         calls = order[bounds[context] : bounds[context + 1]]
         if not len(calls):
             continue
-        sums = np.cumsum(per_block[:, history.blocks_of(members)], axis=1, dtype=np.int64)
+        blocks = history.blocks_of(members)
+        sums = np.cumsum(per_block[:, blocks], axis=1, dtype=np.int64)
         sums = np.concatenate((np.zeros((3, 1), dtype=np.int64), sums), axis=1)
-        blocks = history.message_first_block[members + 1] - history.message_first_block[members]
-        ends = np.concatenate(([0], np.cumsum(blocks, dtype=np.int64)))
-        columns[:, calls] = sums[:, ends[history.call_prompt_messages[calls]]]
-    return columns[0], columns[1], columns[2]
+        counts = history.message_first_block[members + 1] - history.message_first_block[members]
+        ends = np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))[history.call_prompt_messages[calls]]
+        columns[:, calls] = sums[:, ends]
+        asked = np.where(history.kind[blocks] == BlockKind.USER_TEXT, np.arange(len(blocks)), 0)
+        last_asked = np.concatenate(([0], np.maximum.accumulate(asked)))
+        since_user[calls] = sums[2, ends] - sums[2, last_asked[ends]]
+    return columns[0], columns[1], np.where(_dropping(history), since_user, columns[2])
+
+
+def _dropping(history: History) -> NDArray[np.bool_]:
+    """Per call, the next one included, whether its model drops reasoning with the next message of the user."""
+    models = [call.model for call in history.session.calls]
+    models.append(models[-1] if models else "")
+    known = {model: drops_reasoning(model) for model in set(models)}
+    return np.fromiter((known[model] for model in models), dtype=bool, count=len(models))

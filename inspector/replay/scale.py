@@ -9,6 +9,7 @@ import numpy as np
 
 from inspector.replay.calibrate import block_columns, calibrate_session
 from inspector.replay.ledger import HowKnown
+from inspector.tokens.ratios import drops_reasoning
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,11 +48,14 @@ class Scale:
         """
         calibration = calibrate_session(history, table, removed)
         main = np.array(calibration.main)
+        columns = block_columns(history, table)
+        if calibration.main_model and drops_reasoning(calibration.main_model):
+            columns[2] = 0
         fitted = calibration.is_fitted and table.is_complete
         return cls(
             ratio=calibration.call_ratio,
             prompt=calibration.prompt,
-            beside=main @ block_columns(history, table) - main[0] * table.tokens,
+            beside=main @ columns - main[0] * table.tokens,
             known=HowKnown.CALIBRATED if fitted else HowKnown.ESTIMATED,
             calibration=calibration,
         )

@@ -41,6 +41,7 @@ class Calibration:
         is_fitted: The model with most calls was fitted; otherwise the figures are its family's, and estimates.
         coefficients: What was found, by model.
         main: The coefficients of the model with most calls.
+        main_model: That model's name as recorded; empty where there are no calls.
         shifts: Where the overhead shifted inside a context, in call order.
         call_ratio: Per call, the ratio of its model, float64.
         prompt: Per call, its prompt on the provider's scale, float64.
@@ -54,6 +55,7 @@ class Calibration:
     is_fitted: bool
     coefficients: Mapping[str, Coefficients]
     main: Coefficients
+    main_model: str
     shifts: tuple[Shift, ...]
     call_ratio: Floats
     prompt: Floats
@@ -109,6 +111,7 @@ def calibrate(
         is_fitted=main >= 0 and fitted[main],
         coefficients=found,
         main=coefficients,
+        main_model=list(codes)[main] if found else "",
         shifts=tuple(sorted(shifts)),
         call_ratio=ratio,
         prompt=prompt,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 LEAST_CALLS = 10
 """Calls of a model with reported usage below which its family's typical coefficients are used."""
 
-_SHIFT_DEVIATIONS = 8.0
+_SHIFT_DEVIATIONS = 5.0
 _SHIFT_SHARE = 0.005
 """Growth is unexplained when it is off by so many deviations, and by this share of the prompt."""
 

@@ -46,9 +46,21 @@ def typical_coefficients(model: str) -> Coefficients:
     name = taken_apart(model).name
     if "claude" in name:
         return Coefficients(_claude_ratio(name), _CLAUDE_BLOCK, _CLAUDE_SIGNATURE)
-    if name.startswith(("gpt-", "codex", "o1", "o3", "o4", "chatgpt")):
+    if _is_openai(name):
         return _OPENAI
     return _OTHERS
+
+
+def drops_reasoning(model: str) -> bool:
+    """Whether reasoning leaves the prompt with the next message of the user, as OpenAI's documentation says it does.
+
+    Claude models keep it; recorded sessions of both confirm that.
+    """
+    return _is_openai(taken_apart(model).name)
+
+
+def _is_openai(name: str) -> bool:
+    return name.startswith(("gpt-", "codex", "o1", "o3", "o4", "chatgpt"))
 
 
 def _claude_ratio(name: str) -> float:

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from inspector.replay.calibrate import calibrate_session, prompt_columns
-from inspector.session.model import BlockKind
+from inspector.session.model import BlockKind, Role
 from inspector.session.open import open_session
 from inspector.strategies.history import History
 from inspector.tokens.cache import CountCache
 from inspector.tokens.counter import Counter, load_counter
 from inspector.tokens.table import TokenTable, count_session
+from tests.replay.synthetic import CharacterTable, SessionBuilder
 
 SESSIONS = [
     "0cf3db51-1c73-43bb-8d05-dc02739514a5",
@@ -51,7 +52,7 @@ def test_calibrated_prompts_are_within_half_a_percent_of_what_was_reported(sessi
     seen = reported > 0
     distance = np.abs(found.prompt[:-1][seen] - reported[seen]) / reported[seen]
     assert found.is_fitted
-    assert found.calls >= 0.9 * seen.sum()
+    assert found.calls >= 0.85 * seen.sum()
     assert np.median(distance) <= 0.005
     assert np.quantile(distance, 0.9) <= 0.01
 
@@ -100,3 +101,26 @@ def test_columns_of_prompts_are_those_of_the_blocks_in_them(session: tuple[Histo
         assert counted[call] == sum(int(table.tokens[index]) for index in unsigned)
         assert counts[call] == sum(block.kind is not BlockKind.OTHER for block in blocks)
         assert signatures[call] == sum(block.signature_characters for block in blocks)
+
+
+@pytest.mark.parametrize(
+    ("model", "kept"), [("gpt-5.5", [0, 100, 300, 0, 400]), ("claude-opus-4-8", [0, 100, 300, 300, 700])]
+)
+def test_reasoning_leaves_prompts_of_openai_models_with_the_next_message_of_the_user(model: str, kept: list[int]):
+    builder = SessionBuilder()
+    builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "first question"))
+    for turn, signature in enumerate((100, 200, 300, 400)):
+        thought = builder.block(BlockKind.THINKING, f"thought {turn}", signature_characters=signature)
+        call = builder.block(BlockKind.TOOL_CALL, "{}", "shell", f"c{turn}")
+        if turn == 2:
+            # An answer without tools, and a question: what was thought until then is of no more use.
+            builder.respond(builder.block(BlockKind.ASSISTANT_TEXT, "answer"), model=model)
+            builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "next question"))
+            continue
+        builder.respond(thought, call, model=model)
+        builder.add(Role.USER, builder.block(BlockKind.TOOL_RESULT, f"result {turn}", "shell", f"c{turn}"))
+    session = builder.session()
+
+    _, _, signatures = prompt_columns(History.of(session), CharacterTable(session))
+
+    assert signatures.tolist() == kept
