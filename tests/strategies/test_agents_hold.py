@@ -1,7 +1,6 @@
 """Strategies of agents on texts nobody expects, at insertion, and on long sessions."""
 
 import json
-import sys
 
 import pytest
 from hypothesis import given, settings
@@ -9,14 +8,11 @@ from hypothesis import strategies as some
 
 from inspector.replay.apply import apply_once
 from inspector.replay.compact import compact
-from inspector.replay.inputs import ReplayInputs
-from inspector.replay.replay import replay
-from inspector.strategies.history import History
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import strategy
-from inspector.tokens.table import TokenTable
-from tests.strategies.conversations import session_of, steps
+from tests.strategies.odd_lists import lists
 from tests.strategies.plain_lists import results_in
+from tests.strategies.work import work
 
 EAGER = (
     strategy("anthropic-clear-tool-uses", trigger=0, keep=1, clear_tool_inputs=True),
@@ -44,53 +40,6 @@ AT_INSERTION = [
     if each.name in {"deepagents-evict", "opencode-truncate", "codex-truncate", "gemini-truncate"}
 ]
 
-ODD = some.sampled_from(
-    (
-        "\ud83d",
-        "\udc00\ud800",
-        "e\u0301" * 20,
-        "😀" * 9,
-        "a\r\nb\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029c",
-        "\x1b[2J\x1b]0;t\x07",
-        "<tool_output_masked>",
-        "[cleared]",
-        "Output: a\nError: b\nExit Code: 1",
-        '<file_content path="a">b</file_content>',
-        "{0} {braces} %s \\",
-        "\n" * 30,
-        "\u202e\ufeff\u200b",
-    )
-)
-TEXTS = some.text(max_size=30) | ODD
-ARGUMENTS = some.sampled_from(("{}", "", "null", "[]", "{", '{"path": "a"}', '{"filePath": 3}', '{"a": "\\ud800"}')) | (
-    some.dictionaries(some.text(max_size=4), TEXTS, max_size=2).map(json.dumps)
-)
-
-
-@some.composite
-def lists(draw):
-    messages = [{"role": "user", "content": draw(TEXTS)}]
-    for step in range(draw(some.integers(0, 5))):
-        names = draw(some.lists(some.sampled_from(("bash", "read_file", "", "mcp__x__y", "question")), max_size=2))
-        calls = [
-            {
-                "id": draw(some.sampled_from((f"{step}.{at}", "same", ""))),
-                "type": "function",
-                "function": {"name": name, "arguments": draw(ARGUMENTS)},
-            }
-            for at, name in enumerate(names)
-        ]
-        answer = {"role": "assistant", "content": draw(TEXTS), "reasoning_content": draw(TEXTS)}
-        messages.append({**answer, "tool_calls": calls} if calls else answer)
-        for call in calls:
-            kept = draw(some.integers(0, 5)) > 0
-            name = call["id"] if kept else "unknown"
-            failed = draw(some.booleans())
-            messages.append({"role": "tool", "tool_call_id": name, "content": draw(TEXTS), "is_error": failed})
-        if draw(some.booleans()):
-            messages.append({"role": "user", "content": draw(TEXTS)})
-    return messages
-
 
 @pytest.mark.parametrize("made", EAGER, ids=lambda made: made.name)
 @given(lists())
@@ -117,30 +66,6 @@ def test_what_was_sent_once_is_sent_again_the_same(made, messages, data):
 @settings(max_examples=10)
 def test_results_shortened_at_insertion_are_shortened_whenever_they_are_looked_at(made, messages):
     assert compact(messages, Plan.of(made)) == apply_once(messages, Plan.of(made))
-
-
-def work(made, count):
-    """Python functions called while a session of so many steps is replayed under a strategy."""
-    entries = steps(count, size=400)
-    for at, entry in enumerate(entries):
-        for call in entry.get("calls", ()):
-            call["args"] = {"path": f"f{at % 7}.py"}
-        if at % 9 == 0 and entry["role"] == "tool":
-            entry["error"] = True
-    session = session_of(entries)
-    inputs = ReplayInputs.of(History.of(session), TokenTable.estimated(session))
-    called = 0
-
-    def count_calls(frame, event, argument):
-        nonlocal called
-        called += event in ("call", "c_call")
-
-    sys.setprofile(count_calls)
-    try:
-        replay(inputs, Plan.of(made))
-    finally:
-        sys.setprofile(None)
-    return called
 
 
 BUSY = (

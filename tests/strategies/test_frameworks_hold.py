@@ -1,0 +1,84 @@
+"""Strategies of frameworks and gateways on texts nobody expects, and on long sessions."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+
+from inspector.replay.apply import apply_once
+from inspector.replay.compact import compact
+from inspector.strategies.plan import Plan
+from inspector.strategies.registry import strategy
+from tests.strategies.odd_lists import lists
+from tests.strategies.work import work
+
+EAGER = (
+    strategy("last-observations", keep=1, keep_tools=("",), remove_tools=("question",)),
+    strategy("closed-windows", results=True),
+    strategy("mask-observations", window=1),
+    strategy("mask-browser-output", tools=("bash", "")),
+    strategy("recent-events", keep_first=1, max_events=2),
+    strategy("amortized-forgetting", max_size=3, keep_first=1),
+    strategy("openhands-condenser", max_size=4, keep_first=1, summary_tokens=50),
+    strategy("openhands-condenser", max_size=1_000, max_tokens=5, summary_tokens=50),
+    strategy("headroom-stale-reads", superseded=True, minimum=0),
+    strategy("cozempic-trim", max_bytes=3, max_lines=1),
+    strategy("cozempic-age", middle=1, old=2),
+    strategy("cozempic-stale-reads", limit=0),
+    strategy("pi-truncate", max_lines=1, max_bytes=3),
+    strategy("pi-compaction", reserve=0, keep=5, window=10, summary_tokens=50),
+    strategy("openclaw-prune", keep_assistants=1, threshold=3, head=1, tail=1, minimum=0, window=5),
+    strategy("hermes-prepass", threshold=0.0, window=10, tail=0.0, protect_last=1, minimum=1),
+    strategy("hermes-proactive-prune", trigger=1, minimum=1, reclaim=1, protect_last=1, protect_first=0),
+    strategy("strands-window", window_size=2, per_turn=1),
+    strategy("strands-window", window_size=40, window=5),
+    strategy("strands-offload", threshold=1, preview_tokens=1),
+    strategy("maf-tool-results", keep=0),
+    strategy("maf-tool-calls", keep=1),
+    strategy("maf-window", keep=1),
+    strategy("maf-truncation", unit="tokens", limit=2, target=1),
+    strategy("maf-context-window", window=20, max_output=0, keep=0),
+    strategy("adk-filter", keep=1),
+    strategy("vercel-prune", reasoning="all", tool_calls="all"),
+    strategy("vercel-prune", tool_calls="before-last-message", tools=("", "bash")),
+)
+
+
+@pytest.mark.parametrize("made", EAGER, ids=lambda made: made.name)
+@given(lists())
+@settings(max_examples=12)
+def test_no_text_is_too_odd(made, messages):
+    before = json.dumps(messages)
+    for sent in (apply_once(messages, Plan.of(made), input_tokens=1_000), compact(messages, Plan.of(made))):
+        assert json.loads(json.dumps(sent)) == sent
+        assert len(sent) <= len(messages)
+    assert json.dumps(messages) == before
+
+
+BUSY = (
+    *EAGER,
+    strategy("last-observations", keep=3, polling=4),
+    strategy("mask-observations", window=40),
+    strategy("recent-events", max_events=20),
+    strategy("amortized-forgetting", max_size=20),
+    strategy("openhands-condenser", max_size=40),
+    strategy("openhands-condenser", max_size=10_000, max_tokens=3_000),
+    strategy("pi-compaction", reserve=1_000, keep=2_000, window=8_000),
+    strategy("openclaw-prune", window=500_000),
+    strategy("hermes-prepass", window=8_000),
+    strategy("hermes-proactive-prune", trigger=2_000, minimum=20, reclaim=100),
+    strategy("hermes-proactive-prune", trigger=1, reclaim=1_000_000),
+    strategy("strands-window", window_size=10_000),
+    strategy("strands-window", window_size=10_000, window=4_000),
+    strategy("maf-window", keep=20),
+    strategy("maf-truncation", limit=1_000_000, target=2),
+    strategy("maf-truncation", unit="tokens", limit=3_000, target=1_000),
+    strategy("maf-context-window", window=5_000, max_output=100),
+)
+
+
+@pytest.mark.parametrize("made", BUSY, ids=lambda made: made.name)
+def test_twice_the_session_is_about_twice_the_work(made):
+    work(made, 10)
+    once, twice, four_times = (work(made, count) for count in (40, 80, 160))
+    assert four_times - twice < 2.5 * max(twice - once, 500)
