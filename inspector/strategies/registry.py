@@ -2,58 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from difflib import get_close_matches
-from types import MappingProxyType
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
 
-from inspector.strategies.adk_filter import AdkFilter
-from inspector.strategies.anthropic_clear_thinking import AnthropicClearThinking
-from inspector.strategies.anthropic_clear_tool_uses import AnthropicClearToolUses
-from inspector.strategies.cap_at_insertion import CapAtInsertion
-from inspector.strategies.clear_old import ClearOld
-from inspector.strategies.cline_truncate import ClineTruncate
-from inspector.strategies.closed_windows import ClosedWindows
-from inspector.strategies.codex_truncate import CodexTruncate
-from inspector.strategies.cozempic import CozempicAge, CozempicTrim
-from inspector.strategies.cozempic_stale_reads import CozempicStaleReads
-from inspector.strategies.dcp_dedupe import DcpDedupe
-from inspector.strategies.dcp_purge_errors import DcpPurgeErrors
-from inspector.strategies.dedupe_reads import DedupeReads
-from inspector.strategies.deepagents_evict import DeepagentsEvict
-from inspector.strategies.forget_events import AmortizedForgetting, RecentEvents
-from inspector.strategies.gemini_compress import GeminiCompress
-from inspector.strategies.gemini_mask import GeminiMask
-from inspector.strategies.gemini_truncate import GeminiTruncate
-from inspector.strategies.headroom_stale_reads import HeadroomStaleReads
-from inspector.strategies.hermes_prune import HermesPrepass, HermesProactivePrune
-from inspector.strategies.keep_recent import KeepRecent
-from inspector.strategies.langchain_clear_tool_uses import LangChainClearToolUses
-from inspector.strategies.langchain_summarization import LangChainSummarization
-from inspector.strategies.last_observations import LastObservations
-from inspector.strategies.maf_compaction import MafContextWindow, MafToolCalls, MafToolResults, MafTruncation, MafWindow
-from inspector.strategies.mask_observations import MaskBrowserOutput, MaskObservations
-from inspector.strategies.openclaw_prune import OpenClawPrune
-from inspector.strategies.opencode_prune import OpenCodePrune
-from inspector.strategies.opencode_truncate import OpenCodeTruncate
-from inspector.strategies.openhands_condenser import OpenHandsCondenser
 from inspector.strategies.parameters import ParameterError
-from inspector.strategies.pi_compaction import PiCompaction
-from inspector.strategies.pi_truncate import PiTruncate
-from inspector.strategies.prune_old import PruneOld
-from inspector.strategies.roo_truncate import RooTruncate
-from inspector.strategies.smart_retention import SmartRetention
-from inspector.strategies.store_large import StoreLarge
-from inspector.strategies.strands_offload import StrandsOffload
-from inspector.strategies.strands_window import StrandsWindow
-from inspector.strategies.summarize import Summarize
-from inspector.strategies.tiered_stale import TieredStale, tiered_stale_for
-from inspector.strategies.token_budget import TokenBudget
-from inspector.strategies.trim_at_insertion import TrimAtInsertion
-from inspector.strategies.truncate_after_use import TruncateAfterUse
-from inspector.strategies.vercel_prune import VercelPrune
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator
 
     from inspector.session.model import Session
     from inspector.strategies.base import ScheduledStrategy, SequentialStrategy, Strategy
@@ -61,62 +18,81 @@ if TYPE_CHECKING:
 
     StrategyType = type[ScheduledStrategy] | type[SequentialStrategy]
 
-_ALL: tuple[StrategyType, ...] = (
-    TieredStale,
-    TokenBudget,
-    SmartRetention,
-    ClearOld,
-    TrimAtInsertion,
-    PruneOld,
-    TruncateAfterUse,
-    KeepRecent,
-    DedupeReads,
-    CapAtInsertion,
-    StoreLarge,
-    Summarize,
-    AnthropicClearToolUses,
-    AnthropicClearThinking,
-    LangChainClearToolUses,
-    LangChainSummarization,
-    DeepagentsEvict,
-    OpenCodePrune,
-    OpenCodeTruncate,
-    DcpDedupe,
-    DcpPurgeErrors,
-    CodexTruncate,
-    GeminiMask,
-    GeminiTruncate,
-    GeminiCompress,
-    ClineTruncate,
-    RooTruncate,
-    LastObservations,
-    ClosedWindows,
-    MaskObservations,
-    MaskBrowserOutput,
-    RecentEvents,
-    AmortizedForgetting,
-    OpenHandsCondenser,
-    HeadroomStaleReads,
-    CozempicTrim,
-    CozempicAge,
-    CozempicStaleReads,
-    PiTruncate,
-    PiCompaction,
-    OpenClawPrune,
-    HermesPrepass,
-    HermesProactivePrune,
-    StrandsWindow,
-    StrandsOffload,
-    AdkFilter,
-    VercelPrune,
-    MafToolResults,
-    MafToolCalls,
-    MafWindow,
-    MafTruncation,
-    MafContextWindow,
-)
+_HOMES: dict[str, tuple[str, str]] = {
+    "tiered-stale": ("tiered_stale", "TieredStale"),
+    "token-budget": ("token_budget", "TokenBudget"),
+    "smart-retention": ("smart_retention", "SmartRetention"),
+    "clear-old": ("clear_old", "ClearOld"),
+    "trim-at-insertion": ("trim_at_insertion", "TrimAtInsertion"),
+    "prune-old": ("prune_old", "PruneOld"),
+    "truncate-after-use": ("truncate_after_use", "TruncateAfterUse"),
+    "keep-recent": ("keep_recent", "KeepRecent"),
+    "dedupe-reads": ("dedupe_reads", "DedupeReads"),
+    "cap-at-insertion": ("cap_at_insertion", "CapAtInsertion"),
+    "store-large": ("store_large", "StoreLarge"),
+    "summarize": ("summarize", "Summarize"),
+    "anthropic-clear-tool-uses": ("anthropic_clear_tool_uses", "AnthropicClearToolUses"),
+    "anthropic-clear-thinking": ("anthropic_clear_thinking", "AnthropicClearThinking"),
+    "langchain-clear-tool-uses": ("langchain_clear_tool_uses", "LangChainClearToolUses"),
+    "langchain-summarization": ("langchain_summarization", "LangChainSummarization"),
+    "deepagents-evict": ("deepagents_evict", "DeepagentsEvict"),
+    "opencode-prune": ("opencode_prune", "OpenCodePrune"),
+    "opencode-truncate": ("opencode_truncate", "OpenCodeTruncate"),
+    "dcp-dedupe": ("dcp_dedupe", "DcpDedupe"),
+    "dcp-purge-errors": ("dcp_purge_errors", "DcpPurgeErrors"),
+    "codex-truncate": ("codex_truncate", "CodexTruncate"),
+    "gemini-mask": ("gemini_mask", "GeminiMask"),
+    "gemini-truncate": ("gemini_truncate", "GeminiTruncate"),
+    "gemini-compress": ("gemini_compress", "GeminiCompress"),
+    "cline-truncate": ("cline_truncate", "ClineTruncate"),
+    "roo-truncate": ("roo_truncate", "RooTruncate"),
+    "last-observations": ("last_observations", "LastObservations"),
+    "closed-windows": ("closed_windows", "ClosedWindows"),
+    "mask-observations": ("mask_observations", "MaskObservations"),
+    "mask-browser-output": ("mask_observations", "MaskBrowserOutput"),
+    "recent-events": ("forget_events", "RecentEvents"),
+    "amortized-forgetting": ("forget_events", "AmortizedForgetting"),
+    "openhands-condenser": ("openhands_condenser", "OpenHandsCondenser"),
+    "headroom-stale-reads": ("headroom_stale_reads", "HeadroomStaleReads"),
+    "cozempic-trim": ("cozempic", "CozempicTrim"),
+    "cozempic-age": ("cozempic", "CozempicAge"),
+    "cozempic-stale-reads": ("cozempic_stale_reads", "CozempicStaleReads"),
+    "pi-truncate": ("pi_truncate", "PiTruncate"),
+    "pi-compaction": ("pi_compaction", "PiCompaction"),
+    "openclaw-prune": ("openclaw_prune", "OpenClawPrune"),
+    "hermes-prepass": ("hermes_prune", "HermesPrepass"),
+    "hermes-proactive-prune": ("hermes_prune", "HermesProactivePrune"),
+    "strands-window": ("strands_window", "StrandsWindow"),
+    "strands-offload": ("strands_offload", "StrandsOffload"),
+    "adk-filter": ("adk_filter", "AdkFilter"),
+    "vercel-prune": ("vercel_prune", "VercelPrune"),
+    "maf-tool-results": ("maf_compaction", "MafToolResults"),
+    "maf-tool-calls": ("maf_compaction", "MafToolCalls"),
+    "maf-window": ("maf_compaction", "MafWindow"),
+    "maf-truncation": ("maf_compaction", "MafTruncation"),
+    "maf-context-window": ("maf_compaction", "MafContextWindow"),
+}
+"""Per name, the module and the class."""
 
-STRATEGIES: Mapping[str, StrategyType] = MappingProxyType({each.name: each for each in _ALL})
+
+class _Strategies(Mapping[str, "StrategyType"]):
+    """Imports a strategy when it is looked at: there are many, and a session is opened with one or two."""
+
+    def __getitem__(self, name: str) -> StrategyType:
+        module, kind = _HOMES[name]
+        return cast("StrategyType", getattr(import_module(f"inspector.strategies.{module}"), kind))
+
+    def __contains__(self, name: object) -> bool:
+        return name in _HOMES
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_HOMES)
+
+    def __len__(self) -> int:
+        return len(_HOMES)
+
+
+STRATEGIES: Mapping[str, StrategyType] = _Strategies()
 """Every strategy's class by the name plans use, in the order screens list them."""
 
 
@@ -147,7 +123,11 @@ def strategy_for(name: str, session: Session) -> Strategy:
     Raises:
         ParameterError: There is no strategy of that name.
     """
-    return tiered_stale_for(session) if name == TieredStale.name else strategy(name)
+    if name == "tiered-stale":
+        from inspector.strategies.tiered_stale import tiered_stale_for
+
+        return tiered_stale_for(session)
+    return strategy(name)
 
 
 def parameter_of(strategy: Strategy | StrategyType, name: str) -> Parameter:
