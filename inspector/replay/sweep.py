@@ -14,7 +14,6 @@ import numpy as np
 from inspector.replay.knee import knee_of
 from inspector.replay.ledger import HowKnown, weakest
 from inspector.replay.replay import replay
-from inspector.replay.stacks import Renderer
 from inspector.strategies.parameters import ParameterError
 
 if TYPE_CHECKING:
@@ -113,14 +112,6 @@ class Sweep:
         return next((point for point in self.points if point.value == value), None)
 
 
-def apart(inputs: ReplayInputs) -> ReplayInputs:
-    """The same session with a memory of its own for what was worked out of its blocks.
-
-    For a thread of its own, and so that hundreds of values nobody looks at again are not remembered.
-    """
-    return replace(inputs, renderer=Renderer(inputs.history, inputs.table, inputs.renderer.precise))
-
-
 def point_at(inputs: ReplayInputs, plan: Plan, axis: Axis, value: float) -> Point | None:
     """A plan at one value of a limit; None where the strategy takes no such value beside its others."""
     try:
@@ -136,7 +127,7 @@ def sweep(
     """Replay a plan at values over the whole range of a limit.
 
     Args:
-        inputs: The session; see `apart`.
+        inputs: The session, best `apart` from other replays.
         plan: The plan, the limit's present value in it.
         axis: The limit.
         coarse: Values replayed first, the ends of the range among them.

@@ -5,12 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from inspector.replay.apart import ReplayCancelledError, apart
 from inspector.replay.axes import axes_of
 from inspector.replay.grid import coarse_first, grid, values_along
 from inspector.replay.knee import knee_of
 from inspector.replay.replay import replay
 from inspector.replay.sizes import counts_along, sizes_for
-from inspector.replay.sweep import apart, sweep
+from inspector.replay.sweep import sweep
 from inspector.session.model import BlockKind, Role, Session
 from inspector.strategies.parameters import ParameterError, ParameterKind
 from inspector.strategies.plan import Plan
@@ -116,6 +117,25 @@ def test_a_fresh_memory_is_apart_and_comes_to_the_same():
     assert replay(other, plan).figures == replay(inputs, plan).figures
     assert other.renderer is not inputs.renderer
     assert other.layout is inputs.layout
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_a_replay_nobody_waits_for_is_given_up(name):
+    asked = 0
+
+    def cancelled():
+        nonlocal asked
+        asked += 1
+        return asked > 1
+
+    plan = Plan.of(STRATEGIES[name]())
+    inputs = apart(inputs_of(conversation(SIZES * 3)), cancelled)
+    try:
+        replay(inputs, plan)
+    except ReplayCancelledError:
+        assert asked == 2
+    else:
+        assert asked <= 1, "it went on though it was told to stop"
 
 
 @pytest.mark.parametrize(

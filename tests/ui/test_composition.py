@@ -139,6 +139,22 @@ async def test_files_read_twice_are_told_with_what_stands_for_them(running, sess
         assert row.cells["what"].text.startswith(f"see #{later} · ")
 
 
+async def test_a_division_that_fails_is_told_and_the_next_one_is_made(running, session_file, monkeypatch) -> None:
+    async with running(session_file.path) as run:
+        screen = await opened(run)
+
+        def broken(*_: object) -> None:
+            raise RuntimeError("[/b] out of luck")
+
+        with monkeypatch.context() as patched:
+            patched.setattr("inspector.ui.screens.composition.composition_of", broken)
+            await run.pilot.press("2")
+            await run.until(lambda: "[/b] out of luck" in screen.status.notice)
+        await run.pilot.press("3")
+        await divided(run, screen)
+        assert screen.divided.composition.grouping is Grouping.FILE
+
+
 async def test_the_screen_helps_and_closes(running, session_file) -> None:
     async with running(session_file.path) as run:
         await opened(run)

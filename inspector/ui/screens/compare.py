@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
@@ -13,6 +14,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.worker import get_current_worker
 
+from inspector.replay.apart import ReplayCancelledError, apart
 from inspector.replay.comparison import compared, plans_to_compare
 from inspector.replay.replay import replay
 from inspector.safe_text import one_line
@@ -168,10 +170,10 @@ class CompareScreen(StudyScreen):
 
         def work() -> None:
             worker = get_current_worker()
-            for each in contenders:
-                if worker.is_cancelled:
-                    return
-                self.post_message(self.PlanReplayed(generation, *_replayed(inputs, baseline, each)))
+            own = apart(inputs, lambda: worker.is_cancelled)
+            with suppress(ReplayCancelledError):
+                for each in contenders:
+                    self.post_message(self.PlanReplayed(generation, *_replayed(own, baseline, each)))
 
         self.work(work, "compare", "compare plans")
 
@@ -246,5 +248,7 @@ def _replayed(inputs: ReplayInputs, baseline: Replay, each: Contender) -> tuple[
     try:
         planned = baseline if each.is_baseline else replay(inputs, each.plan)
         return each.key, each.plan, compared(baseline, planned), ""
+    except ReplayCancelledError:
+        raise
     except Exception as error:  # noqa: BLE001  a plan that fails says so in its row, and the others are compared
         return each.key, each.plan, None, f"{type(error).__name__}: {error}"

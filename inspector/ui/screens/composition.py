@@ -188,6 +188,10 @@ class CompositionScreen(StudyScreen):
         composition = composition_of(outcome.replay, outcome.state, carriage, grouping, scope)
         self.post_message(self.Divided(generation, outcome.replay, carriage, composition))
 
+    def work_failed(self, group: str) -> None:  # noqa: ARG002  there is only one
+        """The prompt could not be divided; the next time it may be."""
+        self._is_dividing = False
+
     @on(Divided)
     def _on_divided(self, message: Divided) -> None:
         self._is_dividing = False

@@ -115,7 +115,11 @@ class StudyScreen(Screen[None]):
         if event.state is WorkerState.ERROR:
             error = event.worker.error
             reason = str(error).splitlines()[0] if error is not None and str(error) else type(error).__name__
+            self.work_failed(event.worker.group)
             self.say(f"could not {event.worker.description}: {reason}")
+
+    def work_failed(self, group: str) -> None:
+        """A worker of a group came to grief: nothing more comes of it."""
 
     def action_close(self) -> None:
         """Back to the session."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -10,14 +11,14 @@ from textual import on
 from textual.message import Message
 from textual.worker import get_current_worker
 
+from inspector.replay.apart import ReplayCancelledError, apart
 from inspector.replay.grid import Grid, grid
 from inspector.replay.sizes import Sizes, sizes_for
-from inspector.replay.sweep import COARSE, Point, Sweep, apart, point_at, sweep
+from inspector.replay.sweep import COARSE, Point, Sweep, point_at, sweep
 from inspector.ui.limits import LimitKey, Limits, Subject, key_of
 from inspector.ui.screens.study import StudyScreen
 
 if TYPE_CHECKING:
-    from inspector.replay.inputs import ReplayInputs
     from inspector.ui.screens.inspect import InspectScreen
 
 
@@ -87,11 +88,20 @@ class TuneReplays(StudyScreen):
         self._sweeping: Subject | None = None
         self._mapping: Subject | None = None
         self._probing: Subject | None = None
-        self._probe_inputs: ReplayInputs | None = None
 
     def show_found(self) -> None:
         """More is known of a curve or of the map."""
         raise NotImplementedError
+
+    def work_failed(self, group: str) -> None:
+        """A worker came to grief: what it was at can be asked for again."""
+        match group:
+            case "sweep":
+                self._sweeping = None
+            case "probe":
+                self._probing = None
+            case "map":
+                self._mapping = None
 
     def start_sweep(self) -> None:
         """Replay the limit's range, unless that has been done or is being done."""
@@ -107,10 +117,10 @@ class TuneReplays(StudyScreen):
         def work() -> None:
             worker = get_current_worker()
             sizes = sizes_for(baseline, subject.plan.entries[axis.entry].strategy, axis.parameter)
-            for found in sweep(apart(subject.inputs), subject.plan, axis):
-                if worker.is_cancelled:
-                    return
-                self.post_message(SweepGrew(subject, found, sizes))
+            inputs = apart(subject.inputs, lambda: worker.is_cancelled)
+            with suppress(ReplayCancelledError):
+                for found in sweep(inputs, subject.plan, axis):
+                    self.post_message(SweepGrew(subject, found, sizes))
 
         self.work(work, "sweep", f"replay {axis.strategy} over its {axis.parameter.name}")
 
@@ -135,13 +145,14 @@ class TuneReplays(StudyScreen):
         if self._probing is not None or known is None or known.found.at(value) is not None:
             return
         subject = self._probing = self.limits.subject(inputs, axis)
-        if self._probe_inputs is None or self._probe_inputs.layout is not inputs.layout:
-            self._probe_inputs = apart(inputs)
-        work = partial(self._probe, subject, self._probe_inputs, value)
+        work = partial(self._probe, subject, value)
         self.work(work, "probe", f"replay {axis.strategy} at {value:g}")
 
-    def _probe(self, subject: Subject, inputs: ReplayInputs, value: float) -> None:
-        self.post_message(PointFound(subject, point_at(inputs, subject.plan, subject.axes[0], value)))
+    def _probe(self, subject: Subject, value: float) -> None:
+        worker = get_current_worker()
+        inputs = apart(subject.inputs, lambda: worker.is_cancelled)
+        with suppress(ReplayCancelledError):
+            self.post_message(PointFound(subject, point_at(inputs, subject.plan, subject.axes[0], value)))
 
     @on(PointFound)
     def _point_found(self, message: PointFound) -> None:
@@ -175,10 +186,10 @@ class TuneReplays(StudyScreen):
 
         def work() -> None:
             worker = get_current_worker()
-            for found in grid(apart(subject.inputs), subject.plan, across, down, columns, rows):
-                if worker.is_cancelled:
-                    return
-                self.post_message(GridGrew(subject, found))
+            inputs = apart(subject.inputs, lambda: worker.is_cancelled)
+            with suppress(ReplayCancelledError):
+                for found in grid(inputs, subject.plan, across, down, columns, rows):
+                    self.post_message(GridGrew(subject, found))
 
         self.work(work, "map", "replay pairs of values")
 
