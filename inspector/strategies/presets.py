@@ -81,12 +81,34 @@ _ALL = (
     Preset("opencode", "OpenCode with pruning switched on.", ("opencode-truncate", "opencode-prune")),
     Preset("opencode-dcp", "OpenCode's pruning plug-in.", ("dcp-dedupe", "dcp-purge-errors")),
     Preset("codex", "Codex: truncation at insertion.", ("codex-truncate",)),
-    Preset("gemini-cli", "Gemini CLI: truncation at insertion, then masking.", ("gemini-truncate", "gemini-mask")),
+    Preset(
+        "gemini-cli",
+        "Gemini CLI: truncation at insertion, then compression and masking.",
+        ("gemini-truncate", "gemini-compress", "gemini-mask"),
+    ),
     Preset("cline", "Cline: duplicate reads and truncation.", ("cline-truncate",)),
     Preset("roo", "Roo Code: the sliding window.", ("roo-truncate",)),
     Preset("swe-agent", "SWE-agent: the last five observations.", ("last-observations",)),
     Preset("openhands", "OpenHands: its condenser.", ("openhands-condenser",)),
     Preset("openhands-masking", "OpenHands 0.x: observation masking.", ("mask-observations",)),
+    Preset("openclaw", "OpenClaw: pruning once the provider's cache has run out.", ("openclaw-prune",)),
+    Preset("hermes", "Hermes: large results in files, and the pre-pass.", ("store-large", "hermes-prepass")),
+    Preset(
+        "hermes-pruning",
+        "Hermes with its proactive prune switched on.",
+        ("store-large", "hermes-proactive-prune", "hermes-prepass"),
+    ),
+    Preset("headroom", "Headroom: reads of files that were changed since.", ("headroom-stale-reads",)),
+    Preset(
+        "cozempic",
+        "Cozempic: what its standard prescription does to results.",
+        ("cozempic-trim", "cozempic-age", "cozempic-stale-reads"),
+    ),
+    Preset("pi", "pi: truncation at insertion, then compaction.", ("pi-truncate", "pi-compaction")),
+    Preset("strands", "Strands: the sliding window.", ("strands-window",)),
+    Preset("agent-framework", "Microsoft's agent framework: its context window strategy.", ("maf-context-window",)),
+    Preset("adk", "Google's ADK: the context filter.", ("adk-filter",)),
+    Preset("vercel", "Vercel's AI SDK: pruneMessages as its documentation calls it.", ("vercel-prune",)),
 )
 
 PRESETS = {preset.name: preset for preset in _ALL}

@@ -23,6 +23,30 @@ def test_presets_of_ours_never_send_more_than_was_recorded_and_the_careful_one_w
     assert stale["careful"].holds_back
 
 
-def test_every_strategy_but_those_of_ours_to_combine_is_in_a_preset_or_stands_alone():
+STAND_ALONE = {
+    # The founding documents' own, which "careful", "aggressive" and a plan of one's own are made of.
+    "dedupe-reads",
+    "truncate-after-use",
+    "summarize",
+    # A choice a system offers beside its default.
+    "anthropic-clear-thinking",
+    "closed-windows",
+    "mask-browser-output",
+    "recent-events",
+    "amortized-forgetting",
+    "strands-offload",
+    "maf-tool-results",
+    "maf-tool-calls",
+    "maf-window",
+    "maf-truncation",
+}
+
+
+def test_every_strategy_is_in_a_preset_or_known_to_stand_alone():
     used = {strategy.name for preset in PRESETS.values() for strategy in preset.plan().strategies}
-    assert used <= set(STRATEGIES)
+    assert set(STRATEGIES) - used == STAND_ALONE
+
+
+def test_presets_are_told_apart_by_what_they_do():
+    plans = [preset.plan().strategies for preset in PRESETS.values()]
+    assert len(set(plans)) == len(plans)
