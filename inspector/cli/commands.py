@@ -100,6 +100,15 @@ COMMANDS = {
             "inspector.cli.compare",
         ),
         Command(
+            "check",
+            "predictions against what sessions report",
+            "Predicts every session that reports usage as if it did not (prompt sizes, what caches read and wrote, "
+            "cost, what the agent itself cut) and says how far each is off. Exit code 3 where prompts are not met "
+            "within the threshold.",
+            ("inspector check session.jsonl", "inspector check ~/.claude/projects --format json --threshold 0.5"),
+            "inspector.cli.check",
+        ),
+        Command(
             "strategies",
             "the strategies there are and what can be tuned",
             "Lists every strategy with where it comes from; with a name, its parameters with unit, default and range.",

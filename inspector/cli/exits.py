@@ -13,6 +13,8 @@ class ExitCode(IntEnum):
     """Something that was asked for could not be read, or the answer could not be written."""
     WRONG_USAGE = 2
     """The command line itself makes no sense."""
+    BEYOND_THRESHOLD = 3
+    """A check found what it was asked to look for."""
     BUG = 70
     """The program failed where it should not (`EX_SOFTWARE` of sysexits.h)."""
     INTERRUPTED = 130

@@ -98,6 +98,7 @@ def _command_list() -> str:
         _examples(("inspector", "inspector session.jsonl", "inspector ~/.claude/projects/project", "inspector demo")),
         "",
         "A file named like a command is opened as ./report.",
-        "Exit codes: 0 fine, 1 something could not be read or written, 2 wrong usage.",
+        "Exit codes: 0 fine, 1 something could not be read or written, 2 wrong usage,",
+        "3 a check is beyond its threshold.",
     ]
     return "\n".join(lines)

@@ -52,8 +52,8 @@ def add_report_arguments(parser: ArgumentParser) -> None:
     )
 
 
-def add_price_arguments(parser: ArgumentParser) -> None:
-    """At which prices, and with which prompt cache."""
+def add_price_arguments(parser: ArgumentParser, *, cache: bool = True) -> None:
+    """At which prices and, unless told not to, with which prompt cache."""
     parser.add_argument("--model", metavar="NAME", help="price every call as this model")
     parser.add_argument(
         "--price-file", metavar="FILE", type=Path, help="prices and names of models as TOML, before the bundled table"
@@ -61,12 +61,10 @@ def add_price_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--factor", metavar="X", type=_factor, default=1.0, help="multiply every price: 0.5 for a batch at half price"
     )
-    parser.add_argument(
-        "--cache",
-        metavar="NAME",
-        type=_cache,
-        help="serve every call from this prompt cache, whatever was reported: " + ", ".join(CACHE_NAMES),
-    )
+    if cache:
+        named = ", ".join(CACHE_NAMES)
+        about = f"serve every call from this prompt cache, whatever was reported: {named}"
+        parser.add_argument("--cache", metavar="NAME", type=_cache, help=about)
 
 
 def check_output(options: Namespace) -> None:

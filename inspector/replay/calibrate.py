@@ -29,14 +29,21 @@ def calibrate_session(history: History, table: TokenTable, removed: NDArray[np.i
         removed: Per call, the next one included, counted tokens the agent itself had blanked by then.
     """
     calls = history.session.calls
-    models = [call.model for call in calls]
     reported = np.array([0 if call.usage is None else call.usage.prompt for call in calls] + [0], dtype=np.int64)
     counted, blocks, signatures = prompt_columns(history, table)
     if removed is not None:
         counted = counted - removed
-    return calibrate(
-        [*models, models[-1] if models else ""], history.call_context, counted, blocks, signatures, reported
-    )
+    return calibrate_columns(history, (counted, blocks, signatures), reported)
+
+
+def calibrate_columns(
+    history: History,
+    columns: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
+    reported: NDArray[np.int64],
+) -> Calibration:
+    """Fit columns as `prompt_columns` gives them to prompts that were reported, 0 for those to be predicted."""
+    models = [call.model for call in history.session.calls]
+    return calibrate([*models, models[-1] if models else ""], history.call_context, *columns, reported)
 
 
 def block_columns(history: History, table: TokenTable) -> NDArray[np.int64]:

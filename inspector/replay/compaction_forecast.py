@@ -79,10 +79,14 @@ class CompactionForecast:
         return Figure(None if calls is None or requests is None else calls + requests, HowKnown.PROJECTED)
 
 
-def compaction_forecasts(planned: Replay) -> Iterator[CompactionForecast]:
+def compaction_forecasts(planned: Replay, *, asked_for: bool = False) -> Iterator[CompactionForecast]:
     """What a replay's plan would have made of every recorded compaction, one after another.
 
     Each is looked at by itself: those before it are taken as they were recorded.
+
+    Args:
+        planned: The replay.
+        asked_for: Work it out for those a person asked for, too, as if nobody had.
     """
     session = planned.history.session
     for index, compaction in enumerate(session.compactions):
@@ -92,7 +96,7 @@ def compaction_forecasts(planned: Replay) -> Iterator[CompactionForecast]:
         trigger = _trigger(planned, index, call)
         if trigger.value is None:
             continue
-        if compaction.trigger == BY_HAND:
+        if compaction.trigger == BY_HAND and not asked_for:
             yield CompactionForecast(index, call, trigger, asked_for=True)
             continue
         without = uncompacted(session, index)
@@ -143,7 +147,7 @@ def _inputs_without(planned: Replay, without: Uncompacted, calls: NDArray[np.int
     inputs = planned.inputs
     history = History.of(without.session)
     scale = _scale_without(inputs, history, calls)
-    return ReplayInputs.of(
+    made = ReplayInputs.of(
         history,
         inputs.table,
         pricing=inputs.pricing,
@@ -151,6 +155,9 @@ def _inputs_without(planned: Replay, without: Uncompacted, calls: NDArray[np.int
         precise=inputs.renderer.precise,
         scale=scale,
     )
+    whole = made.sizes.whole.copy()
+    whole[calls] -= scale.ratio[calls] * made.recorded_removed[calls]
+    return replace(made, sizes=replace(made.sizes, whole=whole))
 
 
 def _scale_without(inputs: ReplayInputs, history: History, calls: NDArray[np.int64]) -> Scale:
@@ -201,4 +208,6 @@ def _thread(planned: Replay, compaction: int) -> int:
 
 
 def _projected(value: float) -> Figure:
+    if isinstance(value, int):
+        return Figure(value, HowKnown.PROJECTED)
     return Figure(None if np.isnan(value) else float(value), HowKnown.PROJECTED)

@@ -1,9 +1,9 @@
 """A session as if one of its recorded compactions had not happened, nor any after it.
 
-The conversation goes on in the context the compaction ended: summaries go, and what the agent sent again or added after
-a compaction follows what was there before. Later calls were made on other prompts than these, so what the provider
-reported of them is left out. Another thread is another conversation and stays as it is; so does what follows a rewind,
-or a compaction that a person asked for.
+The conversation goes on in the context the compaction ended: summaries go, so does what the agent sent again, and what
+it added follows what was there before. Results that were blanked at the same moment are not. Later calls were made on
+other prompts than these, so what the provider reported of them is left out. Another thread is another conversation and
+stays as it is; so does what follows a rewind, or a compaction that a person asked for.
 """
 
 from __future__ import annotations
@@ -58,11 +58,17 @@ def uncompacted(session: Session, compaction: int) -> Uncompacted | None:
     seen = set(members)
     # Per context after the first, where each of its prompts ends in the joined one.
     ends: dict[int, list[int]] = {}
+    said = {_texts(session, message) for message in members}
     for index in chain[1:]:
         ends[index] = [len(members)]
+        answers = (call.response for call in session.calls if call.context == index)
+        first_response = min(answers, default=len(session.messages))
         for message in contexts[index].members:
-            if message not in seen and not session.messages[message].is_summary:
+            # What an agent repeats after a compaction is there already where there is none.
+            repeated = message < first_response and _texts(session, message) in said
+            if message not in seen and not repeated and not session.messages[message].is_summary:
                 seen.add(message)
+                said.add(_texts(session, message))
                 members.append(message)
             ends[index].append(len(members))
     renumbered = {old: new for new, old in enumerate(at for at in range(len(contexts)) if at not in ends)}
@@ -74,8 +80,10 @@ def uncompacted(session: Session, compaction: int) -> Uncompacted | None:
         if index not in ends
     )
     place = {index: at for at, index in enumerate(chain)}
+    begun = {session.compactions[at].message for at in _full_of(session, set(chain[1:]))}
+    kept = tuple(each for each in session.compactions if each.message not in begun)
     return Uncompacted(
-        replace(session, calls=calls, contexts=joined),
+        replace(session, calls=calls, contexts=joined, compactions=kept),
         tuple(changed),
         tuple(place[session.calls[at].context] for at in changed),
         _next_call(session, changed[-1]),
@@ -91,6 +99,20 @@ def first_call_after(session: Session, compaction: int) -> int | None:
         if session.contexts[session.calls[at].context].thread == thread:
             return at
     return None
+
+
+def _texts(session: Session, message: int) -> tuple[bytes, ...]:
+    return tuple(block.digest for block in session.messages[message].blocks)
+
+
+def _full_of(session: Session, contexts: set[int]) -> list[int]:
+    """The full compactions that any of these contexts began with."""
+    found = []
+    for at, compaction in enumerate(session.compactions):
+        call = None if compaction.is_partial else first_call_after(session, at)
+        if call is not None and session.calls[call].context in contexts:
+            found.append(at)
+    return found
 
 
 def _chain(session: Session, compaction: int) -> list[int]:

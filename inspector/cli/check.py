@@ -1,0 +1,119 @@
+"""`inspector check`: predictions against what sessions report."""
+
+from __future__ import annotations
+
+import math
+import sys
+from argparse import ArgumentTypeError
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from inspector.cli.console import encodes_everything, narrate, wants_color, write
+from inspector.cli.exits import CommandError, ExitCode
+from inspector.cli.progress import Progress
+from inspector.cli.reporting import FORMATS, add_price_arguments
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Iterator, Sequence
+
+    from inspector.report.check_document import SessionCheck, Thresholds
+
+PROMISE_PERCENT = 0.5
+"""Half of the prompts are promised to be met within so many percent, nine of ten within twice as many."""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Which sessions, how strictly, in which form."""
+    parser.add_argument(
+        "paths", nargs="+", metavar="PATH", type=Path, help="session files, or folders to check every session in"
+    )
+    parser.add_argument(
+        "--threshold",
+        metavar="PERCENT",
+        type=_percent,
+        default=PROMISE_PERCENT,
+        help=f"half of the prompts are to be met within this, nine of ten within twice as much ({PROMISE_PERCENT})",
+    )
+    parser.add_argument("--format", choices=FORMATS, default="text", help="text for people (default), or json")
+    add_price_arguments(parser, cache=False)
+
+
+def run(options: Namespace) -> int:
+    """Check every session; the exit code says whether all are within the threshold."""
+    import msgspec
+
+    import inspector
+    from inspector.report.check_document import Check, Thresholds
+    from inspector.report.check_text import check_text
+    from inspector.report.json_text import to_json
+
+    share = options.threshold / 100
+    thresholds = Thresholds(median=share, p90=2 * share)
+    failed: list[Path] = []
+    sessions = list(_checked(options, thresholds, failed))
+    check = Check(
+        schema=1,
+        inspector=inspector.__version__,
+        thresholds=thresholds,
+        passed=all(session.verdict != "beyond" for session in sessions),
+        sessions=sessions,
+    )
+    if options.format == "json":
+        write(to_json(msgspec.to_builtins(check), ascii_only=not encodes_everything(sys.stdout)))
+    else:
+        write(check_text(check, color=wants_color(sys.stdout)))
+    if failed:
+        return ExitCode.UNREADABLE
+    return ExitCode.FINE if check.passed else ExitCode.BEYOND_THRESHOLD
+
+
+def _checked(options: Namespace, thresholds: Thresholds, failed: list[Path]) -> Iterator[SessionCheck]:
+    """One after another; what cannot be read is told, and remembered in `failed`, and the others are checked."""
+    from inspector.cli.reading import read_session
+    from inspector.cli.replaying import replay_inputs
+    from inspector.replay.validation import validate
+    from inspector.report.check_document import session_check
+
+    with Progress("checking") as progress:
+        paths = _sessions(options.paths, failed)
+        for done, path in enumerate(paths):
+            progress(done, len(paths))
+            try:
+                session = read_session(path)
+                inputs = replay_inputs(session, options.model, price_file=options.price_file, factor=options.factor)
+            except CommandError as error:
+                failed.append(path)
+                narrate(error.message)
+                continue
+            yield session_check(_shown(path), session, validate(inputs), thresholds)
+
+
+def _sessions(paths: Sequence[Path], failed: list[Path]) -> list[Path]:
+    from inspector.session.discover import sessions_in
+
+    found: list[Path] = []
+    for path in paths:
+        if not path.is_dir():
+            found.append(path)
+            continue
+        inside = sorted(session.path for session in sessions_in(path))
+        if not inside:
+            failed.append(path)
+            narrate(f"{path}: no sessions in this directory; `inspector formats` lists what can be read")
+        found += inside
+    return list(dict.fromkeys(found))
+
+
+def _shown(path: Path) -> str:
+    return str(path).encode("utf-8", "replace").decode("utf-8")
+
+
+def _percent(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value <= 100:
+        raise ArgumentTypeError(f"{text!r} is no percentage; give 0 to 100")
+    return value
