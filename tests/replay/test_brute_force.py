@@ -85,7 +85,11 @@ UNCACHED = 3
 REPORTING = CacheModel("reporting", "for tests", minimum_prefix=1, lifetime=1e9, writes=True)
 
 
-@pytest.mark.parametrize("strategy", EAGER, ids=lambda strategy: strategy.name)
+# Truncation of whole groups can take away all a recorded read held but a part of one block, which the two round apart.
+READ_ALIKE = [strategy for strategy in EAGER if not strategy.name.startswith("maf-")]
+
+
+@pytest.mark.parametrize("strategy", READ_ALIKE, ids=lambda strategy: strategy.name)
 @given(agent_sessions(cleared=False), st.data())
 @settings(max_examples=12, deadline=None)
 def test_a_replay_of_reported_usage_equals_sending_every_prompt_to_a_cache_that_misses_alike(strategy, session, data):
