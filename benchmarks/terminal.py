@@ -76,11 +76,13 @@ class Moment:
     """What became of the screen after something was done.
 
     Attributes:
-        seconds: From what was done until the last change of what was watched was on the screen.
+        at: When it was done.
+        seconds: From then until the last change of what was watched was on the screen.
         frames: Frames drawn until then.
         bytes: Bytes written until then.
     """
 
+    at: float
     seconds: float
     frames: int
     bytes: int
@@ -205,6 +207,7 @@ class Terminal:
             if found is not None:
                 written = self._frames[first : found + 1]
                 return Moment(
+                    at,
                     self._frames[found].time - at,
                     sum(_FRAME_ENDS in frame.data for frame in written),
                     sum(len(frame.data) for frame in written),

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cache_cases import HEAD, rows
 from keys import key_sections
 from strategy_pictures import picture
 
@@ -104,7 +105,13 @@ def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     return "".join("| " + " | ".join(field.replace("|", "\\|") for field in line) + " |\n" for line in lines)
 
 
+def cache_cases() -> str:
+    """A few strategies on a sample session, in tokens and in dollars."""
+    return table(HEAD, rows())
+
+
 PARTS: dict[str, Callable[[], str]] = {
+    "cache-cases": cache_cases,
     "commands": commands,
     "formats": formats,
     "strategies": strategies,
@@ -113,7 +120,12 @@ PARTS: dict[str, Callable[[], str]] = {
     "keys-everywhere": keys_everywhere,
 }
 
-FILES = (ROOT / "README.md", ROOT / "docs" / "strategies.md", ROOT / "docs" / "keys.md")
+FILES = (
+    ROOT / "README.md",
+    ROOT / "docs" / "cache-and-cost.md",
+    ROOT / "docs" / "keys.md",
+    ROOT / "docs" / "strategies.md",
+)
 
 
 def current(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from inspector.session.model import Session
 
 SECONDS_BETWEEN_TABLES = 0.1
+
+CHARACTERS_READ_AT_ONCE = 100_000
 
 CHARACTERS_COUNTED_AT_ONCE = 100_000
 """What is counted in some twenty milliseconds: not worth a table of estimates before."""
@@ -155,7 +158,7 @@ def count_session(
 ) -> Iterator[TokenTable]:
     """Count every block of a session that was not counted before, in file order.
 
-    Meant to be run through in a worker: tiktoken lets other threads run. Texts are read one by one and not kept.
+    Meant to be run through in a worker: tiktoken lets other threads run. Texts are read a few at a time and not kept.
 
     Args:
         session: What to count.
@@ -204,19 +207,16 @@ def _counted_in_steps(
     row, name_row = blocks.row.copy(), blocks.name_row.copy()
     done, total = 0, int(blocks.characters[waiting].sum(dtype=np.int64))
     next_table = monotonic() + SECONDS_BETWEEN_TABLES
-    for index in waiting.tolist():
-        if cancelled is not None and cancelled():
+    for batch in _batches(blocks, waiting):
+        read, count = _read(session, batch, texts, cancelled)
+        texts.add_all(read)
+        for index in batch[:count]:
+            block = session.blocks[index]
+            row[index] = row[index] if row[index] >= 0 else texts.row(block.digest)
+            name_row[index] = name_row[index] if name_row[index] >= 0 else texts.row(digest_of(block.tool_name))
+            done += int(blocks.characters[index])
+        if count < len(batch):
             break
-        block = session.blocks[index]
-        if name_row[index] < 0:
-            name_row[index] = texts.add(digest_of(block.tool_name), block.tool_name)
-        if row[index] < 0:
-            row[index] = texts.row(block.digest)
-        if row[index] < 0:
-            # What cannot be read any more keeps its estimate.
-            with suppress(TextUnavailableError):
-                row[index] = texts.add(block.digest, session.text(block))
-        done += int(blocks.characters[index])
         if monotonic() >= next_table:
             if progress is not None:
                 progress(done, total)
@@ -225,3 +225,29 @@ def _counted_in_steps(
     if progress is not None:
         progress(done, total)
     yield replace(blocks, row=row, name_row=name_row)
+
+
+def _read(
+    session: Session, batch: list[int], texts: CountedTexts, cancelled: Callable[[], bool] | None
+) -> tuple[dict[bytes, str], int]:
+    """Texts and names of some blocks that were not counted, by digest, and of how many blocks: fewer when cancelled."""
+    read: dict[bytes, str] = {}
+    for position, index in enumerate(batch):
+        if cancelled is not None and cancelled():
+            return read, position
+        block = session.blocks[index]
+        if block.tool_name:
+            read.setdefault(digest_of(block.tool_name), block.tool_name)
+        if texts.row(block.digest) < 0 and block.digest not in read:
+            # What cannot be read any more keeps its estimate.
+            with suppress(TextUnavailableError):
+                read[block.digest] = session.text(block)
+    return read, len(batch)
+
+
+def _batches(blocks: BlockColumns, waiting: NDArray[np.intp]) -> Iterator[list[int]]:
+    """The waiting blocks, as many at a time as are encoded in some ten milliseconds."""
+    before = np.cumsum(blocks.characters[waiting], dtype=np.int64) // CHARACTERS_READ_AT_ONCE
+    starts = np.flatnonzero(np.diff(before, prepend=-1))
+    for start, stop in pairwise([*starts.tolist(), len(waiting)]):
+        yield waiting[start:stop].tolist()

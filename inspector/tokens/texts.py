@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -188,6 +188,12 @@ class CountedTexts:
             return row
         lengths = self.counter.encode(text)
         return NOT_COUNTED if lengths is None else self._enter(digest, lengths, len(text))
+
+    def add_all(self, texts: Mapping[bytes, str]) -> None:
+        """Count those texts that were not counted, by digest; none of them when the counter only estimates."""
+        new = {digest: text for digest, text in texts.items() if digest not in self._rows}
+        for (digest, text), lengths in zip(new.items(), self.counter.encode_all([*new.values()]) or (), strict=False):
+            self._enter(digest, lengths, len(text))
 
     def add_counted(self, digests: list[bytes], tokens: NDArray[np.int64], lengths: NDArray[np.uint8]) -> None:
         """Add texts counted earlier: their digests, tokens of each (none without any), and the tokens' lengths."""

@@ -121,6 +121,7 @@ def test_a_cut_of_a_text_that_vanished_after_it_was_counted_is_within_a_few_toke
 def test_the_first_table_comes_before_anything_is_read_and_the_last_is_complete(counter, monkeypatch):
     monkeypatch.setattr(table_module, "SECONDS_BETWEEN_TABLES", 0.0)
     monkeypatch.setattr(table_module, "CHARACTERS_COUNTED_AT_ONCE", 0)
+    monkeypatch.setattr(table_module, "CHARACTERS_READ_AT_ONCE", 1)
     session = session_of([f"text number {number} " * 20 for number in range(10)])
     tables = count_session(session, counter)
     first = next(tables)
@@ -149,6 +150,7 @@ def test_an_estimate_comes_before_the_tokenizer_is_built():
 
 def test_progress_is_told_in_characters(counter, monkeypatch):
     monkeypatch.setattr(table_module, "SECONDS_BETWEEN_TABLES", 0.0)
+    monkeypatch.setattr(table_module, "CHARACTERS_READ_AT_ONCE", 1)
     told = []
     counted(session_of(["a" * 10, "b" * 20]), counter, progress=lambda done, total: told.append((done, total)))
     assert told == [(10, 30), (30, 30), (30, 30)]

@@ -38,6 +38,24 @@ def test_token_lengths_add_up_to_the_length_of_any_text(counter, text):
     assert len(lengths) == counter.count(text)
 
 
+SPECIAL = st.sampled_from(["<|endoftext|>", "<|endof", "text|>", "<|endofprompt|>"])
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.one_of(TEXTS, SURROGATES, SPECIAL), max_size=8))
+def test_texts_encoded_together_are_encoded_as_if_alone(counter_of, texts):
+    for encoding in ENCODINGS:
+        counter = counter_of(encoding)
+        together = counter.encode_all(texts)
+        assert [lengths.tolist() for lengths in together] == [counter.encode(text).tolist() for text in texts]
+
+
+def test_texts_too_long_to_be_encoded_together_are_encoded_alone(counter):
+    texts = ["a word " * 40_000, " " * 1_050_000, "one"]
+    together = counter.encode_all(texts)
+    assert [len(lengths) for lengths in together] == [counter.count(text) for text in texts]
+
+
 @settings(max_examples=200, deadline=None)
 @given(st.lists(TEXTS, min_size=1, max_size=8).map("".join), st.integers(1, 30))
 def test_a_text_counted_in_pieces_has_the_count_of_the_whole(counter_of, reference_of, text, longest):

@@ -1,0 +1,72 @@
+"""The table of `docs/cache-and-cost.md`: a few strategies on a sample session, in tokens and in dollars."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from inspector.replay.inputs import ReplayInputs
+from inspector.replay.outcome import outcome_of
+from inspector.replay.prices import Pricing
+from inspector.replay.replay import replay
+from inspector.session.open import open_session
+from inspector.strategies.history import History
+from inspector.strategies.plan import Plan
+from inspector.tokens.counter import load_counter
+from inspector.tokens.table import count_session
+
+if TYPE_CHECKING:
+    from inspector.replay.outcome import PlanOutcome
+
+ROOT = Path(__file__).resolve().parent.parent
+SAMPLE = "sample_sessions/coding-agent.jsonl"
+
+CASES = {
+    "keep-recent:keep=10": "the ten newest results stay, decided anew at every call",
+    "keep-recent:keep=10,batch-calls=10": "the same, edited only at every tenth call",
+    "token-budget": "all but the newest batch cut, once a prompt is over 40,000 tokens",
+    "tiered-stale": "every result cut as soon as the model has answered it",
+    "trim-at-insertion:threshold=2000,head=1000,tail=500": "long results cut when they arrive, and never again",
+}
+"""Strategies in their one-line form, and what they do."""
+
+
+def outcomes() -> dict[str, PlanOutcome]:
+    """Every case on the sample."""
+    session = open_session(ROOT / SAMPLE)
+    *_, table = count_session(session, load_counter())
+    inputs = ReplayInputs.of(History.of(session), table, pricing=Pricing(), precise=True)
+    baseline = replay(inputs, Plan())
+    return {spec: outcome_of(baseline, replay(inputs, Plan.from_specs([spec], session=session))) for spec in CASES}
+
+
+def rows() -> list[tuple[str, ...]]:
+    """One row a case."""
+    found = []
+    for spec, outcome in outcomes().items():
+        tokens, usd = outcome.savings.tokens, outcome.savings.usd
+        prompts = (outcome.figures.prompt_tokens.value or 0) + (tokens.value or 0)
+        cost = (outcome.figures.cost_usd.value or 0) + (usd.value or 0)
+        found.append(
+            (
+                f"`{spec}`",
+                CASES[spec],
+                _change(tokens.value, prompts),
+                _change(usd.value, cost),
+                f"{outcome.breaks.value:,.0f}",
+                f"{outcome.resent_tokens.value:,.0f}",
+                f"${outcome.break_usd.value:,.2f}",
+            )
+        )
+    return found
+
+
+MINUS = "\N{MINUS SIGN}"
+
+HEAD = ("plan", "what it does", "tokens", "dollars", "breaks", "tokens sent again", "what the breaks cost")
+
+
+def _change(saved: float | None, whole: float) -> str:
+    """What is saved as a change of the whole, less than nothing where less is spent."""
+    share = -100 * (saved or 0) / whole
+    return f"{share:+.0f} %".replace("-", MINUS)
