@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import sys
 from pathlib import Path
 
-from running import running, settled
-
 from inspector.strategies.plan import Plan
+from inspector.ui.pictures import picture_of_screen, running_session, settled
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -22,20 +20,17 @@ SIZE = (132, 42)
 KEYS = ("left_curly_bracket", "home", *("x",) * 19, "l")
 """To a long result that was cut, with bars in ratios, so that short rows are seen beside it."""
 
-WEB_FONT = re.compile(r"\s*@font-face \{.*?\}", re.DOTALL)
-
 
 async def drawn() -> str:
     """The screen as SVG, in the reader's own fonts: nothing is fetched to show it."""
-    async with running(SESSION, Plan.from_specs(list(PLAN)), SIZE) as pilot:
+    async with running_session(SESSION, Plan.from_specs(list(PLAN)), SIZE) as pilot:
         for key in KEYS:
             await pilot.press(key)
             await settled(pilot)
-        picture = pilot.app.export_screenshot(title="inspector", simplify=True)
-    return WEB_FONT.sub("", picture).replace("Fira Code", "monospace")
+        return picture_of_screen(pilot.app)
 
 
 if __name__ == "__main__":
     target = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "screen.svg"
-    target.write_text(asyncio.run(drawn()) + "\n", encoding="utf-8")
+    target.write_text(asyncio.run(drawn()), encoding="utf-8")
     print(f"{target}: {target.stat().st_size:,} bytes")

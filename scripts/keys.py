@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from running import running
-
 from inspector.ui.help import HelpSection, help_sections
+from inspector.ui.pictures import running_session
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +28,7 @@ async def key_sections(session: Path) -> list[HelpSection]:
         session: What is opened; parts without content have no keys.
     """
     found: dict[str, HelpSection] = {}
-    async with running(session, None, SIZE) as pilot:
+    async with running_session(session, None, SIZE) as pilot:
         await _collect(pilot, found)
         for key, title in STUDIES.items():
             await pilot.press(key)

@@ -20,25 +20,11 @@ def check_target(target: Path, source: Path | None = None) -> None:
     Raises:
         CommandError: `target` is the source, lies in it, or is a session file itself.
     """
-    from inspector.session.errors import SessionError
-    from inspector.session.formats import detect
+    from inspector.session.targets import problem_with_target
 
-    if target.is_dir():
-        raise CommandError(f"{target}: is a folder; name a file to write to", ExitCode.WRONG_USAGE)
-    if source is not None and source.exists() and source.resolve() in (target.resolve(), *target.resolve().parents):
-        raise CommandError(f"{target}: is part of the session; name another file to write to", ExitCode.WRONG_USAGE)
-    if not target.is_file():
-        return  # nothing there yet, or a device or a pipe
-    if source is not None and source.exists() and target.samefile(source):
-        raise CommandError(f"{target}: is the session itself; name another file to write to", ExitCode.WRONG_USAGE)
-    try:
-        detection = detect(target)
-    except SessionError:
-        return
-    raise CommandError(
-        f"{target}: holds a session ({detection.format.title}), which is never overwritten; name another file",
-        ExitCode.WRONG_USAGE,
-    )
+    problem = problem_with_target(target, source)
+    if problem:
+        raise CommandError(f"{target}: {problem}", ExitCode.WRONG_USAGE)
 
 
 def save(target: Path, text: str) -> None:

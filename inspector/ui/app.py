@@ -8,9 +8,10 @@ from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from textual import on
+from textual import on, work
 from textual.app import App, SystemCommand
 
+from inspector.safe_text import one_line
 from inspector.ui.screens.inspect import InspectScreen
 from inspector.ui.screens.study import StudyScreen
 from inspector.ui.settings import Settings, load_settings, save_setting
@@ -122,6 +123,21 @@ class InspectorApp(App[None]):
         if not isinstance(self.screen, HelpScreen):
             self.push_screen(HelpScreen(help_sections(self)))
 
+    @work(group="dialog", exclusive=True, description="save a picture", exit_on_error=False)
+    async def action_picture(self) -> None:
+        """Save a picture of the screen, or of the context chart."""
+        from inspector.ui.picturing import save_a_picture
+
+        screen = next((each for each in self.screen_stack if isinstance(each, InspectScreen)), None)
+        try:
+            told = await save_a_picture(self, screen)
+        except OSError as error:
+            told = ""
+            reason = error.strerror or str(error)
+            self.notify(f"the picture could not be saved: {reason}", severity="error", markup=False)
+        if told:
+            self.notify(one_line(told), markup=False)
+
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Every command by name, those that apply now."""
         if isinstance(screen, InspectScreen | StudyScreen):
@@ -132,5 +148,6 @@ class InspectorApp(App[None]):
                 yield SystemCommand(f"theme: {name.title()}", words, partial(self.action_use_theme, name))
         yield SystemCommand("theme: Choose", "Any of Textual's themes", self.action_change_theme)
         yield SystemCommand("session: Open another", "Choose from a list of sessions", self.action_sessions)
+        yield SystemCommand("picture: Save", "The screen or the context chart as an SVG file", self.action_picture)
         yield SystemCommand("help: Show keys", "What the keys do where the focus is", self.action_help)
         yield SystemCommand("inspector: Quit", "Leave", self.action_quit)

@@ -66,6 +66,7 @@ class SessionScreen(Screen[None]):
         risks: What may go wrong with it; None while unknown.
         call: The call looked at; None for the next one, not yet made.
         state: How the file stands: `loading`, `live`, `vanished`, `failed`, or why it is not followed.
+        failure: Why the file cannot be read; empty where it can.
         changed: Seconds since the epoch of the file's last change, None while unknown.
         is_counting: Tokens are being counted.
     """
@@ -85,6 +86,7 @@ class SessionScreen(Screen[None]):
         self._uses: KnownUses | None = None
         self.call: int | None = None
         self.state = "loading"
+        self.failure = ""
         self.changed: float | None = None
         self.is_counting = False
         self._given_plan = plan
@@ -177,7 +179,7 @@ class SessionScreen(Screen[None]):
     @on(LoadFailed)
     def _load_failed(self, message: LoadFailed) -> None:
         if message.generation == self._opening:
-            self.state = "failed"
+            self.state, self.failure = "failed", message.reason
             self.show_progress("reading", None)
             self.show_failure(message.reason)
 

@@ -43,6 +43,7 @@ class StudyScreen(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("question_mark,f1", "app.help", "help", id="study.help", tooltip="Show what the keys do here"),
         Binding("escape,q", "close", "back", id="study.close", tooltip="Back to the session"),
+        Binding("P", "app.picture", "picture", id="study.picture", tooltip="Save a picture of the screen", show=False),
         Binding("ctrl+z", "undo", "undo", id="study.undo", tooltip="Take back a change of the plan", show=False),
         Binding("ctrl+y,ctrl+shift+z", "redo", "redo", id="study.redo", tooltip="Make it again", show=False),
         Binding("c", "study('compare')", "compare", id="study.compare", tooltip="Compare plans", show=False),

@@ -1,0 +1,82 @@
+import xml.etree.ElementTree as ElementTree
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspector.session.errors import SessionError
+from inspector.ui.pictures import Subject, picture_of_session, save_picture, suggested_path
+from inspector.ui.screens.picture_dialog import problem_with_picture
+
+WHEN = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
+
+
+def text_of(picture: str) -> str:
+    return " ".join(ElementTree.fromstring(picture).itertext()).replace("\N{NO-BREAK SPACE}", " ")  # noqa: S314
+
+
+@pytest.mark.parametrize("theme", ["dark", "light", "ansi"])
+async def test_a_picture_is_svg_that_fetches_nothing(session_file, theme: str) -> None:
+    picture = await picture_of_session(session_file.path, None, theme=theme)
+
+    assert "Timeline" in text_of(picture)
+    assert "http" not in picture.replace("http://www.w3.org/2000/svg", "").replace("https://www.textualize.io", "")
+
+
+async def test_the_chart_alone_has_only_the_chart(session_file) -> None:
+    shown = text_of(await picture_of_session(session_file.path, None, what=Subject.CHART, size=(60, 9)))
+
+    assert "call 1" in shown
+    assert "Timeline" not in shown
+
+
+async def test_a_picture_of_what_is_no_session_says_why(tmp_path: Path) -> None:
+    with pytest.raises(SessionError, match="no such file"):
+        await picture_of_session(tmp_path / "absent.jsonl", None)
+
+
+async def test_the_key_saves_the_screen_as_it_was_before_the_dialog(running, session_file, tmp_path: Path) -> None:
+    target = tmp_path / "pictures" / "mine"
+    async with running(session_file.path) as run:
+        await run.pilot.press("P")
+        await run.pilot.pause()
+        run.app.screen.query_one("Input").value = str(target)
+        await run.pilot.press("enter")
+        await run.until(lambda: target.with_suffix(".svg").exists())
+
+    shown = text_of(target.with_suffix(".svg").read_text())
+    assert "Plan A" in shown
+    assert "Save a picture" not in shown
+
+
+async def test_the_other_subject_is_one_key_away(running, session_file, tmp_path: Path) -> None:
+    async with running(session_file.path) as run:
+        await run.pilot.press("P")
+        await run.pilot.pause()
+        box = run.app.screen.query_one("Input")
+        assert "-screen-" in box.value
+        await run.pilot.press("tab")
+        assert "-chart-" in box.value
+
+
+def test_a_session_is_never_written_over(session_file) -> None:
+    assert "is no .svg" in problem_with_picture(str(session_file.path))
+    renamed = session_file.path.with_suffix(".svg")
+    session_file.path.rename(renamed)
+
+    assert "never overwritten" in problem_with_picture(str(renamed))
+
+
+@given(st.text(min_size=1))
+def test_a_suggested_name_is_one_plain_file_name(name: str) -> None:
+    path = suggested_path(Path(name), Subject.SCREEN, WHEN, Path("/pictures"))
+
+    assert path.parent == Path("/pictures")
+    assert path.name.endswith("-screen-20260304-050607.svg")
+    assert path.name.isprintable()
+
+
+def test_folders_are_made_for_a_picture(tmp_path: Path) -> None:
+    assert save_picture("<svg/>\n", tmp_path / "a" / "b").read_text() == "<svg/>\n"
