@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+class Level(NamedTuple):
+    """A prompt size that is drawn as a line across the chart.
+
+    Attributes:
+        tokens: The size.
+        name: What is there.
+    """
+
+    tokens: int
+    name: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +34,9 @@ class ChartSeries:
         compactions: Calls that are the first after a recorded compaction.
         breaks: Calls at which the plan loses cached tokens.
         cursor: The call looked at; None or the number of calls for the next one, not yet made.
+        levels: Where strategies of the plan begin to act.
+        firings: Calls at which those strategies act.
+        seconds: Per call, when it was made, never falling, float64; None to give every call the same room.
     """
 
     recorded: NDArray[np.int64]
@@ -30,6 +45,9 @@ class ChartSeries:
     compactions: tuple[int, ...] = ()
     breaks: NDArray[np.int32] | tuple[int, ...] = ()
     cursor: int | None = None
+    levels: tuple[Level, ...] = ()
+    firings: NDArray[np.int32] | tuple[int, ...] = ()
+    seconds: NDArray[np.float64] | None = None
 
     @property
     def call_count(self) -> int:
@@ -42,6 +60,11 @@ class ChartSeries:
         peak = int(self.recorded.max(initial=0))
         return peak if self.planned is None else max(peak, int(self.planned.max(initial=0)))
 
+    @property
+    def span(self) -> float:
+        """Seconds from the first call to the last; 0 where calls are not placed by time."""
+        return float(self.seconds[-1]) if self.seconds is not None and len(self.seconds) else 0.0
+
 
 @dataclass(frozen=True, eq=False)
 class ChartColumns:
@@ -52,6 +75,7 @@ class ChartColumns:
         planned: The same under the plan, or None.
         compaction: Per column, whether a context begins there.
         is_break: Per column, whether cached tokens are lost there.
+        fires: Per column, whether a strategy that waits for a prompt size acts there.
         call: Per column, the last of its calls, int64.
         cursor: The column of the call looked at, or None.
     """
@@ -60,47 +84,50 @@ class ChartColumns:
     planned: NDArray[np.int64] | None
     compaction: NDArray[np.bool_]
     is_break: NDArray[np.bool_]
+    fires: NDArray[np.bool_]
     call: NDArray[np.int64]
     cursor: int | None
 
 
 def columns_of(series: ChartSeries, width: int) -> ChartColumns:
-    """Bring a series to `width` columns: a call takes several, or a column shows the largest of several calls."""
+    """Bring a series to `width` columns: a call takes several, or a column shows the largest of several calls.
+
+    Where calls are placed by time, a column without a call shows what the last one before it sent.
+    """
     count, width = series.call_count, max(width, 0)
     if not count or not width:
         none = np.zeros(width, dtype=np.int64)
-        return ChartColumns(none, None, none.astype(np.bool_), none.astype(np.bool_), none - 1, None)
-    column = np.arange(width, dtype=np.int64)
-    if count <= width:
-        first = last = column * count // width
-    else:
-        first = -(-column * count // width)
-        last = -(-(column + 1) * count // width) - 1
-    cursor = series.cursor if series.cursor is not None and 0 <= series.cursor < count else None
+        no = none.astype(np.bool_)
+        return ChartColumns(none, None, no, no, no, none - 1, None)
+    places = _places(series, width)
+    starts = np.flatnonzero(np.diff(places, prepend=-1))
+    shown = np.maximum(np.searchsorted(places[starts], np.arange(width), side="right") - 1, 0)
     planned = series.planned[:count] if series.planned is not None and len(series.planned) >= count else None
+    cursor = series.cursor if series.cursor is not None and 0 <= series.cursor < count else None
+    last = np.append(starts[1:], count) - 1
     return ChartColumns(
-        recorded=_largest(series.recorded, first),
-        planned=None if planned is None else _largest(planned, first),
-        compaction=_marked(series.compactions, count, width),
-        is_break=_marked(series.breaks, count, width),
-        call=last,
-        cursor=None if cursor is None else int(_column_of(np.array([cursor]), count, width)[0]),
+        recorded=np.maximum.reduceat(series.recorded, starts)[shown],
+        planned=None if planned is None else np.maximum.reduceat(planned, starts)[shown],
+        compaction=_marked(series.compactions, places, width),
+        is_break=_marked(series.breaks, places, width),
+        fires=_marked(series.firings, places, width),
+        call=last[shown],
+        cursor=None if cursor is None else int(places[cursor]),
     )
 
 
-def _column_of(calls: NDArray[np.int64], count: int, width: int) -> NDArray[np.int64]:
-    """The first column of each call."""
+def _places(series: ChartSeries, width: int) -> NDArray[np.int64]:
+    """The first column of each call, never falling, from 0 to `width` - 1."""
+    count = series.call_count
+    if series.seconds is not None and len(series.seconds) == count and series.span > 0:
+        share = series.seconds / series.span
+        return np.minimum((share * width).astype(np.int64), width - 1)
+    calls = np.arange(count, dtype=np.int64)
     return calls * width // count if count > width else -(-calls * width // count)
 
 
-def _largest(values: NDArray[np.int64], first: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The largest value from each first index up to the next column's; where they are equal, the value there."""
-    return np.maximum.reduceat(values, first)
-
-
-def _marked(calls: NDArray[np.int32] | tuple[int, ...], count: int, width: int) -> NDArray[np.bool_]:
+def _marked(calls: NDArray[np.int32] | tuple[int, ...], places: NDArray[np.int64], width: int) -> NDArray[np.bool_]:
     marked = np.zeros(width, dtype=np.bool_)
     indices = np.asarray(calls, dtype=np.int64)
-    indices = indices[(indices >= 0) & (indices < count)]
-    marked[_column_of(indices, count, width)] = True
+    marked[places[indices[(indices >= 0) & (indices < len(places))]]] = True
     return marked

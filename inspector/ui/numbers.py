@@ -68,6 +68,15 @@ def age(seconds: float) -> str:
     return f"{max(seconds, 0):.0f} s"
 
 
+def elapsed(seconds: float) -> str:
+    """Time since a beginning, as a clock shows it: `0:00`, `12:05`, `3:07:41`, `5d07h`."""
+    minutes, left = divmod(max(int(seconds), 0), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours >= 100:
+        return f"{hours // 24}d{hours % 24:02}h"
+    return f"{hours}:{minutes:02}:{left:02}" if hours else f"{minutes}:{left:02}"
+
+
 def size(count: int) -> str:
     """An amount of bytes: `812 B`, `8.1 MB`."""
     amount = float(count)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from inspector.safe_text import cell_width, clip_cells, fit_cells, one_line
 from inspector.strategies.rendition import Action
 from inspector.ui.bars import bar, outside_bar
-from inspector.ui.numbers import whole
+from inspector.ui.numbers import elapsed, whole
 from inspector.ui.timeline_columns import ROLE
 
 if TYPE_CHECKING:
@@ -157,9 +157,4 @@ def _what(view: TimelineView, row: Row, amount: Amount, width: int, faint: str) 
 def _time(view: TimelineView, row: Row) -> str:
     if row.time is None or view.rows.start_time is None:
         return ""
-    seconds = max(int(row.time - view.rows.start_time), 0)
-    hours, rest = divmod(seconds, 3600)
-    minutes, seconds = divmod(rest, 60)
-    if hours >= 100:
-        return f"{hours // 24}d{hours % 24:02}h"
-    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+    return elapsed(row.time - view.rows.start_time)

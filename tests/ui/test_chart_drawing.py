@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from inspector.ui.chart_drawing import BREAK, draw_chart, layout_of, short_size, upper_end
-from inspector.ui.chart_series import ChartSeries, columns_of
+from inspector.ui.chart_series import ChartSeries, Level, columns_of
 
 tokens = st.lists(st.integers(0, 300_000), max_size=300)
 calls = st.lists(st.integers(-5, 310), max_size=5).map(tuple)
@@ -149,3 +149,51 @@ def test_an_axis_names_small_and_large_amounts() -> None:
 def test_labels_give_way_on_a_narrow_screen() -> None:
     assert layout_of(series([100_000]), 12, 6).labels == 0
     assert layout_of(series([100_000]), 60, 6).labels == 5
+
+
+def test_a_level_of_the_plan_is_a_line_that_is_seen_through_what_is_sent() -> None:
+    recorded, planned = [100, 200, 300, 400], [100, 200, 200, 200]
+
+    assert art(series(recorded, planned, levels=(Level(150, "budget"),), firings=(2,), breaks=(2, 3)), 24, 6) == [
+        "400                ░░░░░",
+        "              ░░░░░░░░░░",
+        "150 ╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌",
+        "    ████████████████████",
+        f"  0 ──────────△────{BREAK}────",
+        "    call 1             4",
+    ]
+
+
+def test_a_line_is_named_where_nothing_else_is_drawn() -> None:
+    shown = series([100, 100, 100, 100], window=250, levels=(Level(170, "budget"),))
+
+    assert art(shown, 24, 6)[:2] == [
+        "250 ┄┄┄┄┄┄┄┄┄┄┄┄┄ window",
+        "170 ╌╌╌╌╌╌╌╌╌╌╌╌╌ budget",
+    ]
+
+
+def test_over_time_a_call_stands_where_it_was_made_and_lasts_until_the_next() -> None:
+    shown = series([10, 20, 40], seconds=np.array([0.0, 50.0, 60.0]), cursor=1)
+    columns = columns_of(shown, 12)
+
+    assert columns.call.tolist() == [0] * 10 + [1, 2]
+    assert columns.cursor == 10
+    assert art(shown, 30, 5)[-1].split() == ["0:00", "█", "recorded", "1:00"]
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=200), st.integers(1, 120), st.data())
+def test_over_time_every_mark_has_a_column_and_no_peak_is_lost(
+    moments: list[float], width: int, data: st.DataObject
+) -> None:
+    count = len(moments)
+    recorded = data.draw(st.lists(st.integers(0, 300_000), min_size=count, max_size=count))
+    call = data.draw(st.integers(0, count - 1))
+    shown = series(recorded, seconds=np.sort(moments) - min(moments), compactions=(call,), cursor=call)
+
+    columns = columns_of(shown, width)
+
+    assert columns.recorded.max() == max(recorded)
+    assert np.flatnonzero(columns.compaction).tolist() == [columns.cursor]
+    assert (np.diff(columns.call) >= 0).all()
+    assert columns.call[-1] == count - 1

@@ -42,6 +42,7 @@ INSPECT_BINDINGS: list[BindingType] = [
     _key("left_curly_bracket", f"call(-{FAR})", "far", "call.back", "As of ten calls before"),
     _key("right_curly_bracket", f"call({FAR})", "far", "call.on", "As of ten calls after"),
     _key("end", "now", "now", "call.now", "As of now, and follow what is added"),
+    _key("T", "chart_axis", "time axis", "chart.axis", "Let the chart run over time, or over calls"),
     _key("x", "to_changed(1)", "cuts", "timeline.next-cut", "To the next row the plan changed", show=True),
     _key("X", "to_changed(-1)", "cuts", "timeline.previous-cut", "To the row before that the plan changed"),
     _key("b", "to_boundary(1)", "compaction", "timeline.next-compaction", "To the next compaction or subagent"),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.replay import Replay
+    from inspector.ui.outcome import Outcome
     from inspector.ui.timeline_view import TimelineView
     from inspector.ui.widgets.context_chart import ContextChart
     from inspector.ui.widgets.detail import Detail
@@ -45,6 +46,8 @@ class Viewing(PlanEditing):
 
     parts: Parts | None = None
     """What shows the session; None before there is one."""
+    by_time = False
+    """The chart has an axis of time, not of calls."""
 
     @property
     def view(self) -> TimelineView | None:
@@ -123,11 +126,20 @@ class Viewing(PlanEditing):
         outcome, parts = self.outcome, self.parts
         if outcome is None or parts is None:
             return
-        parts.chart.series = chart_of(outcome, self.call)
-        count = outcome.replay.history.call_count
-        when = "as of now" if self.call is None else f"as of call {numbers.whole(self.call + 1)}"
-        subtitle = f"{when}, {numbers.plural(count, 'call')} made"
-        self.query_one("#chart-pane", Pane).border_subtitle = Content(subtitle)
+        parts.chart.series = chart_of(outcome, self.call, by_time=self.by_time)
+        self.query_one("#chart-pane", Pane).border_subtitle = Content(moment_of(outcome, self.call))
+
+    def action_chart_axis(self) -> None:
+        """Give the chart an axis of time, or of calls."""
+        if self.outcome is None or self.parts is None:
+            return
+        self.by_time = not self.by_time
+        self.show_chart()
+        if self.by_time and (self.parts.chart.series is None or not self.parts.chart.series.span):
+            self.by_time = False
+            self.show_notice("this session does not say when its calls were made")
+        else:
+            self.show_notice("the chart runs over time" if self.by_time else "the chart runs over calls")
 
     def look_at(self, call: int | None) -> None:
         """Show everything as of a call; None for the next one, not yet made."""
@@ -205,6 +217,20 @@ class Viewing(PlanEditing):
         if not parts.timeline.move_among(found, step):
             where = "none below the cursor; the capital letter goes up" if step > 0 else "none above the cursor"
             self.show_notice(where if len(found) else none)
+
+
+def moment_of(outcome: Outcome, call: int | None) -> str:
+    """Which call is looked at, and what its prompt comes to, as recorded and with the plan."""
+    replay = outcome.replay
+    count = replay.history.call_count
+    if call is None or call >= count:
+        return f"as of now, {numbers.plural(count, 'call')} made"
+    recorded = int(outcome.baseline.ledger.prompt_tokens[call])
+    parts = [f"as of call {numbers.whole(call + 1)} of {numbers.whole(count)}", f"{numbers.short(recorded)} tokens"]
+    if replay is not outcome.baseline:
+        parts[1] = f"recorded {numbers.short(recorded)}"
+        parts.append(f"with the plan {numbers.short(int(replay.ledger.prompt_tokens[call]))}")
+    return " · ".join(parts)
 
 
 def _reason(replay: Replay, call: int, block: int) -> str:

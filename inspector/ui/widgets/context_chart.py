@@ -34,12 +34,17 @@ class ContextChart(Widget, can_focus=True):
         & > .chart--edge { color: $text-success; background: $warning 20%; }
         & > .chart--later { color: $text-disabled; }
         & > .chart--window { color: $text-muted; }
+        & > .chart--level { color: $text-accent; }
+        & > .chart--level-within { color: $background; background: $text-success; }
+        & > .chart--firing { color: $text-success; text-style: bold; }
         & > .chart--axis { color: $text-disabled; }
         & > .chart--label { color: $text-muted; }
         & > .chart--compaction { color: $text-accent; text-style: bold; }
         & > .chart--break { color: $text-error; text-style: bold; }
         & > .chart--cursor { color: $foreground; text-style: bold; }
         &:ansi > .chart--edge { background: transparent; }
+        &:ansi > .chart--level-within { color: ansi_default; background: transparent; text-style: reverse; }
+        &:nocolor > .chart--level-within { color: $foreground; background: $surface; text-style: reverse; }
         &:nocolor > .chart--edge { background: transparent; }
         &:focus > .chart--cursor { color: $primary; }
     }
@@ -51,6 +56,9 @@ class ContextChart(Widget, can_focus=True):
         "chart--recorded",
         "chart--later",
         "chart--window",
+        "chart--level",
+        "chart--level-within",
+        "chart--firing",
         "chart--axis",
         "chart--label",
         "chart--compaction",
@@ -152,6 +160,16 @@ class ContextChart(Widget, can_focus=True):
         if self._dragged_to is not None:
             self.release_mouse()
             self._dragged_to = None
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """Look at the call after."""
+        event.stop()
+        self.action_select(1)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """Look at the call before."""
+        event.stop()
+        self.action_select(-1)
 
     def action_select(self, step: int) -> None:
         """Look at a call before or after this one."""
