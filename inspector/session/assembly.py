@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from inspector.session.links import SessionLink
     from inspector.session.model import Block, TextSource
 
 KEPT_DIAGNOSTICS = 100
@@ -58,6 +59,7 @@ class Assembly:
         compactions: So far.
         record_counts: Records by kind.
         title, agent, identifier, working_directory, window: As in `Session`.
+        links: Other sessions that belong to this one, each once, by kind, call and id.
     """
 
     def __init__(self) -> None:
@@ -71,6 +73,7 @@ class Assembly:
         self.identifier = ""
         self.working_directory = ""
         self.window: int | None = None
+        self.links: dict[tuple[str, str, str], SessionLink] = {}
         self._diagnostics: list[Diagnostic] = []
         self._skipped = 0
         self._growing: dict[int, list[Block]] = {}
@@ -129,6 +132,10 @@ class Assembly:
         if len(self._diagnostics) < KEPT_DIAGNOSTICS:
             self._diagnostics.append(Diagnostic(reason, line, offset, skipped))
 
+    def link(self, link: SessionLink) -> None:
+        """Note a session that belongs to this one; the same one noted again takes the place of the first."""
+        self.links[link.kind, link.tool_call_id, link.identifier] = link
+
     def snapshot(
         self,
         format_name: str,
@@ -165,6 +172,7 @@ class Assembly:
             working_directory=self.working_directory,
             window=self.window,
             files=files,
+            links=tuple(self.links.values()),
         )
         # What `Session` would work out from all messages is known here from the snapshot before.
         vars(session)["blocks"] = tuple(self._blocks)

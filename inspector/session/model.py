@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from inspector.session.links import SessionLink
+
 
 class BlockKind(IntEnum):
     """What the smallest part of a context is. Integers, so that a column of kinds is a column of bytes."""
@@ -313,6 +315,7 @@ class Session:
         working_directory: Where the agent worked; empty when unknown.
         window: Size of the model's context window in tokens where the file says so, or None.
         files: The files it was read from; a block's `origin.file` points here.
+        links: Other sessions that belong to it: what started it, what it started, what it goes on from.
         texts: Reads texts again.
     """
 
@@ -332,6 +335,7 @@ class Session:
     working_directory: str = ""
     window: int | None = None
     files: tuple[Path, ...] = ()
+    links: tuple[SessionLink, ...] = ()
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:

@@ -52,6 +52,11 @@ class Inside:
     modified: float = 0.0
 
 
+def nowhere(path: Path, identifier: str) -> Path | None:  # noqa: ARG001  # what formats without families answer
+    """A format whose sessions do not belong together."""
+    return None
+
+
 def nothing_inside(path: Path) -> Sequence[Inside]:  # noqa: ARG001  # what most formats answer, whatever the path
     """A file that is one session."""
     return ()
@@ -72,6 +77,8 @@ class Format:
         homes: The folders in which its sessions are kept, whether or not they exist.
         inside: Lists the sessions in a file or folder that may hold several, newest first; empty for one that is itself
             a session. Raises `SessionError`.
+        locate: From a session's path to the path of another one that belongs to it, by its id; None where it is not
+            to be found.
     """
 
     name: str
@@ -83,6 +90,7 @@ class Format:
     reader: Callable[[Path], Reader]
     homes: Callable[[], tuple[Path, ...]] = tuple
     inside: Callable[[Path], Sequence[Inside]] = nothing_inside
+    locate: Callable[[Path, str], Path | None] = nowhere
 
 
 @dataclass(frozen=True)

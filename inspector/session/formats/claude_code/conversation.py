@@ -15,15 +15,20 @@ from msgspec import structs
 
 from inspector.session.formats.claude_code.branches import Branches
 from inspector.session.formats.claude_code.compactions import compaction_of, kept_messages, sends_kept_first
+from inspector.session.formats.claude_code.family import Family
 from inspector.session.formats.claude_code.kinds import RecordKind, count_name, kind_of
-from inspector.session.formats.claude_code.lineage import Lineage, is_injected, is_prompt
+from inspector.session.formats.claude_code.lineage import UUID, Lineage, is_injected, is_prompt
 from inspector.session.formats.claude_code.parts import blocks_of_record
 from inspector.session.formats.claude_code.usage import later, usage_of, with_placeholder_noted
 from inspector.session.model import BlockKind, Call, Compaction, ContextCause, Message, Role
 from inspector.session.times import seconds
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
     from inspector.session.assembly import Assembly, OpenContext
+    from inspector.session.blocks import TextBlock
     from inspector.session.formats.claude_code.records import Record
     from inspector.session.model import Block
 
@@ -66,15 +71,16 @@ class Response:
 class Conversation:
     """Takes lines in file order and fills an assembly."""
 
-    def __init__(self, assembly: Assembly, own_id: str) -> None:
+    def __init__(self, assembly: Assembly, path: Path) -> None:
         """Begin.
 
         Args:
             assembly: What to fill.
-            own_id: The session's own id, where the file's name tells it; empty otherwise.
+            path: The file. One that carries its session's id in its name tells which lines were copied from another.
         """
         self._assembly = assembly
-        self._lineage = Lineage(own_id)
+        self._lineage = Lineage(path.stem if UUID.fullmatch(path.stem) else "")
+        self._family = Family(path, assembly)
         self._branches = Branches()
         self._threads: dict[int, Thread] = {}
         self._responses: dict[str, Response] = {}
@@ -100,10 +106,12 @@ class Conversation:
             return  # written again by a later compaction or resume
         kind = kind_of(record)
         try:
-            blocks = [made.block for made in blocks_of_record(record, kind, line, offset, self._tool_names)]
+            made = blocks_of_record(record, kind, line, offset, self._tool_names)
+            self._note_family(record, made)
         except RecursionError:
             assembly.diagnose("JSON nested too deeply", line_number, offset, skipped=True)
             return
+        blocks = [block for block, _ in made]
         thread = self._thread(record, kind)
         # The root of a compacted conversation has no parent, but names the line that it continues.
         turn = self._branches.add(
@@ -120,6 +128,14 @@ class Conversation:
         if uuid is not None:
             self._message_of_node.append(message)
             self._lineage.place(thread.number)
+
+    def _note_family(self, record: Record, made: Sequence[TextBlock]) -> None:
+        for block, text in made:
+            if block.kind is BlockKind.TOOL_CALL:
+                self._family.note_call(block.tool_call_id, block.tool_name, text)
+        self._family.note(
+            record, is_home_agent=self._lineage.is_home_agent(record), is_inherited=self._lineage.is_inherited(record)
+        )
 
     def _thread(self, record: Record, kind: RecordKind) -> Thread:
         number = self._lineage.thread(record, self._branches.node(record.parent), is_quiet=kind is RecordKind.QUIET)

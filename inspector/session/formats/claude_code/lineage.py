@@ -58,6 +58,10 @@ class Lineage:
             return of_parent
         return 0 if is_quiet else self._new_thread()
 
+    def is_home_agent(self, record: Record) -> bool:
+        """Whether the file is a subagent's own, and the line is of it."""
+        return bool(self._home) and record.agent == self._home
+
     def place(self, thread: int) -> None:
         """Remember the thread of the line added to the graph last."""
         self._thread_of_node.append(thread)

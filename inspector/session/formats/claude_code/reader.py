@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from inspector.session.assembly import Assembly
 from inspector.session.formats.claude_code.conversation import Conversation
-from inspector.session.formats.claude_code.lineage import UUID
 from inspector.session.formats.claude_code.parts import blocks_of_line
 from inspector.session.formats.claude_code.records import DECODER
 
@@ -20,10 +19,10 @@ class ClaudeCodeInterpreter:
     """Makes a session out of the lines of a Claude Code session file."""
 
     def __init__(self, path: Path) -> None:
-        """Begin. A file that carries its session's id in its name tells which lines were copied from another."""
+        """Begin; `path` is the file."""
         self.assembly = Assembly()
         self.blocks_of_record: BlocksOfRecord = blocks_of_line
-        self._conversation = Conversation(self.assembly, path.stem if UUID.fullmatch(path.stem) else "")
+        self._conversation = Conversation(self.assembly, path)
 
     def take(self, data: bytes, offset: int, first_line: int) -> None:
         """Take whole lines. What cannot be read becomes a diagnostic."""

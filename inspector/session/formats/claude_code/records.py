@@ -1,8 +1,8 @@
 """The lines of a Claude Code session file, as far as they are read.
 
 What the fields mean was measured on some five hundred real sessions of versions 1.0 to 2.1; the project documents none
-of it. Fields that no reader needs are not named here, so that they are skipped without being decoded: above all
-`toolUseResult`, which repeats a result for the program's own screen, often many times larger than what the model was
+of it. Fields that no reader needs are not named here, so that they are skipped without being decoded: above all most
+of `toolUseResult`, which repeats a result for the program's own screen, often many times larger than what the model was
 sent, and the subagent messages inside `progress` records, whose usage is not this conversation's.
 """
 
@@ -97,6 +97,14 @@ class CompactMetadata(Struct, gc=False):
     preserved_messages: PreservedMessages | None = field(name="preservedMessages", default=None)
 
 
+class Started(Struct, gc=False):
+    """What `toolUseResult` and `data` of `progress` records say of a subagent that a call started."""
+
+    agent: str | None = field(name="agentId", default=None)
+    agent_type: Raw = field(name="agentType", default=EMPTY)
+    description: Raw = EMPTY
+
+
 class Record(Struct, gc=False):
     """One line."""
 
@@ -119,6 +127,9 @@ class Record(Struct, gc=False):
     version: str | None = None
     cwd: str | None = None
     message: ApiMessage | None = None
+    tool_use_result: Started | str | int | float | bool | list[Raw] | None = field(name="toolUseResult", default=None)
+    data: Started | str | int | float | bool | list[Raw] | None = None
+    parent_tool_use: str | None = field(name="parentToolUseID", default=None)
     attachment: Raw = EMPTY
     content: Raw = EMPTY
     hook_errors: Raw = field(name="hookErrors", default=EMPTY)

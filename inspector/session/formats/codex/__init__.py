@@ -53,6 +53,12 @@ def _reader(path: Path) -> Reader:
     return codex_reader(path, NAME, is_document=not sample.is_lines and _is_whole_session(sample.document))
 
 
+def _locate(path: Path, identifier: str) -> Path | None:
+    from inspector.session.formats.codex.family import locate
+
+    return locate(path, identifier)
+
+
 def _homes() -> tuple[Path, ...]:
     configured = os.environ.get("CODEX_HOME")
     home = Path(configured) if configured else Path.home() / ".codex"
@@ -68,4 +74,5 @@ FORMAT = Format(
     recognise=_recognise,
     reader=_reader,
     homes=_homes,
+    locate=_locate,
 )

@@ -8,6 +8,7 @@ from msgspec import structs
 
 from inspector.session.formats.codex.attribution import INHERITED, NONE, Attribution, Report
 from inspector.session.formats.codex.compactions import Compactions, hands_over, kept_without_history, rolled_back
+from inspector.session.formats.codex.family import note_event, note_header
 from inspector.session.formats.codex.injected import is_injected, is_summary
 from inspector.session.formats.codex.lineage import Lineage
 from inspector.session.formats.codex.records import (
@@ -85,6 +86,7 @@ class Rollout:
         self._assembly.working_directory = string(payload.get("cwd"))
         version = string(payload.get("cli_version"))
         self._assembly.agent = f"Codex {version}" if version else "Codex"
+        note_header(payload, self._assembly)
         made = system_blocks(payload, origin)
         if made and self._system == NONE:
             self._system = self._joiner.add(Side.SYSTEM, [block for block, _ in made], is_meta=True)
@@ -132,6 +134,8 @@ class Rollout:
 
     def _event(self, line: RolloutLine, data: bytes, origin: Origin) -> None:
         payload, name = line.payload, string(line.payload.get("type"))
+        if not self._is_inherited:
+            note_event(payload, self._assembly)
         match name:
             case "token_count":
                 self._report(line, data, origin)

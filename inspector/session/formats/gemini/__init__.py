@@ -64,6 +64,12 @@ def _reader(path: Path) -> Reader:
     return gemini_reader(path)
 
 
+def _locate(path: Path, identifier: str) -> Path | None:
+    from inspector.session.formats.gemini.family import locate
+
+    return locate(path, identifier)
+
+
 def _homes() -> tuple[Path, ...]:
     home = os.environ.get("GEMINI_CLI_HOME")
     return ((Path(home) if home else Path.home()) / ".gemini" / "tmp",)
@@ -78,4 +84,5 @@ FORMAT = Format(
     recognise=_recognise,
     reader=_reader,
     homes=_homes,
+    locate=_locate,
 )

@@ -8,6 +8,7 @@ from inspector.session.assembly import Assembly
 from inspector.session.documents import DocumentReader
 from inspector.session.formats.base import Sample
 from inspector.session.formats.gemini.conversation import settle
+from inspector.session.formats.gemini.family import note_parent, note_subagents
 from inspector.session.formats.gemini.kinds import MESSAGES, NAME
 from inspector.session.formats.gemini.log import Log, Record
 from inspector.session.formats.gemini.parts import blocks_again
@@ -29,9 +30,11 @@ if TYPE_CHECKING:
 class GeminiInterpreter:
     """Makes a session out of the lines of a log."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: Path) -> None:
+        """Begin; `path` is the file."""
         self.blocks_of_record: BlocksOfRecord = blocks_again
         self._assembly = Assembly()
+        note_parent(path, self._assembly)
         self._log = Log()
         self._is_settled = True
 
@@ -56,15 +59,19 @@ class GeminiInterpreter:
             self._log.rewind(value["$rewindTo"])
         elif isinstance(value.get("id"), str):
             self._log.put(Record(value, line.data, line.offset))
+            note_subagents(value, self._assembly)
         elif isinstance(value.get("$set"), dict):
             _note(value["$set"], self._assembly)
             if isinstance(value["$set"].get(MESSAGES), list):
-                records = _records(FileNode(line.data, line.offset), "$set", MESSAGES)
+                records = list(_records(FileNode(line.data, line.offset), "$set", MESSAGES))
+                for record in records:
+                    note_subagents(record.value, self._assembly)
                 self._log.restart(records, string(value["$set"].get("lastUpdated")))
         elif isinstance(value.get("sessionId"), str):
             _note(value, self._assembly)
             for record in _records(FileNode(line.data, line.offset), MESSAGES) if MESSAGES in value else ():
                 self._log.put(record)
+                note_subagents(record.value, self._assembly)
         else:
             self._log.put(Record({**value, "id": f"line {line.line}"}, line.data, line.offset))
 
@@ -72,7 +79,7 @@ class GeminiInterpreter:
 def gemini_reader(path: Path) -> Reader:
     """A reader for a session."""
     if Sample(path).is_lines:
-        return LinesReader(path, NAME, GeminiInterpreter())
+        return LinesReader(path, NAME, GeminiInterpreter(path))
     return DocumentReader(path, NAME, _interpret, blocks_again)
 
 
@@ -92,6 +99,7 @@ def _interpret(node: Node, assembly: Assembly) -> None:
     log = Log()
     for place, record in enumerate(_records(node, MESSAGES)):
         assembly.record_counts[count_name(record.value)] += 1
+        note_subagents(record.value, assembly)
         known = record if isinstance(record.value.get("id"), str) else _named(record, place)
         log.put(known)
     skipped = len(sequence(mapping(value).get(MESSAGES))) - sum(assembly.record_counts.values())

@@ -58,6 +58,11 @@ def _inside(path: Path) -> Sequence[Inside]:
         raise SessionError(f"{path}: the database cannot be read ({error}). Try again.") from error
 
 
+def _locate(path: Path, identifier: str) -> Path | None:
+    file = Locator.of(path).file
+    return Locator(file, identifier).path if Sample(file).head.startswith(SQLITE) and identifier else None
+
+
 def _homes() -> tuple[Path, ...]:
     configured = os.environ.get("HERMES_HOME")
     home = Path(configured) if configured else Path.home() / ".hermes"
@@ -75,4 +80,5 @@ FORMAT = Format(
     reader=_reader,
     homes=_homes,
     inside=_inside,
+    locate=_locate,
 )

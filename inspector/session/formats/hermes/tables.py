@@ -20,6 +20,7 @@ from inspector.session.formats.hermes.entries import (
 )
 from inspector.session.formats.hermes.lineage import chain_of, heads, subagent_parent
 from inspector.session.formats.hermes.shapes import is_meta
+from inspector.session.links import LinkKind, SessionLink
 from inspector.session.locator import Locator
 from inspector.session.rows import RowsGoneError
 from inspector.session.selecting import Selector, row_of
@@ -103,6 +104,7 @@ class HermesRows:
         self.blocks_of_record: BlocksOfRecord = blocks_of_record
         self._session = session
         self._chain: list[Row] = []
+        self._parent = ""
         self._parts: list[Part] = []
         self._known: dict[object, tuple[int, Entry | None]] = {}
         self._columns: Columns = {}
@@ -120,6 +122,7 @@ class HermesRows:
         if self._session not in sessions:
             raise RowsGoneError(f"no session {self._session}".strip())
         self._chain = chain_of(sessions, self._session)
+        self._parent = subagent_parent(sessions, self._chain[0])
         known, self._known = self._known, {}
         self._parts = [self._part(row, tables, known) for row in self._chain]
 
@@ -127,6 +130,8 @@ class HermesRows:
         """The session, put together from what was read."""
         assembly = Assembly()
         fill(assembly, self._chain, self._parts)
+        if self._parent:
+            assembly.link(SessionLink(LinkKind.PARENT, self._parent))
         return assembly
 
     def fetch(self, connection: sqlite3.Connection, name: str) -> bytes | None:

@@ -68,6 +68,12 @@ def _inside(path: Path) -> Sequence[Inside]:
     return reader.session_of_file(path, _document(sample))
 
 
+def _locate(path: Path, identifier: str) -> Path | None:
+    from inspector.session.formats.opencode.reader import locate
+
+    return locate(path, identifier)
+
+
 def _homes() -> tuple[Path, ...]:
     data = os.environ.get("XDG_DATA_HOME")
     home = (Path(data) if data else Path.home() / ".local" / "share") / "opencode"
@@ -85,4 +91,5 @@ FORMAT = Format(
     reader=_reader,
     homes=_homes,
     inside=_inside,
+    locate=_locate,
 )

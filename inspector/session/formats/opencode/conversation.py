@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from inspector.session.assembly import Assembly
 from inspector.session.formats.opencode.clearings import clearings_of
 from inspector.session.formats.opencode.views import ABORTED, COMPACTION, STEP_START, MessageView, PartView, SessionView
+from inspector.session.links import LinkKind, SessionLink
 from inspector.session.model import Compaction, ContextCause, Message, Role
 from inspector.session.threads import Thread
 
@@ -93,6 +94,11 @@ def fill(assembly: Assembly, session: SessionView, stored: Sequence[Stored]) -> 
     assembly.title = session.title
     assembly.working_directory = session.directory
     assembly.agent = f"OpenCode {session.version}".strip()
+    if session.parent:
+        assembly.link(SessionLink(LinkKind.PARENT, session.parent))
+    for started in (part.subagent for one in stored for part in one.parts):
+        if started is not None:
+            assembly.link(started)
     roles = Counter(one.message.role for one in stored)
     kinds = Counter(part.kind for one in stored for part in one.parts)
     assembly.record_counts |= {f"message:{role.value}": count for role, count in roles.items()}

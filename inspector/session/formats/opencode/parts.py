@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.session.blocks import TextBlock, compact_json, text_block
 from inspector.session.decoding import clean_text, lenient_json
+from inspector.session.links import LinkKind, SessionLink
 from inspector.session.media import media_of_data_url
 from inspector.session.model import BlockKind, Media, Origin, Role
 from inspector.session.times import seconds_of_any
@@ -87,6 +88,19 @@ def blocks_of_part(value: Mapping[str, Any], role: Role, origin: Origin) -> list
 def cleared_at(value: Mapping[str, Any]) -> float | None:
     """When a tool's result was cleared, in seconds since the epoch; None where it was not."""
     return seconds_of_any(mapping(mapping(value.get("state")).get("time")).get("compacted"))
+
+
+def subagent_of_part(value: Mapping[str, Any]) -> SessionLink | None:
+    """The session that a tool's call started; None for any other part."""
+    state = mapping(value.get("state"))
+    metadata = mapping(state.get("metadata"))
+    started = string(metadata.get("sessionId")) or string(metadata.get("sessionID"))
+    if value.get("type") != "tool" or not started:
+        return None
+    call = string(value.get("callID")) or string(value.get("id"))
+    given = mapping(state.get("input"))
+    title = string(given.get("description")) or string(given.get("subagent_type")) or string(state.get("title"))
+    return SessionLink(LinkKind.SUBAGENT, clean_text(started), None, clean_text(call), clean_text(title))
 
 
 def _tool(value: Mapping[str, Any], origin: Origin) -> list[TextBlock]:

@@ -53,6 +53,19 @@ def sessions_of_database(path: Path) -> Sequence[Inside]:
         raise SessionError(f"{path}: the database cannot be read ({error}). Try again.") from error
 
 
+def locate(path: Path, identifier: str) -> Path | None:
+    """Another session of the same database, tree or folder of exports."""
+    file = Locator.of(path).file
+    if "/" in identifier or "\x00" in identifier:
+        return None
+    if file.is_dir():
+        return Locator(file, identifier).path
+    beside = file.with_name(f"{identifier}.json")
+    if file.suffix != ".json":
+        return Locator(file, identifier).path
+    return beside if beside.exists() else None
+
+
 def session_of_file(path: Path, document: object) -> Sequence[Inside]:
     """The session whose own file this is in the tree; nothing for any other file."""
     return inside_session_file(path, document)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.formats.opencode.parts import blocks_of_error, blocks_of_part, cleared_at
+from inspector.session.formats.opencode.parts import blocks_of_error, blocks_of_part, cleared_at, subagent_of_part
 from inspector.session.formats.opencode.usage import usage_of
 from inspector.session.model import BlockKind, Origin, Role
 from inspector.session.times import seconds_of_any
@@ -18,6 +18,7 @@ from inspector.session.values import mapping, string
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from inspector.session.links import SessionLink
     from inspector.session.model import Block, Usage
 
 STEP_START, STEP_FINISH, COMPACTION = "step-start", "step-finish", "compaction"
@@ -39,6 +40,7 @@ class PartView:
         kept_from: The id of the first message that a compaction keeps; empty for none.
         is_auto: A compaction that nobody asked for.
         is_synthetic: A text that nobody typed.
+        subagent: The session that a call of a tool started.
     """
 
     identifier: str
@@ -50,6 +52,7 @@ class PartView:
     kept_from: str = ""
     is_auto: bool = False
     is_synthetic: bool = False
+    subagent: SessionLink | None = None
 
     @property
     def has_content(self) -> bool:
@@ -172,4 +175,5 @@ def part_view(value: Mapping[str, Any], identifier: str, role: Role, origin: Ori
         kept_from=string(value.get("tail_start_id")),
         is_auto=value.get("auto") is True,
         is_synthetic=value.get("synthetic") is True,
+        subagent=subagent_of_part(value),
     )

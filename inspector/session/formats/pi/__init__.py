@@ -62,6 +62,13 @@ def _reader(path: Path) -> Reader:
     return LinesReader(path, NAME, PiInterpreter())
 
 
+def _locate(path: Path, identifier: str) -> Path | None:
+    if "/" in identifier or "\x00" in identifier:
+        return None
+    beside = path.with_name(identifier)
+    return beside if beside.exists() else None
+
+
 def _homes() -> tuple[Path, ...]:
     home = Path.home()
     configured = os.environ.get("PI_CODING_AGENT_DIR")
@@ -82,4 +89,5 @@ FORMAT = Format(
     recognise=_recognise,
     reader=_reader,
     homes=_homes,
+    locate=_locate,
 )

@@ -5,11 +5,13 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING, Any
 
+from inspector.session.decoding import clean_text
 from inspector.session.formats.pi import tree
 from inspector.session.formats.pi.kinds import FAILED, EntryKind, count_name, kind_of
 from inspector.session.formats.pi.parts import blocks_of_entry
 from inspector.session.formats.pi.tree import NONE, Tree
 from inspector.session.formats.pi.usage import usage_of
+from inspector.session.links import LinkKind, SessionLink
 from inspector.session.model import BlockKind, Compaction, ContextCause, Message, Role
 from inspector.session.threads import Thread
 from inspector.session.times import seconds, seconds_of_any
@@ -91,7 +93,10 @@ class Conversation:
             version = entry.get("version")
             self._version = version if isinstance(version, int) else 1
             self._started = seconds_of_any(entry.get("timestamp"))
+            origin = string(entry.get("parentSession")) or string(entry.get("branchedFrom"))
             self._is_copy = bool(entry.get("parentSession") or entry.get("branchedFrom"))
+            if name := clean_text(origin.replace("\\", "/").rpartition("/")[2]):
+                assembly.link(SessionLink(LinkKind.CONTINUED, name))
         if kind in ("session", "model_change"):
             self._model = string(entry.get("modelId")) or string(entry.get("model")).rpartition("/")[2] or self._model
         if kind in ("session", "title", "title_change"):

@@ -1,0 +1,128 @@
+"""Which sessions belong together: subagents, the calls that started them, and sessions that go on from others.
+
+A subagent's conversation stands in a file of its own, `<session>/subagents/agent-<id>.jsonl` or, in versions before
+2.1, `agent-<id>.jsonl` beside the session. The result of the call names the agent; while it runs, records of its
+progress do.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from inspector.session.decoding import lenient_json
+from inspector.session.formats.claude_code.records import EMPTY, Started
+from inspector.session.links import LinkKind, SessionLink
+from inspector.session.values import mapping, string
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from msgspec import Raw
+
+    from inspector.session.assembly import Assembly
+    from inspector.session.formats.claude_code.records import Record
+
+SUBAGENTS = "subagents"
+
+STARTING_TOOLS = frozenset({"Agent", "Task"})
+
+COPIES = ("agent-acompact-", "agent-aside_question-", "agent-aprompt_suggestion-")
+"""Beginnings of names of runs whose file is a copy of the parent's history, with a question behind it."""
+
+
+def is_copy(path: Path) -> bool:
+    """Whether a file is the run of a summary or a side question: a copy of its parent, counted there."""
+    return path.name.startswith(COPIES)
+
+
+def parent_file(path: Path) -> Path | None:
+    """The session in whose folder of subagents a file lies; None where it lies in none."""
+    for folder in path.parents:
+        if folder.name == SUBAGENTS:
+            session = folder.parent
+            return session.with_name(f"{session.name}.jsonl")
+    return None
+
+
+class Family:
+    """Notes the sessions that the lines of one speak of."""
+
+    def __init__(self, path: Path, assembly: Assembly) -> None:
+        """Begin with what the place of the file tells."""
+        self._path = path
+        self._assembly = assembly
+        self._titles: dict[str, str] = {}
+        self._origins: set[str] = set()
+        self._has_parent = False
+        if (parent := parent_file(path)) is not None:
+            self._has_parent = True
+            assembly.link(SessionLink(LinkKind.PARENT, parent.stem, parent))
+            assembly.title = self._described()
+
+    def note_call(self, identifier: str, tool: str, arguments: str) -> None:
+        """A tool was called: remember what for, where it starts subagents."""
+        if tool in STARTING_TOOLS:
+            given = mapping(lenient_json(arguments.encode(errors="replace"))[0])
+            self._titles[identifier] = string(given.get("description")) or string(given.get("subagent_type"))
+
+    def note(self, record: Record, *, is_home_agent: bool, is_inherited: bool) -> None:
+        """Take what a line says.
+
+        Args:
+            record: The line.
+            is_home_agent: The file is the conversation of the subagent that the line is of.
+            is_inherited: It was copied from another session.
+        """
+        if is_inherited:
+            self._note_origin(record)
+        if is_home_agent and not self._has_parent and record.session:
+            self._has_parent = True
+            parent = self._path.with_name(f"{record.session}.jsonl")
+            self._assembly.link(SessionLink(LinkKind.PARENT, record.session, parent))
+        started = (
+            record.tool_use_result if record.type == "user" else record.data if record.type == "progress" else None
+        )
+        if isinstance(started, Started) and started.agent:
+            call = self._call_of(record)
+            title = self._titles.get(call) or _text(started.description) or _text(started.agent_type)
+            self._assembly.link(SessionLink(LinkKind.SUBAGENT, started.agent, self.file_of(started.agent), call, title))
+
+    def file_of(self, agent: str) -> Path | None:
+        """Where a subagent's conversation stands, or would stand."""
+        name = f"agent-{agent}.jsonl"
+        if "/" in name or "\x00" in name:
+            return None
+        parent = parent_file(self._path) or self._path
+        beside = self._path.with_name(name)
+        if parent != self._path:
+            return beside  # agents that agents start stand in the same folder
+        return beside if beside.exists() else parent.with_suffix("") / SUBAGENTS / name
+
+    def _call_of(self, record: Record) -> str:
+        if record.type == "progress":
+            return record.parent_tool_use or ""
+        content = record.message.content if record.message is not None else None
+        parts = content if isinstance(content, list) else []
+        return next((part.tool_use_id for part in parts if part.tool_use_id), "")
+
+    def _note_origin(self, record: Record) -> None:
+        identifier = record.session or ""
+        if record.forked_from != EMPTY:
+            identifier = string(mapping(lenient_json(bytes(record.forked_from))[0]).get("sessionId")) or identifier
+        if identifier and identifier not in self._origins and "/" not in identifier and "\x00" not in identifier:
+            self._origins.add(identifier)
+            origin = self._path.with_name(f"{identifier}.jsonl")
+            self._assembly.link(SessionLink(LinkKind.CONTINUED, identifier, origin))
+
+    def _described(self) -> str:
+        """What stands beside a subagent's file: what it was started for, and what kind of agent it is."""
+        try:
+            beside = self._path.with_suffix(".meta.json").read_bytes()[:65_536]
+        except OSError:
+            return ""
+        fields = mapping(lenient_json(beside)[0])
+        return string(fields.get("description")) or string(fields.get("agentType"))
+
+
+def _text(raw: Raw) -> str:
+    return string(lenient_json(bytes(raw))[0])
