@@ -7,25 +7,48 @@ from typing import TYPE_CHECKING
 
 from inspector.cli.plans import add_plan_arguments, plan_of
 from inspector.cli.reading import read_session
-from inspector.cli.reporting import add_report_arguments, check_output, deliver
+from inspector.cli.reporting import FORMATS, add_report_arguments, check_output, deliver
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+
+    from inspector.cli.reporting import TextWriter
+    from inspector.report.document import Report
+    from inspector.report.wanted import Wanted
 
 
 MOST_CALLS = 10_000
 """So many calls more can be projected; nothing is known of what comes after."""
 
+REPORT_FORMATS = {
+    **FORMATS,
+    "md": "Markdown for pull requests and wikis",
+    "csv": "for sheets, a row a call or a block",
+}
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     """What to report on, under which plans, in which form."""
     add_plan_arguments(parser, "each is a plan of its own, compared side by side")
-    add_report_arguments(parser)
+    add_report_arguments(parser, REPORT_FORMATS)
+    parser.add_argument(
+        "--rows",
+        choices=("calls", "blocks"),
+        default="calls",
+        help="what csv has a row for: every call (default) or block",
+    )
+    parser.add_argument("--compare", action="store_true", help="add every strategy alone, one row each")
+    parser.add_argument("--ledger", action="store_true", help="add every call and block to the JSON")
     parser.add_argument(
         "--next-calls", metavar="N", type=_calls, help="project the session to N calls more, going on as it went"
     )
     parser.add_argument(
         "--explain", action="store_true", help="say how every figure came about: formula, inputs, source"
+    )
+    parser.add_argument(
+        "--include-text",
+        action="store_true",
+        help="add what the session says: its title; sizes and figures alone without",
     )
 
 
@@ -33,17 +56,56 @@ def run(options: Namespace) -> int:
     """Print or save the report."""
     from inspector.cli.replaying import priced_inputs
     from inspector.report.summary import report_of
-    from inspector.report.text import report_text
-    from inspector.report.wanted import Wanted
 
     for request in options.plans:
         plan_of(request)  # a wrong plan is told before a big file is read
     check_output(options)
     session = read_session(options.path)
     plans = [plan_of(request, session) for request in options.plans]
-    wanted = Wanted(options.runs_per_day, options.next_calls, options.explain)
-    report = report_of(priced_inputs(session, options), plans, wanted)
-    return deliver(report, options, report_text)
+    report = report_of(priced_inputs(session, options), plans, _wanted(options))
+    return deliver(report, options, _writer(options))
+
+
+def _wanted(options: Namespace) -> Wanted:
+    from inspector.report.wanted import Wanted
+
+    return Wanted(
+        options.runs_per_day,
+        options.next_calls,
+        options.explain,
+        ledger=options.ledger or options.format == "csv",
+        comparison=options.compare,
+        texts=options.include_text,
+    )
+
+
+def _writer(options: Namespace) -> TextWriter:
+    if options.format == "csv":
+        return _csv_of_blocks if options.rows == "blocks" else _csv_of_calls
+    if options.format == "md":
+        return _markdown
+    from inspector.report.text import report_text
+
+    return report_text
+
+
+def _csv_of_calls(report: Report, *, color: bool) -> str:  # noqa: ARG001  a sheet has no colours
+    from inspector.report.csv_text import calls_csv
+
+    return calls_csv(report)
+
+
+def _csv_of_blocks(report: Report, *, color: bool) -> str:  # noqa: ARG001  a sheet has no colours
+    from inspector.report.csv_text import blocks_csv
+
+    return blocks_csv(report)
+
+
+def _markdown(report: Report, *, color: bool) -> str:  # noqa: ARG001  Markdown has no colours
+    from inspector.report.pages.content import page_content
+    from inspector.report.pages.markdown import markdown
+
+    return markdown(page_content(report))
 
 
 def _calls(text: str) -> int:

@@ -14,10 +14,12 @@ from inspector.cli.saving import check_target, save
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Mapping
 
     from inspector.report.document import Report
 
-FORMATS = ("text", "json")
+FORMATS = {"text": "for people (default)", "json": "for programs"}
+"""Names of forms and what they are for."""
 
 CACHE_NAMES = (
     "anthropic",
@@ -41,10 +43,15 @@ class TextWriter(Protocol):
         ...
 
 
-def add_report_arguments(parser: ArgumentParser) -> None:
-    """What to report on, at which prices, in which form, and where to."""
+def add_report_arguments(parser: ArgumentParser, formats: Mapping[str, str] = FORMATS) -> None:
+    """What to report on, at which prices, in which form (names and what they are for), and where to."""
     parser.add_argument("path", metavar="PATH", type=Path, help="a session file or folder")
-    parser.add_argument("--format", choices=FORMATS, default="text", help="text for people (default), or json")
+    parser.add_argument(
+        "--format",
+        choices=formats,
+        default="text",
+        help="; ".join(f"{name}: {use}" for name, use in formats.items()),
+    )
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write to FILE; never over a session")
     add_price_arguments(parser)
     parser.add_argument(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from inspector.report.numbers import plural
+from inspector.report.private_paths import shown_path
 
 if TYPE_CHECKING:
     from inspector.replay.inputs import ReplayInputs
@@ -39,7 +40,7 @@ def _skipped(session: Session) -> str:
     parts = [f"{plural(session.skipped_records, 'record')} could not be read"] if session.skipped_records else []
     some = " or more" if len(session.diagnostics) >= LISTED_DIAGNOSTICS else ""
     parts += [f"{plural(read_in_part, 'record')}{some} could be read only in part"] if read_in_part else []
-    return f"{' and '.join(parts)}; where: inspector formats {session.path}" if parts else ""
+    return f"{' and '.join(parts)}; where: inspector formats {shown_path(session.path)}" if parts else ""
 
 
 def _usage(inputs: ReplayInputs) -> str:

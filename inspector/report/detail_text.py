@@ -83,9 +83,9 @@ def explanations(page: Page, title: str, explained: Mapping[str, ExplanationFact
     page.line()
     page.line(title, HEADING)
     for name, each in explained.items():
-        page.line(f"{name} = {_quantity(each.value, each.unit)}, {each.known}", indent=2)
+        page.line(f"{name} = {quantity(each.value, each.unit)}, {each.known}", indent=2)
         page.line(f"{each.formula}.", indent=4)
-        page.pairs([(plain(given.label), _given(given.value, given.unit)) for given in each.inputs], indent=6)
+        page.pairs([(plain(given.label), given_text(given.value, given.unit)) for given in each.inputs], indent=6)
         page.line(f"From: {each.source}.", LABEL, indent=4)
 
 
@@ -145,15 +145,17 @@ def _money(band: BandFacts) -> str:
     return f"{dollars(band.middle)} ({dollars(band.low)} to {dollars(band.high)})"
 
 
-def _quantity(value: float | None, unit: str) -> str:
+def quantity(value: float | None, unit: str) -> str:
+    """A figure and what it is counted in."""
     if value is None:
         return "not known, or never"
     if unit == "share":
         return percent(100 * value)
-    return _given(value, unit)
+    return given_text(value, unit)
 
 
-def _given(value: float | str | None, unit: str) -> str:
+def given_text(value: float | str | None, unit: str) -> str:
+    """A number, or a word, that goes into a figure."""
     if value is None or isinstance(value, str):
         return value or "not known"
     if unit == "$":

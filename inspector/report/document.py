@@ -23,6 +23,7 @@ from inspector.report.details import (
     PriceFacts,
     about,
 )
+from inspector.report.ledger_document import Ledger  # noqa: TC001  msgspec reads the types of fields
 
 SCHEMA_VERSION: Literal[1] = 1
 
@@ -30,10 +31,12 @@ SCHEMA_VERSION: Literal[1] = 1
 class SessionFacts(Struct, frozen=True, kw_only=True):
     """What was read."""
 
-    path: Annotated[str, about("The file or folder, as it was named.")]
+    path: Annotated[str, about("The file or folder, as it was named, with the home folder as `~`.")]
     format: Annotated[str, about("Name of the format it was read as; `inspector formats` lists them.")]
     id: Annotated[str, about("The agent's own id of the session, or the file's stem.")]
-    title: Annotated[str, about("What the agent calls the session; empty when it does not say.")]
+    title: Annotated[
+        str, about("What the agent calls the session; empty when it does not say, or texts were not asked for.")
+    ]
     agent: Annotated[str, about("The program that recorded it; empty when unknown.")]
     model: Annotated[str | None, about("The model of the newest call, or null when no call names one.")]
     models: Annotated[list[str], about("Every model that answered a call, in order of first use.")]
@@ -188,3 +191,7 @@ class Report(Struct, frozen=True, kw_only=True):
     explain: Annotated[
         dict[str, ExplanationFacts] | None, about("How the baseline's figures came about; null unless asked for.")
     ] = None
+    comparison: Annotated[list[PlanFacts], about("Every strategy alone; empty unless asked for.")] = field(
+        default_factory=list
+    )
+    ledger: Annotated[Ledger | None, about("A row for every call and block; null unless asked for.")] = None

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import os
 from typing import TYPE_CHECKING
 
 import inspector
+from inspector.replay.comparison import plans_to_compare
 from inspector.replay.explanations import overhead_explanation, replay_explanations
 from inspector.replay.ledger import HowKnown
 from inspector.replay.replay import replay
@@ -16,7 +16,9 @@ from inspector.report.caveats import caveats
 from inspector.report.detail_facts import block_facts, carried_facts, explanation_facts, price_facts
 from inspector.report.document import SCHEMA_VERSION, CalibrationFacts, Report, SessionFacts, TokenFacts
 from inspector.report.figure_sets import figure_set
+from inspector.report.ledger_facts import ledger_facts
 from inspector.report.plan_facts import plan_facts
+from inspector.report.private_paths import shown_path
 from inspector.report.recorded import recorded_figures
 from inspector.report.wanted import Wanted
 from inspector.session.model import BlockKind
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from inspector.replay.inputs import ReplayInputs
     from inspector.replay.replay import Replay
     from inspector.report.details import CarriedBlockFacts, ExplanationFacts
+    from inspector.report.document import PlanFacts
     from inspector.session.model import Session
 
 HEAVIEST = 5
@@ -48,20 +51,29 @@ def report_of(inputs: ReplayInputs, plans: Sequence[Plan] = (), wanted: Wanted |
     recorded = recorded_figures(inputs)
     uses = find_uses(inputs.history) if plans else None
     carried = Tallies(baseline, baseline) if wanted.details else None
+    planned = [replay(inputs, plan) for plan in plans]
     return Report(
         schema=SCHEMA_VERSION,
         inspector=inspector.__version__,
-        session=_session(session),
+        session=_session(session, texts=wanted.texts),
         tokens=_tokens(inputs),
         recorded=None if recorded is None else figure_set(recorded),
         baseline=figure_set(baseline.figures),
-        plans=[plan_facts(replay(inputs, plan), baseline, uses, wanted) for plan in plans],
+        plans=[plan_facts(each, baseline, uses, wanted) for each in planned],
         warnings=caveats(inputs),
         prices=price_facts(inputs),
         carried=[] if carried is None else [carried_facts(row) for row in carried.by_kind()],
         heaviest=[] if carried is None else _heaviest(carried),
         explain=_explained(baseline) if wanted.explain else None,
+        comparison=_comparison(inputs, baseline) if wanted.comparison else [],
+        ledger=ledger_facts(baseline, planned) if wanted.ledger else None,
     )
+
+
+def _comparison(inputs: ReplayInputs, baseline: Replay) -> list[PlanFacts]:
+    plans = plans_to_compare(inputs.history.session)
+    totals = Wanted(details=False)
+    return [plan_facts(replay(inputs, plan), baseline, None, totals) for plan in plans]
 
 
 def _heaviest(carried: Tallies) -> list[CarriedBlockFacts]:
@@ -73,13 +85,13 @@ def _explained(baseline: Replay) -> dict[str, ExplanationFacts]:
     return explanation_facts({**replay_explanations(baseline), "overhead": overhead_explanation(baseline.inputs)})
 
 
-def _session(session: Session) -> SessionFacts:
+def _session(session: Session, *, texts: bool) -> SessionFacts:
     models = list(session.models)
     return SessionFacts(
-        path=os.fsencode(session.path).decode("utf-8", "replace"),
+        path=shown_path(session.path),
         format=session.format,
         id=session.identifier,
-        title=session.title,
+        title=session.title if texts else "",
         agent=session.agent,
         model=next((call.model for call in reversed(session.calls) if call.model), None),
         models=models,

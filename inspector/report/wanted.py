@@ -14,9 +14,15 @@ class Wanted:
         next_calls: Project the session to so many calls more; None not to.
         explain: Say how every figure came about.
         details: Say what takes up the prompts, what breaks cost and what would have become of compactions.
+        ledger: Hold a row for every call and every block.
+        comparison: Replay every strategy alone, too.
+        texts: Hold what the session says: its title.
     """
 
     runs_per_day: float | None = None
     next_calls: int | None = None
     explain: bool = False
     details: bool = True
+    ledger: bool = False
+    comparison: bool = False
+    texts: bool = False

@@ -33,6 +33,9 @@ REPORTS = {
         "24",
     ],
     "report.json": ["report", SAMPLE, "--strategy", "tiered-stale", "--format", "json"],
+    "report.md": ["report", SAMPLE, "--strategy", "tiered-stale", "--runs-per-day", "24", "--format", "md"],
+    "calls.csv": ["report", SAMPLE, "--strategy", "tiered-stale", "--format", "csv"],
+    "blocks.csv": ["report", SAMPLE, "--strategy", "tiered-stale", "--format", "csv", "--rows", "blocks"],
 }
 
 
@@ -46,9 +49,9 @@ def test_a_report_is_what_was_read_by_eye(name: str, capsys):
     assert main(REPORTS[name]) == 0
     text = capsys.readouterr().out
     if os.environ.get("INSPECTOR_UPDATE_GOLDEN"):
-        (GOLDEN / name).write_text(text, encoding="utf-8")
+        (GOLDEN / name).write_text(text, encoding="utf-8", newline="")
 
-    assert text == (GOLDEN / name).read_text(encoding="utf-8"), (
+    assert text == (GOLDEN / name).read_bytes().decode("utf-8"), (
         "read the difference; INSPECTOR_UPDATE_GOLDEN=1 keeps it"
     )
 

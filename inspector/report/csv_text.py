@@ -1,0 +1,104 @@
+"""The ledger as CSV: one row a call, or one row a block.
+
+The names of columns are those of the JSON report. What a spreadsheet would take for a formula is quoted with an
+apostrophe, as OWASP recommends against CSV injection; numbers are never touched, negative ones included.
+"""
+
+from __future__ import annotations
+
+import csv
+from io import StringIO
+from typing import TYPE_CHECKING
+
+from inspector.report.layout import plain
+from inspector.report.ledger_document import CallFigures, PlannedBlock, PlannedCall
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from inspector.report.document import Report
+
+FORMULA_BEGINS = ("=", "+", "-", "@", "\t", "\r", "\N{FULLWIDTH EQUALS SIGN}", "\N{FULLWIDTH PLUS SIGN}")
+
+_CALL = ("call", "message", "time", "model", "compacted")
+_FIGURES = tuple(CallFigures.__struct_fields__)
+_PLANNED = tuple(PlannedCall.__struct_fields__)
+_BLOCK = ("block", "message", "kind", "tool", "tokens", "calls", "sent_tokens", "usd", "known")
+_PLANNED_BLOCK = tuple(PlannedBlock.__struct_fields__)
+
+
+def calls_csv(report: Report) -> str:
+    """One row a call: as recorded, without a plan, and under every plan.
+
+    Raises:
+        ValueError: The report holds no ledger.
+    """
+    if report.ledger is None:
+        raise ValueError("the report holds no ledger")
+    plans = _plan_names(len(report.plans))
+    head = [
+        *_CALL,
+        *(f"recorded_{name}" for name in _FIGURES),
+        *(f"baseline_{name}" for name in _FIGURES),
+        *(f"{plan}_{name}" for plan in plans for name in _PLANNED),
+    ]
+    return _written(
+        head,
+        (
+            [
+                *_values(call, _CALL),
+                *_values(call.recorded, _FIGURES),
+                *_values(call.baseline, _FIGURES),
+                *(value for each in call.plans for value in _values(each, _PLANNED)),
+            ]
+            for call in report.ledger.calls
+        ),
+    )
+
+
+def blocks_csv(report: Report) -> str:
+    """One row a block: what it cost to carry along, and what every plan makes of it.
+
+    Raises:
+        ValueError: The report holds no ledger.
+    """
+    if report.ledger is None:
+        raise ValueError("the report holds no ledger")
+    plans = _plan_names(len(report.plans))
+    return _written(
+        [*_BLOCK, *(f"{plan}_{name}" for plan in plans for name in _PLANNED_BLOCK)],
+        (
+            [*_values(block, _BLOCK), *(value for each in block.plans for value in _values(each, _PLANNED_BLOCK))]
+            for block in report.ledger.blocks
+        ),
+    )
+
+
+def cell_text(value: object) -> str:
+    """A value as it stands in a cell: numbers in full, nothing for what is not known, texts safe in a spreadsheet."""
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return repr(value)
+        case _:
+            text = plain(str(value))
+            return f"'{text}" if text.startswith(FORMULA_BEGINS) else text
+
+
+def _plan_names(count: int) -> list[str]:
+    return [f"plan_{index + 1}" for index in range(count)]
+
+
+def _values(row: object, names: Sequence[str]) -> list[object]:
+    return [None if row is None else getattr(row, name) for name in names]
+
+
+def _written(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    file = StringIO()
+    writer = csv.writer(file, lineterminator="\r\n")  # as RFC 4180 has it
+    writer.writerow(head)
+    writer.writerows([cell_text(value) for value in row] for row in rows)
+    return file.getvalue()

@@ -1,0 +1,190 @@
+"""A row for every call and every block, from the replays of a session."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from inspector.replay.carriage import carriage_of
+from inspector.replay.changes import RECORDED
+from inspector.replay.ledger import HowKnown
+from inspector.report.ledger_document import BlockFacts, CallFacts, CallFigures, Ledger, PlannedBlock, PlannedCall
+from inspector.report.numbers import DOLLAR_DIGITS
+from inspector.session.model import ContextCause
+from inspector.strategies.rendition import Action
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from inspector.replay.carriage import Carriage
+    from inspector.replay.inputs import ReplayInputs
+    from inspector.replay.replay import Replay
+
+
+def ledger_facts(baseline: Replay, planned: Sequence[Replay]) -> Ledger:
+    """Every call and every block of a session, without a plan and under each.
+
+    Args:
+        baseline: The session replayed with an empty plan.
+        planned: The session replayed under every plan.
+    """
+    return Ledger(
+        window=baseline.history.session.window,
+        calls=_calls(baseline, planned),
+        blocks=_blocks(baseline, planned),
+    )
+
+
+def _calls(baseline: Replay, planned: Sequence[Replay]) -> list[CallFacts]:
+    inputs, session = baseline.inputs, baseline.history.session
+    reported = _reported(inputs)
+    before = _figures(baseline, [HowKnown.EXACT if each else inputs.scale.known for each in inputs.reported.tolist()])
+    under = [_planned(each) for each in planned]
+    begun: set[int] = set()
+    rows = []
+    for index, call in enumerate(session.calls):
+        cause = session.contexts[call.context].cause
+        compacted = cause is ContextCause.COMPACTION and call.context not in begun
+        begun.add(call.context)
+        rows.append(
+            CallFacts(
+                call=index + 1,
+                message=call.response + 1,
+                time=_time(call.time),
+                model=call.model,
+                compacted=compacted,
+                recorded=reported[index],
+                baseline=before[index],
+                plans=[each[index] for each in under],
+            )
+        )
+    return rows
+
+
+def _time(seconds: float | None) -> str:
+    if seconds is None:
+        return ""
+    try:
+        return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    except (OverflowError, ValueError, OSError):  # a file may say anything
+        return ""
+
+
+def _reported(inputs: ReplayInputs) -> list[CallFigures | None]:
+    usage = inputs.recorded
+    cost = inputs.rates.cost(
+        usage.uncached, usage.cache_read, usage.cache_write_5m, usage.cache_write_1h, inputs.output
+    )
+    columns = (usage.prompt, usage.cache_read, usage.cache_write, usage.uncached, inputs.output)
+    rows = zip(inputs.reported.tolist(), *(column.tolist() for column in columns), cost.tolist(), strict=True)
+    return [
+        CallFigures(
+            prompt_tokens=prompt,
+            cache_read_tokens=read,
+            cache_write_tokens=written,
+            uncached_tokens=uncached,
+            output_tokens=output,
+            cost_usd=_dollars(dollars),
+            known=HowKnown.EXACT.value,
+        )
+        if mine
+        else None
+        for mine, prompt, read, written, uncached, output, dollars in rows
+    ]
+
+
+def _figures(replay: Replay, known: Sequence[HowKnown]) -> list[CallFigures]:
+    ledger = replay.ledger
+    written = ledger.cache_write_5m + ledger.cache_write_1h
+    columns = (ledger.prompt_tokens, ledger.cache_read, written, ledger.uncached, ledger.output, ledger.cost)
+    return [
+        CallFigures(
+            prompt_tokens=prompt,
+            cache_read_tokens=read,
+            cache_write_tokens=write,
+            uncached_tokens=uncached,
+            output_tokens=output,
+            cost_usd=_dollars(dollars),
+            known=how.value,
+        )
+        for how, prompt, read, write, uncached, output, dollars in zip(
+            known, *(column.tolist() for column in columns), strict=True
+        )
+    ]
+
+
+def _planned(replay: Replay) -> list[PlannedCall]:
+    ledger = replay.ledger
+    figures = _figures(replay, [replay.figures.prompt_tokens.known] * len(ledger.cost))
+    columns = (ledger.removed_tokens, ledger.edits, ledger.is_break)
+    return [
+        PlannedCall(
+            **{name: getattr(each, name) for name in CallFigures.__struct_fields__},
+            cut_tokens=cut,
+            edits=edits,
+            breaks=breaks,
+        )
+        for each, cut, edits, breaks in zip(figures, *(column.tolist() for column in columns), strict=True)
+    ]
+
+
+def _blocks(baseline: Replay, planned: Sequence[Replay]) -> list[BlockFacts]:
+    inputs, history = baseline.inputs, baseline.history
+    before = carriage_of(baseline)
+    under = [_planned_blocks(each, before) for each in planned]
+    tokens = np.rint(inputs.table.tokens * inputs.scale.calibration.ratio).astype(np.int64).tolist()
+    sent, calls, cost = np.rint(before.tokens).astype(np.int64).tolist(), before.calls.tolist(), before.cost.tolist()
+    message = history.message.tolist()
+    return [
+        BlockFacts(
+            block=index + 1,
+            message=message[index] + 1,
+            kind=block.kind.label,
+            tool=block.tool_name,
+            tokens=tokens[index],
+            calls=calls[index],
+            sent_tokens=sent[index],
+            usd=_dollars(cost[index]),
+            known=inputs.scale.known.value,
+            plans=[each[index] for each in under],
+        )
+        for index, block in enumerate(history.session.blocks)
+    ]
+
+
+def _planned_blocks(replay: Replay, before: Carriage) -> list[PlannedBlock]:
+    after = carriage_of(replay)
+    cut = np.rint(before.tokens - after.tokens).astype(np.int64).tolist()
+    saved = (before.cost - after.cost).tolist()
+    state = replay.state(replay.history.call_count)
+    changes = replay.changes
+    rows = []
+    for index, row in enumerate(state.row.tolist()):
+        reason = None if row < 0 else changes.reasons[int(changes.reason[row])]
+        rows.append(
+            PlannedBlock(
+                action=Action(int(state.action[index])).label,
+                strategy=_strategy(replay, None if reason is None else reason.entry),
+                tier="" if reason is None else reason.decision.group,
+                from_call=None if row < 0 else int(changes.call[row]) + 1,
+                cut_tokens=cut[index],
+                saved_usd=_dollars(saved[index]),
+            )
+        )
+    return rows
+
+
+def _strategy(replay: Replay, entry: int | None) -> str:
+    if entry is None:
+        return ""
+    return "recorded" if entry == RECORDED else replay.plan.entries[entry].strategy.name
+
+
+def _dollars(value: float) -> float | None:
+    """As many digits as the totals have; None without a price."""
+    if math.isnan(value):  # there is no price
+        return None
+    return round(value, DOLLAR_DIGITS) + 0.0  # nothing has no sign

@@ -1,0 +1,1 @@
+"""The report as a page: what Markdown and HTML have in common, and how each writes it."""

@@ -1,0 +1,48 @@
+"""A report as a page: its sections in the order they are read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from inspector.report.layout import plain
+from inspector.report.pages.explanation_sections import explanation_sections
+from inspector.report.pages.figures import Figures
+from inspector.report.pages.method_sections import deploy_sections, method_section, reproduce_section
+from inspector.report.pages.model import PageContent, Section
+from inspector.report.pages.plan_sections import comparison_section, plan_sections, risks_section
+from inspector.report.pages.session_sections import (
+    calls_sections,
+    composition_section,
+    heaviest_section,
+    projection_section,
+)
+from inspector.report.pages.totals import facts_table, large_figures, lead, totals_section
+
+if TYPE_CHECKING:
+    from inspector.report.document import Report
+
+
+def page_content(report: Report) -> PageContent:
+    """The whole page."""
+    figures = Figures(report)
+    sections = (
+        *calls_sections(report),
+        totals_section(report, figures),
+        composition_section(report, figures),
+        *plan_sections(report, figures),
+        comparison_section(report, figures),
+        risks_section(report, figures),
+        projection_section(report, figures),
+        heaviest_section(report, figures),
+        Section("session", "The session", (facts_table(report, figures),)),
+        reproduce_section(report),
+        *deploy_sections(report),
+        *explanation_sections(report, figures),
+        method_section(report),
+    )
+    return PageContent(
+        title=plain(report.session.title or report.session.id),
+        lead=lead(report, figures),
+        figures=large_figures(report, figures),
+        sections=tuple(section for section in sections if section is not None),
+    )

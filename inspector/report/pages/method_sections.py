@@ -1,0 +1,127 @@
+"""How figures are known, how to get them again, and how to use the plan elsewhere."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from inspector.report.export import TARGETS, ExportError, export_plan
+from inspector.report.figures_table import legend, plan_letter
+from inspector.report.layout import plain
+from inspector.report.numbers import percent, whole
+from inspector.report.pages.model import Cell, Code, Line, Section
+from inspector.report.pages.totals import plan_title
+from inspector.safe_text import safe_text
+from inspector.strategies.plan import Plan, PlanError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from inspector.report.document import PlanFacts, Report
+    from inspector.report.pages.model import Part
+
+
+REPLAYED = (
+    "Every call of the session was replayed: its prompt as it was, and as the plan would have sent it. The baseline is "
+    "the session with an empty plan. A saving is the baseline's cost less the plan's, rebuilt caches included; where "
+    "it is negative, the plan costs more."
+)
+
+PREVIEW_LINES = 24
+"""Lines of a configuration that are shown."""
+
+
+def method_section(report: Report) -> Section:
+    """How everything was counted and priced, and what makes the figures less than they seem."""
+    tokens, prices = report.tokens, report.prices
+    fit = tokens.calibration
+    if fit is None:
+        counted = (
+            f"Tokens were counted with {plain(tokens.method)}, not calibrated: the session reports too little usage."
+        )
+    else:
+        error = "" if fit.residual is None else f" Half of the prompts are met within {percent(100 * fit.residual)}."
+        counted = (
+            f"Tokens were counted with {plain(tokens.method)} and fitted to what the provider reported for "
+            f"{whole(fit.calls)} calls: a prompt is {whole(fit.overhead)} + {fit.ratio:.3f} x what we count.{error}"
+        )
+    sentences = [REPLAYED, counted]
+    if prices is not None:
+        factor = "" if prices.factor == 1 else f" Every price was multiplied by {prices.factor:g}."
+        caches = "; ".join(dict.fromkeys(plain(each) for each in prices.caches.values()))
+        sentences.append(f"Prices: {plain(prices.source)}.{factor}" + (f" Prompt cache: {caches}." if caches else ""))
+    parts: list[Part] = [Line((Cell(sentence),)) for sentence in sentences]
+    parts += [Line((Cell(f"{meaning}{_marked(mark)}."),), is_item=True) for mark, meaning in legend(report)]
+    parts += [Line((Cell("Worth knowing: " + plain(warning)),)) for warning in report.warnings]
+    parts.append(Line((Cell(f"Written by inspector {report.inspector}, report schema {report.schema}."),)))
+    return Section("method", "How this was worked out", tuple(parts))
+
+
+def _marked(mark: str) -> str:
+    return f" (marked {mark})" if len(mark) == 1 else " (not marked)"
+
+
+def reproduce_section(report: Report) -> Section:
+    """The command line that makes this report again, and every plan as a file."""
+    parts: list[Part] = [Code(command_line(report) + "\n", "sh")]
+    for index, plan in enumerate(report.plans):
+        written = _plan(plan)
+        if written is not None:
+            parts.append(Line((Cell(f"{plan_title(report, index)}, as a file for --plan:"),)))
+            parts.append(Code(safe_text(written.to_toml()), "toml"))
+    return Section("reproduce", "Get the same figures", tuple(parts))
+
+
+def command_line(report: Report) -> str:
+    """What prints this report."""
+    words = ["inspector report", _path_word(report.session.path)]
+    chosen = [" + ".join(plan.strategies) for plan in report.plans if plan.strategies]
+    words += [f"--strategy {shlex.quote(plain(specs))}" for specs in chosen]
+    runs = next((plan.projection.runs_per_day for plan in report.plans if plan.projection is not None), None)
+    words += [] if runs is None else [f"--runs-per-day {runs:g}"]
+    prices = report.prices
+    if prices is not None:
+        words += [] if prices.factor == 1 else [f"--factor {prices.factor:g}"]
+        words += [] if prices.cache is None else [f"--cache {shlex.quote(prices.cache)}"]
+    return " \\\n  ".join(words)
+
+
+def _path_word(path: str) -> str:
+    shown = plain(path)
+    # A quoted tilde is no home folder.
+    return f"~/{shlex.quote(shown[2:])}" if shown.startswith("~/") else shlex.quote(shown)
+
+
+def deploy_sections(report: Report) -> tuple[Section, ...]:
+    """Every plan as the configuration of the systems that have its strategies."""
+    sections = []
+    for index, plan in enumerate(report.plans):
+        written = _plan(plan)
+        parts = [] if written is None else list(_previews(written, plan.strategies))
+        if parts:
+            which = f"plan {plan_letter(index)}" if len(report.plans) > 1 else "it"
+            sections.append(Section(f"deploy-{index + 1}", f"Deploy {which}", tuple(parts), folded=True))
+    return tuple(sections)
+
+
+def _plan(facts: PlanFacts) -> Plan | None:
+    try:
+        return Plan.from_specs(facts.strategies) if facts.strategies else None
+    except PlanError:  # made by another version of the program
+        return None
+
+
+def _previews(plan: Plan, specs: Sequence[str]) -> Iterator[Part]:
+    chosen = shlex.quote(plain(" + ".join(specs)))
+    for name, target in TARGETS.items():
+        try:
+            exported = export_plan(plan, name)
+        except ExportError:
+            continue
+        yield Line((Cell(f"For {target.title}: {exported.where}"),))
+        lines = safe_text(exported.text).splitlines()
+        yield Code("".join(f"{line}\n" for line in lines[:PREVIEW_LINES]), exported.language)
+        if len(lines) > PREVIEW_LINES:
+            yield Line((Cell(f"These are {PREVIEW_LINES} of {len(lines)} lines; the command writes all of them."),))
+        yield from (Line((Cell(f"Left out: {plain(each)}."),), is_item=True) for each in exported.left_out)
+        yield Code(f"inspector export --strategy {chosen} --to {name}\n", "sh")
