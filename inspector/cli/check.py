@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from inspector.cli.console import encodes_everything, narrate, wants_color, write
 from inspector.cli.exits import CommandError, ExitCode
 from inspector.cli.progress import Progress
-from inspector.cli.reporting import FORMATS, add_price_arguments
+from inspector.cli.reporting import FORMATS, add_price_arguments, terms_of
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -81,7 +81,7 @@ def _checked(options: Namespace, thresholds: Thresholds, failed: list[Path]) -> 
             progress(done, len(paths))
             try:
                 session = read_session(path)
-                inputs = replay_inputs(session, options.model, price_file=options.price_file, factor=options.factor)
+                inputs = replay_inputs(session, terms_of(options), price_file=options.price_file)
             except CommandError as error:
                 failed.append(path)
                 narrate(error.message)

@@ -41,7 +41,7 @@ def run(options: Namespace) -> int:
 
     check_output(options)
     session = read_session(options.path)
-    wanted = Wanted(options.runs_per_day, details=False)
+    wanted = Wanted(options.runs_per_day, options.next_calls, details=False, days_per_month=options.days_per_month)
     report = report_of(priced_inputs(session, options), plans_to_compare(session), wanted)
     report = msgspec.structs.replace(report, plans=in_order(report.plans, options.sort))
     return deliver(report, options, partial(comparison_text, sort=options.sort))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentTypeError
 from typing import TYPE_CHECKING
 
 from inspector.cli.plans import add_plan_arguments, plan_of
@@ -16,9 +15,6 @@ if TYPE_CHECKING:
     from inspector.report.document import Report
     from inspector.report.wanted import Wanted
 
-
-MOST_CALLS = 10_000
-"""So many calls more can be projected; nothing is known of what comes after."""
 
 REPORT_FORMATS = {
     **FORMATS,
@@ -39,9 +35,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--compare", action="store_true", help="add every strategy alone, one row each")
     parser.add_argument("--ledger", action="store_true", help="add every call and block to the JSON")
-    parser.add_argument(
-        "--next-calls", metavar="N", type=_calls, help="project the session to N calls more, going on as it went"
-    )
     parser.add_argument(
         "--explain", action="store_true", help="say how every figure came about: formula, inputs, source"
     )
@@ -76,6 +69,7 @@ def _wanted(options: Namespace) -> Wanted:
         ledger=options.ledger or options.format == "csv",
         comparison=options.compare,
         texts=options.include_text,
+        days_per_month=options.days_per_month,
     )
 
 
@@ -106,9 +100,3 @@ def _markdown(report: Report, *, color: bool) -> str:  # noqa: ARG001  Markdown 
     from inspector.report.pages.markdown import markdown
 
     return markdown(page_content(report))
-
-
-def _calls(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= MOST_CALLS:
-        raise ArgumentTypeError(f"{text!r} is no number of calls; give 1 to {MOST_CALLS:,}")
-    return int(text)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Mapping
 
+    from inspector.replay.rates import Rates
+    from inspector.replay.terms import Terms
     from inspector.report.document import Report
 
 FORMATS = {"text": "for people (default)", "json": "for programs"}
@@ -24,6 +26,7 @@ FORMATS = {"text": "for people (default)", "json": "for programs"}
 CACHE_NAMES = (
     "anthropic",
     "anthropic-1h",
+    "anthropic-20",
     "openai",
     "openai-30m",
     "openai-24h",
@@ -33,6 +36,12 @@ CACHE_NAMES = (
     "none",
 )
 """Names of `inspector.replay.prompt_cache.CACHE_MODELS`, which takes too long to import for a line of help."""
+
+
+MOST_CALLS, MOST_DAYS = 10_000, 31
+"""`MOST_NEXT_CALLS` and `MOST_DAYS` of `inspector.replay.terms`, for the same reason."""
+
+LARGEST_WINDOW = 1_000_000_000
 
 
 class TextWriter(Protocol):
@@ -57,6 +66,12 @@ def add_report_arguments(parser: ArgumentParser, formats: Mapping[str, str] = FO
     parser.add_argument(
         "--runs-per-day", metavar="N", type=_runs, help="project savings to N runs like this one a day, and a month"
     )
+    parser.add_argument(
+        "--days-per-month", metavar="N", type=_days, default=30.0, help="days a month on which they run (30)"
+    )
+    parser.add_argument(
+        "--next-calls", metavar="N", type=_calls, help="project the session to N calls more, going on as it went"
+    )
 
 
 def add_price_arguments(parser: ArgumentParser, *, cache: bool = True) -> None:
@@ -68,7 +83,19 @@ def add_price_arguments(parser: ArgumentParser, *, cache: bool = True) -> None:
     parser.add_argument(
         "--factor", metavar="X", type=_factor, default=1.0, help="multiply every price: 0.5 for a batch at half price"
     )
+    parser.add_argument(
+        "--rates",
+        metavar="IN/OUT",
+        type=_rates,
+        help="price every call at these dollars per million tokens: INPUT/OUTPUT[/CACHE-READ[/CACHE-WRITE]]",
+    )
     if cache:
+        parser.add_argument(
+            "--window",
+            metavar="TOKENS",
+            type=_window,
+            help="the model's context window, where the file is wrong or silent",
+        )
         named = ", ".join(CACHE_NAMES)
         about = f"serve every call from this prompt cache, whatever was reported: {named}"
         parser.add_argument("--cache", metavar="NAME", type=_cache, help=about)
@@ -100,6 +127,51 @@ def deliver(report: Report, options: Namespace, as_text: TextWriter) -> ExitCode
     else:
         write(text)
     return ExitCode.FINE
+
+
+def terms_of(options: Namespace) -> Terms:
+    """The terms that `add_price_arguments` and `add_report_arguments` let be asked for."""
+    from inspector.replay.terms import NEXT_CALLS, Terms
+
+    asked = vars(options)
+    return Terms(
+        factor=options.factor,
+        model=options.model,
+        rates=options.rates,
+        cache=asked.get("cache"),
+        window=asked.get("window"),
+        next_calls=asked.get("next_calls") or NEXT_CALLS,
+        days_per_month=asked.get("days_per_month", 30.0),
+    )
+
+
+def _rates(text: str) -> Rates:
+    from inspector.replay.terms import RatesError, rates_of
+
+    try:
+        return rates_of(text)
+    except RatesError as error:
+        raise ArgumentTypeError(str(error)) from None
+
+
+def _window(text: str) -> int:
+    digits = text.replace(",", "").replace("_", "")
+    if not digits.isdecimal() or not 1 <= int(digits) <= LARGEST_WINDOW:
+        raise ArgumentTypeError(f"{text!r} is no number of tokens; give 1 to {LARGEST_WINDOW:,}")
+    return int(digits)
+
+
+def _calls(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_CALLS:
+        raise ArgumentTypeError(f"{text!r} is no number of calls; give 1 to {MOST_CALLS:,}")
+    return int(text)
+
+
+def _days(text: str) -> float:
+    value = _at_least_nothing(text, "number of days")
+    if value > MOST_DAYS:
+        raise ArgumentTypeError(f"{text!r} is no number of days of a month; give 0 to {MOST_DAYS}")
+    return value
 
 
 def _runs(text: str) -> float:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inspector.replay.cache_positions import positions_after
 from inspector.replay.ledger import Ledger
 from inspector.replay.prompt_usage import UNCHANGED, anchored_usage, simulated_usage
 
@@ -106,5 +107,7 @@ def usage_of(inputs: ReplayInputs, sums: PromptSums, prompt: NDArray[np.int64]) 
         common_prefix_tokens=np.where(inputs.previous_call >= 0, reusable, 0),
         gap_seconds=inputs.gap_seconds,
         same_model=inputs.same_model,
+        positions_after_prefix=positions_after(inputs.layout, sums.reusable)[:-1] if inputs.looks_back else None,
+        static_prefix_tokens=np.maximum(np.rint(before_blocks), 0).astype(np.int64),
     )
     return anchored.where(inputs.anchored, simulated)

@@ -6,11 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inspector.replay.response_columns import response_columns
 from inspector.session.model import BlockKind
 from inspector.tokens.calibration import Calibration, calibrate
 from inspector.tokens.ratios import drops_reasoning
+from inspector.tokens.readings import PromptColumns, Reading
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from inspector.strategies.history import History
@@ -30,20 +34,29 @@ def calibrate_session(history: History, table: TokenTable, removed: NDArray[np.i
     """
     calls = history.session.calls
     reported = np.array([0 if call.usage is None else call.usage.prompt for call in calls] + [0], dtype=np.int64)
-    counted, blocks, signatures = prompt_columns(history, table)
-    if removed is not None:
-        counted = counted - removed
-    return calibrate_columns(history, (counted, blocks, signatures), reported)
+    return calibrate_columns(history, columns_of_prompts(history, table, removed), reported)
+
+
+def columns_of_prompts(
+    history: History, table: TokenTable, removed: NDArray[np.int64] | None = None
+) -> dict[Reading, PromptColumns]:
+    """On every reading, what prompts hold, the next one's included; arguments as for `calibrate_session`."""
+    columns = {Reading.SIGNATURES: PromptColumns(*prompt_columns(history, table)), **response_columns(history, table)}
+    if removed is None:
+        return columns
+    return {reading: each._replace(counted=each.counted - removed) for reading, each in columns.items()}
 
 
 def calibrate_columns(
-    history: History,
-    columns: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
-    reported: NDArray[np.int64],
+    history: History, columns: Mapping[Reading, PromptColumns], reported: NDArray[np.int64]
 ) -> Calibration:
-    """Fit columns as `prompt_columns` gives them to prompts that were reported, 0 for those to be predicted."""
+    """Fit columns as `columns_of_prompts` gives them to prompts that were reported, 0 for those to be predicted."""
     models = [call.model for call in history.session.calls]
-    return calibrate([*models, models[-1] if models else ""], history.call_context, *columns, reported)
+    others: dict[Reading, PromptColumns] = {
+        reading: each for reading, each in columns.items() if reading is not Reading.SIGNATURES
+    }
+    signatures = columns[Reading.SIGNATURES]
+    return calibrate([*models, models[-1] if models else ""], history.call_context, *signatures, reported, others)
 
 
 def block_columns(history: History, table: TokenTable) -> NDArray[np.int64]:

@@ -56,8 +56,10 @@ def context_at(replay: Replay, state: ContextState) -> ContextBlocks:
     recorded = (ratio * (state.recorded[blocks] + envelopes)).astype(np.float64)
     sent = (ratio * (state.sent[blocks] + np.where(is_removed, 0, envelopes))).astype(np.float64)
     removed = float(recorded.sum() - sent.sum()) - ratio * float(inputs.recorded_removed[call])
-    tokens = max(round(float(inputs.sizes.whole[call])) - round(removed), 0)
-    is_reported = call < replay.history.call_count and bool(inputs.reported[call]) and round(removed) == 0
+    made = call < replay.history.call_count
+    next_prompt = max(round(float(inputs.sizes.whole[call])) - round(removed), 0)
+    tokens = int(replay.ledger.prompt_tokens[call]) if made else next_prompt
+    is_reported = made and bool(inputs.reported[call]) and round(removed) == 0
     known = inputs.scale.known
     prompt = Figure(tokens, HowKnown.EXACT if is_reported else known)
     return ContextBlocks(call, blocks, sent, recorded, tokens - float(sent.sum()), prompt, known)

@@ -9,6 +9,7 @@ import numpy as np
 from inspector.replay.explanation import Explanation, Input
 from inspector.replay.ledger import HowKnown
 from inspector.replay.placeholder_outputs import placeholder_outputs
+from inspector.tokens.readings import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,8 +60,10 @@ def scale_inputs(inputs: ReplayInputs) -> Iterator[Input]:
     ratio, per_block, per_signature = fit.main
     yield Input("tokens for one counted token", ratio)
     yield Input("tokens around every block", per_block, "tokens")
-    if inputs.history.session.blocks and any(block.signature_characters for block in inputs.history.session.blocks):
+    signed = any(block.signature_characters for block in inputs.history.session.blocks)
+    if signed and fit.main_reading is Reading.SIGNATURES:
         yield Input("tokens for one character of a signature", per_signature, "tokens")
+    yield Input("responses in later prompts", fit.main_reading.value)
     yield Input("with every prompt, not in the file", round(fit.overhead), "tokens")
     if fit.is_fitted and not np.isnan(fit.residual):
         yield Input("half of the prompts are met within", 100 * fit.residual, "%")

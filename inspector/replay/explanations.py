@@ -15,7 +15,6 @@ from inspector.replay.explained_dollars import cost_explanation
 from inspector.replay.explained_tokens import scale_inputs, scale_source, token_explanations
 from inspector.replay.explanation import Explanation, Input
 from inspector.replay.ledger import Figure, HowKnown
-from inspector.replay.projection import DAYS_PER_MONTH
 
 if TYPE_CHECKING:
     from inspector.replay.bands import Band
@@ -165,7 +164,7 @@ def _projection_explanations(projection: RunProjection) -> dict[str, Explanation
             _projected(month),
             "$",
             "what this run saves, times runs a day, times the days of a month",
-            (saved, runs, Input("days a month", DAYS_PER_MONTH), *_band(month)),
+            (saved, runs, Input("days a month", projection.days_per_month), *_band(month)),
             _DRAWN,
         ),
     }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.replay.composition import PromptSizes, changes_of
+from inspector.replay.context_window import context_window
 from inspector.replay.layout import Layout
 from inspector.replay.prices import Pricing
 from inspector.replay.prompt_cache import CacheColumns, cache_model_for
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.changes import Changes
+    from inspector.replay.context_window import ContextWindow
     from inspector.replay.prompt_cache import CacheModel
     from inspector.replay.rates import CallRates
     from inspector.strategies.history import History
@@ -57,6 +59,7 @@ class ReplayInputs:
         cache_models: The same by the model's name as recorded.
         cache: Name of the prompt cache that is assumed for every call; None for each model's own.
         renderer: Applies operations, and remembers what it worked out.
+        window: The model's context window.
     """
 
     history: History
@@ -82,6 +85,12 @@ class ReplayInputs:
     cache_models: Mapping[str, CacheModel]
     cache: str | None
     renderer: Renderer
+    window: ContextWindow
+
+    @property
+    def looks_back(self) -> bool:
+        """A prompt cache of the session finds entries only so many positions back."""
+        return any(cache.lookback is not None for cache in self.cache_models.values())
 
     @classmethod
     def of(
@@ -91,6 +100,7 @@ class ReplayInputs:
         *,
         pricing: Pricing | None = None,
         cache: str | None = None,
+        window: int | None = None,
         precise: bool = False,
         scale: Scale | None = None,
     ) -> ReplayInputs:
@@ -102,6 +112,7 @@ class ReplayInputs:
             pricing: Prices; those of the user's price file and the bundled table where not given.
             cache: Name of a prompt cache to assume for every call, whatever was reported; each model's own cache,
                 and what was reported, where not given.
+            window: Context window in tokens; what the file or the model's listing says where not given.
             precise: Count cut texts for real instead of within a few tokens; reads every text that is cut.
             scale: The provider's tokens for our counted ones; fitted to what the session reports where not given.
         """
@@ -151,6 +162,7 @@ class ReplayInputs:
             cache_models=cache_models,
             cache=cache,
             renderer=renderer,
+            window=context_window(history.session, pricing, recorded, window),
         )
 
 

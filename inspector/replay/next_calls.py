@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.rates import Rates
+    from inspector.replay.replay import Replay
 
 _DRAWS = 200
 
@@ -56,6 +57,30 @@ class CallFigures(Protocol):
     def cache_write_1h(self) -> NDArray[np.int64]: ...  # noqa: D102  as the ledger's
     @property
     def output(self) -> NDArray[np.int64]: ...  # noqa: D102  as the ledger's
+
+
+def project_session(baseline: Replay, planned: Replay, calls: int) -> NextCallsProjection | None:
+    """Project the next calls of a session at the rates of its last call; None where nothing can be drawn or priced.
+
+    Args:
+        baseline: The session replayed without a plan.
+        planned: The session replayed with it.
+        calls: How many calls to project; one at least.
+    """
+    inputs = planned.inputs
+    made = inputs.history.session.calls
+    rates = inputs.pricing.rates(made[-1].model, made[-1].time) if made else None
+    if rates is None:
+        return None
+    return project_next_calls(
+        baseline.ledger,
+        planned.ledger,
+        inputs.layout.previous_call[:-1],
+        rates,
+        calls,
+        factor=inputs.pricing.factor,
+        window=inputs.window.size,
+    )
 
 
 def project_next_calls(

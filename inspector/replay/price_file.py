@@ -13,6 +13,8 @@ It is TOML, by default `prices.toml` in the folder where this platform keeps set
     cache_read = 0.175                 # left out: what `input` costs
     cache_write_5m = 1.75              # left out: what `input` costs
     cache_write_1h = 1.75              # left out: what `cache_write_5m` costs
+    window = 200000                    # tokens of its context window; left out: what the bundled table lists.
+                                       # A model with nothing but a window keeps the table's prices
 
     [[models."gpt-5.3-codex-spark".tiers]]
     above = 272000                     # prompts longer than this pay these rates for every token
@@ -55,6 +57,7 @@ class PriceFile:
         path: The file; None when there is none.
         models: Rates by model name in lower case.
         aliases: Model names by the name they stand in for, both in lower case.
+        windows: Context windows in tokens by model name in lower case.
         factor: What every price is multiplied by.
         date: Day the file was last changed, empty when there is none.
     """
@@ -62,6 +65,7 @@ class PriceFile:
     path: Path | None = None
     models: Mapping[str, Rates] = field(default_factory=dict)
     aliases: Mapping[str, str] = field(default_factory=dict)
+    windows: Mapping[str, int] = field(default_factory=dict)
     factor: float = 1.0
     date: str = ""
 
@@ -102,6 +106,7 @@ class _Reader:
         models = {
             name.lower(): self._rates(name, table)
             for name, table in self._table(content.get("models", {}), "models").items()
+            if not isinstance(table, dict) or set(table) != {"window"}
         }
         aliases = self._table(content.get("aliases", {}), "aliases")
         for name, target in aliases.items():
@@ -111,6 +116,7 @@ class _Reader:
         return PriceFile(
             path=self.path,
             models=models,
+            windows=self._windows(self._table(content.get("models", {}), "models")),
             aliases={name.lower(): str(target).lower() for name, target in aliases.items()},
             factor=factor,
             date=changed,
@@ -119,7 +125,7 @@ class _Reader:
     def _rates(self, name: str, value: object) -> Rates:
         place = f"models.{name}"
         table = self._table(value, place)
-        self._only(table, (*_RATE_KEYS, "tiers", "provider"), place)
+        self._only(table, (*_RATE_KEYS, "tiers", "provider", "window"), place)
         provider = table.get("provider", "")
         if not isinstance(provider, str):
             raise self._error(f"{place}.provider", provider, "a provider's name in quotes")
@@ -137,6 +143,17 @@ class _Reader:
                 raise self._error(f"{tier_place}.above", above, f"a whole number of tokens over {rows[-1].above:,}")
             rows.append(self._row(tier_table, tier_place, above=above, lower=base))
         return Rates(model=name, provider=provider.lower(), rows=tuple(rows))
+
+    def _windows(self, models: Mapping[str, object]) -> dict[str, int]:
+        windows = {}
+        for name, value in models.items():
+            window = self._table(value, f"models.{name}").get("window")
+            if window is None:
+                continue
+            if isinstance(window, bool) or not isinstance(window, int) or window < 1:
+                raise self._error(f"models.{name}.window", window, "a whole number of tokens over 0")
+            windows[name.lower()] = window
+        return windows
 
     def _row(self, table: Mapping[str, object], place: str, above: int, lower: RateRow | None) -> RateRow:
         given = {key: self._number(table[key], f"{place}.{key}") for key in _RATE_KEYS if key in table}

@@ -56,6 +56,11 @@ class ListedModel:
     changes_within_day: bool
     _info: ModelInfo
 
+    @property
+    def window(self) -> int | None:
+        """The context window in tokens, as far as the table lists it."""
+        return self._info.context_window
+
     def rates(self, time: float) -> Rates | None:
         """The rates at a time in seconds since the epoch; None where the table has neither input nor output."""
         price = self._info.get_prices(datetime.fromtimestamp(time, UTC))

@@ -45,30 +45,39 @@ class Pricing:
         own: The user's price file.
         factor: What every price is multiplied by: 0.5 for a batch at half price.
         model: Price every call as this model, whatever was recorded; None to use each call's own.
+        given: Price every call at these rates, whatever its model; None to look rates up.
         today: The time calls without one are priced at, seconds since the epoch.
     """
 
     own: PriceFile = field(default_factory=PriceFile)
     factor: float = 1.0
     model: str | None = None
+    given: Rates | None = None
     today: float = field(default_factory=clock.time)
     _known: dict[tuple[str, float], Rates | None] = field(default_factory=dict, compare=False, repr=False)
     _meant: dict[str, _Found] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
-    def load(cls, price_file: Path | None = None, factor: float = 1.0, model: str | None = None) -> Pricing:
+    def load(
+        cls,
+        price_file: Path | None = None,
+        factor: float = 1.0,
+        model: str | None = None,
+        rates: Rates | None = None,
+    ) -> Pricing:
         """Prices with the user's price file: the named one, or the one in the settings folder where it exists.
 
         Args:
             price_file: A price file; `inspector.replay.price_file` describes it.
             factor: A further factor on every price, beside the file's own.
             model: Price every call as this model.
+            rates: Price every call at these rates, whatever its model.
 
         Raises:
             PriceFileError: The price file cannot be used.
         """
         own = read_price_file(price_file)
-        return cls(own=own, factor=factor * own.factor, model=model)
+        return cls(own=own, factor=factor * own.factor, model=model, given=rates)
 
     def rates(self, model: str, time: float | None = None) -> Rates | None:
         """The rates of a model at a time, without the factor; None where nothing knows its price.
@@ -128,6 +137,17 @@ class Pricing:
             return own.provider
         return listed.provider if listed else ""
 
+    def own_window(self, model: str) -> int | None:
+        """The context window in tokens that the user's price file gives a model; None where it gives none."""
+        name = self._found(model).name
+        return next((self.own.windows[way] for way in _ways_to_write(name) if way in self.own.windows), None)
+
+    def listed_window(self, model: str) -> int | None:
+        """The context window in tokens that the table lists for a model; None where it lists none."""
+        name = self._found(model).name
+        listed = listed_model(name) if name else None
+        return None if listed is None else listed.window
+
     def unknown(self, models: Iterable[str]) -> tuple[str, ...]:
         """The models among these that have no price, each once, in the order they come."""
         return tuple(model for model in dict.fromkeys(models) if self.rates(model) is None)
@@ -145,13 +165,15 @@ class Pricing:
             return "no price: the session does not name its model; name one with --model"
         nearest = nearest_name(named[0])
         like = f" (nearest known: {nearest})" if nearest else ""
-        return f"no price for {', '.join(named)}{like}; name a model with --model, or add it to {path}"
+        return (
+            f"no price for {', '.join(named)}{like}; name a model or rates with --model or --rates, or add it to {path}"
+        )
 
     @property
     def source(self) -> str:
         """Where the prices come from and how recent they are, in a few words for people."""
         parts = [f"{self.own.path} of {self.own.date}"] if self.own.path else []
-        parts.append(table_source())
+        parts.append("rates as given" if self.given is not None else table_source())
         if self.factor != 1:
             parts.append(f"times {self.factor:g}")
         if self.model:
@@ -166,6 +188,8 @@ class Pricing:
 
     def _looked_up(self, model: str) -> _Found:
         name = (self.model or model).strip().lower()
+        if self.given is not None:
+            return _Found(name, self.given, None)
         for _ in range(_MOST_ALIASES):
             written = _ways_to_write(name)
             own = next((self.own.models[way] for way in written if way in self.own.models), None)

@@ -48,8 +48,8 @@ class CacheModel:
         writes: The provider counts tokens written to the cache apart from plain input.
         writes_one_hour: What is written goes to entries of an hour, where a session does not say.
         lookback: How many positions (messages' blocks, runs of tool calls or of results counting as one) before the
-            end of the prompt are searched for an earlier entry; None for no limit. Off by default: agents keep several
-            breakpoints, and recorded sessions show no case that the limit decided.
+            end of the prompt are searched for an earlier entry; None for no limit. Off unless `anthropic-20` is named:
+            agents keep several breakpoints, and recorded sessions show no case that the limit decided.
     """
 
     name: str
@@ -96,6 +96,9 @@ CACHE_MODELS: Mapping[str, CacheModel] = MappingProxyType(
         for cache in (
             CacheModel("anthropic", "Anthropic, five minutes", 1024, 5 * _MINUTE, writes=True),
             CacheModel("anthropic-1h", "Anthropic, one hour", 1024, _HOUR, writes=True, writes_one_hour=True),
+            CacheModel(
+                "anthropic-20", "Anthropic, 20 positions looked back", 1024, 5 * _MINUTE, writes=True, lookback=20
+            ),
             CacheModel("openai", "OpenAI, in memory", 1024, 10 * _MINUTE, step=128),
             CacheModel(
                 "openai-30m", "OpenAI, thirty minutes, writes counted", 1024, 30 * _MINUTE, step=128, writes=True

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.calibrate import calibrate_columns, prompt_columns
+from inspector.replay.calibrate import calibrate_columns, columns_of_prompts
 from inspector.session.model import BlockKind
 
 if TYPE_CHECKING:
@@ -107,12 +107,12 @@ def prompt_fit(inputs: ReplayInputs) -> PromptFit:
 def _held_out(inputs: ReplayInputs) -> NDArray[np.float64]:
     """How far the fit is off at calls whose report was kept from it, a fifth of them at a time."""
     history, reported = inputs.history, np.append(inputs.recorded.prompt, 0)
-    counted, blocks, signatures = prompt_columns(history, inputs.table)
+    columns = columns_of_prompts(history, inputs.table, inputs.recorded_removed)
     fold = np.arange(len(reported)) % _FOLDS
     found = []
     for each in range(_FOLDS):
         kept = np.where(fold == each, 0, reported)
-        fit = calibrate_columns(history, (counted - inputs.recorded_removed, blocks, signatures), kept)
+        fit = calibrate_columns(history, columns, kept)
         mine = (fold == each) & (reported > 0)
         found.append(np.abs(fit.prompt[mine] - reported[mine]) / reported[mine])
     return np.concatenate(found)

@@ -9,7 +9,10 @@ import numpy as np
 
 from inspector.replay.calibrate import block_columns, calibrate_session
 from inspector.replay.ledger import HowKnown
+from inspector.replay.response_columns import Responses
+from inspector.session.model import BlockKind
 from inspector.tokens.ratios import drops_reasoning
+from inspector.tokens.readings import Reading
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,9 +51,7 @@ class Scale:
         """
         calibration = calibrate_session(history, table, removed)
         main = np.array(calibration.main)
-        columns = block_columns(history, table)
-        if calibration.main_model and drops_reasoning(calibration.main_model):
-            columns[2] = 0
+        columns = _block_columns(history, table, calibration)
         fitted = calibration.is_fitted and table.is_complete
         return cls(
             ratio=calibration.call_ratio,
@@ -59,3 +60,27 @@ class Scale:
             known=HowKnown.CALIBRATED if fitted else HowKnown.ESTIMATED,
             calibration=calibration,
         )
+
+
+def _block_columns(history: History, table: TokenTable, calibration: Calibration) -> NDArray[np.int64]:
+    """What every block counts for in a prompt, as `block_columns` has it, on the reading of the model used most."""
+    columns = block_columns(history, table)
+    reading = calibration.main_reading
+    if reading is Reading.SIGNATURES:
+        if calibration.main_model and drops_reasoning(calibration.main_model):
+            columns[2] = 0
+        return columns
+    # Texts are counted, as strategies cut them; what a response measures beside them is its reasoning.
+    responses = Responses.of(history, table)
+    thinking = (history.kind == BlockKind.THINKING) & responses.measured
+    columns[0] = np.where(thinking, 0, table.tokens)
+    columns[2] = 0
+    if reading is Reading.KEPT:
+        begins = np.flatnonzero(responses.reasoning)
+        # On the response's first block of reasoning, where it has one, else on its first.
+        places = np.flatnonzero(thinking)
+        found = np.searchsorted(places, begins)
+        near = places[np.minimum(found, len(places) - 1)] if len(places) else begins
+        same = len(places) > 0 and (history.message[near] == history.message[begins])
+        columns[2, np.where(same, near, begins)] = responses.reasoning[begins]
+    return columns

@@ -46,6 +46,9 @@ class SessionFacts(Struct, frozen=True, kw_only=True):
     calls: Annotated[Count, about("Requests to a model.")]
     compactions: Annotated[Count, about("Compactions the agent itself performed and recorded.")]
     skipped_records: Annotated[Count, about("Records that could not be read.")]
+    window: Annotated[int | None, about("The model's context window in tokens; null where nothing says.")] = None
+    window_source: Annotated[str, about("What says so.")] = ""
+    window_known: Annotated[How | None, about("How `window` is known; null where it is not.")] = None
 
 
 class CalibrationFacts(Struct, frozen=True, kw_only=True):
@@ -123,9 +126,10 @@ class ProjectionFacts(Struct, frozen=True, kw_only=True):
 
     runs_per_day: Annotated[float, about("As asked for.")]
     usd_per_day: Annotated[float, about("Dollars saved a day; negative where the plan costs more.")]
-    usd_per_month: Annotated[float, about("Dollars saved in a month of 30 days.")]
+    usd_per_month: Annotated[float, about("Dollars saved in a month of `days_per_month` days.")]
     usd_per_month_low: Annotated[float, about("The 5th percentile, from drawing this session's own calls again.")]
     usd_per_month_high: Annotated[float, about("The 95th percentile.")]
+    days_per_month: Annotated[float, about("Days a month, as asked for.")] = 30.0
     known: Annotated[dict[str, How], about("For every number above but the runs, how it is known.")] = field(
         default_factory=dict
     )

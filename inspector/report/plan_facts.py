@@ -10,7 +10,7 @@ from inspector.replay.compaction_forecast import compaction_forecasts
 from inspector.replay.comparison import Compared, compared
 from inspector.replay.explanations import outcome_explanations
 from inspector.replay.ledger import HowKnown
-from inspector.replay.next_calls import project_next_calls
+from inspector.replay.next_calls import project_session
 from inspector.replay.outcome import outcome_of
 from inspector.replay.projection import project_runs
 from inspector.replay.tallies import Tallies
@@ -54,7 +54,7 @@ def plan_facts(planned: Replay, baseline: Replay, uses: Uses | None, wanted: Wan
     missed = None if uses is None else needed_later(planned, uses)
     tallies = Tallies(baseline, planned) if wanted.details else None
     tiers = {} if tallies is None else tallies.by_tier()
-    projection = _projected(planned, baseline, wanted.runs_per_day)
+    projection = _projected(planned, baseline, wanted)
     forecasts = compaction_forecasts(planned) if wanted.details else ()
     return PlanFacts(
         name=planned.plan.name,
@@ -119,8 +119,10 @@ def _hazards(found: Compared) -> dict[str, int]:
     return counts
 
 
-def _projected(planned: Replay, baseline: Replay, runs_per_day: float | None) -> RunProjection | None:
-    return None if runs_per_day is None else project_runs(baseline.ledger.cost, planned.ledger.cost, runs_per_day)
+def _projected(planned: Replay, baseline: Replay, wanted: Wanted) -> RunProjection | None:
+    if wanted.runs_per_day is None:
+        return None
+    return project_runs(baseline.ledger.cost, planned.ledger.cost, wanted.runs_per_day, wanted.days_per_month)
 
 
 def _projection_facts(projected: RunProjection) -> ProjectionFacts:
@@ -128,6 +130,7 @@ def _projection_facts(projected: RunProjection) -> ProjectionFacts:
     names = ("usd_per_day", "usd_per_month", "usd_per_month_low", "usd_per_month_high")
     return ProjectionFacts(
         runs_per_day=projected.runs_per_day,
+        days_per_month=projected.days_per_month,
         usd_per_day=round(projected.per_day.saving.middle, DOLLAR_DIGITS),
         usd_per_month=round(month.middle, DOLLAR_DIGITS),
         usd_per_month_low=round(month.low, DOLLAR_DIGITS),
@@ -137,18 +140,5 @@ def _projection_facts(projected: RunProjection) -> ProjectionFacts:
 
 
 def _next_calls(planned: Replay, baseline: Replay, calls: int | None) -> NextCallsFacts | None:
-    inputs = planned.inputs
-    made = inputs.history.session.calls
-    rates = inputs.pricing.rates(made[-1].model, made[-1].time) if made else None
-    if calls is None or rates is None:
-        return None
-    projected = project_next_calls(
-        baseline.ledger,
-        planned.ledger,
-        inputs.layout.previous_call[:-1],
-        rates,
-        calls,
-        factor=inputs.pricing.factor,
-        window=inputs.history.session.window,
-    )
+    projected = None if calls is None else project_session(baseline, planned, calls)
     return None if projected is None else next_calls_facts(projected)

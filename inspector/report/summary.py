@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from inspector.replay.replay import Replay
     from inspector.report.details import CarriedBlockFacts, ExplanationFacts
     from inspector.report.document import PlanFacts
-    from inspector.session.model import Session
 
 HEAVIEST = 5
 """So many of the tool results that cost most are listed."""
@@ -46,7 +45,6 @@ def report_of(inputs: ReplayInputs, plans: Sequence[Plan] = (), wanted: Wanted |
         wanted: What to say beside the totals; every detail, and no projection, where not given.
     """
     wanted = wanted or Wanted()
-    session = inputs.history.session
     baseline = replay(inputs, Plan())
     recorded = recorded_figures(inputs)
     uses = find_uses(inputs.history) if plans else None
@@ -55,7 +53,7 @@ def report_of(inputs: ReplayInputs, plans: Sequence[Plan] = (), wanted: Wanted |
     return Report(
         schema=SCHEMA_VERSION,
         inspector=inspector.__version__,
-        session=_session(session, texts=wanted.texts),
+        session=_session(inputs, texts=wanted.texts),
         tokens=_tokens(inputs),
         recorded=None if recorded is None else figure_set(recorded),
         baseline=figure_set(baseline.figures),
@@ -85,7 +83,8 @@ def _explained(baseline: Replay) -> dict[str, ExplanationFacts]:
     return explanation_facts({**replay_explanations(baseline), "overhead": overhead_explanation(baseline.inputs)})
 
 
-def _session(session: Session, *, texts: bool) -> SessionFacts:
+def _session(inputs: ReplayInputs, *, texts: bool) -> SessionFacts:
+    session, window = inputs.history.session, inputs.window
     models = list(session.models)
     return SessionFacts(
         path=shown_path(session.path),
@@ -101,6 +100,9 @@ def _session(session: Session, *, texts: bool) -> SessionFacts:
         calls=len(session.calls),
         compactions=len(session.compactions),
         skipped_records=session.skipped_records,
+        window=window.size,
+        window_source=window.source,
+        window_known=None if window.size is None else window.tokens.known.value,
     )
 
 

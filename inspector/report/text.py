@@ -18,7 +18,7 @@ from inspector.report.layout import HEADING, LEFT, LOSS, RIGHT, WARNING, WIDTH, 
 from inspector.report.numbers import NOTHING, dollars, plural, whole
 
 if TYPE_CHECKING:
-    from inspector.report.document import PlanFacts, Report, TierFacts, TokenFacts
+    from inspector.report.document import PlanFacts, Report, SessionFacts, TierFacts, TokenFacts
 
 SPEC_WIDTH = 72
 """Characters of a strategy's one-line form on one line of the report."""
@@ -78,6 +78,7 @@ def heading(page: Page, report: Report) -> None:
                 )
             ),
         ),
+        *([] if session.window is None else [("window", _window(session))]),
         ("tokens", _tokens(report.tokens)),
         *_prices(report),
     ]
@@ -91,6 +92,10 @@ def _prices(report: Report) -> list[tuple[str, str]]:
     asked = " (asked for)" if prices.cache else ""
     caches = "; ".join(dict.fromkeys(prices.caches.values()))
     return [("prices", prices.source), *([("prompt cache", caches + asked)] if caches else [])]
+
+
+def _window(session: SessionFacts) -> str:
+    return f"{whole(session.window)} tokens, {session.window_known}: {session.window_source}"
 
 
 def _tokens(tokens: TokenFacts) -> str:

@@ -17,6 +17,7 @@ class Wanted:
         ledger: Hold a row for every call and every block.
         comparison: Replay every strategy alone, too.
         texts: Hold what the session says: its title.
+        days_per_month: On how many days of a month there are such runs.
     """
 
     runs_per_day: float | None = None
@@ -26,3 +27,4 @@ class Wanted:
     ledger: bool = False
     comparison: bool = False
     texts: bool = False
+    days_per_month: float = 30.0

@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inspector.tokens.best_reading import best_reading, typical_on
 from inspector.tokens.model_calibration import Shift, calibrate_model
 from inspector.tokens.ratios import Coefficients, typical_coefficients
+from inspector.tokens.readings import PromptColumns, Reading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,6 +44,7 @@ class Calibration:
         coefficients: What was found, by model.
         main: The coefficients of the model with most calls.
         main_model: That model's name as recorded; empty where there are no calls.
+        readings: What stands for responses in prompts, by model.
         shifts: Where the overhead shifted inside a context, in call order.
         call_ratio: Per call, the ratio of its model, float64.
         prompt: Per call, its prompt on the provider's scale, float64.
@@ -56,9 +59,15 @@ class Calibration:
     coefficients: Mapping[str, Coefficients]
     main: Coefficients
     main_model: str
+    readings: Mapping[str, Reading]
     shifts: tuple[Shift, ...]
     call_ratio: Floats
     prompt: Floats
+
+    @property
+    def main_reading(self) -> Reading:
+        """What stands for responses in the prompts of the model with most calls."""
+        return self.readings.get(self.main_model, Reading.SIGNATURES)
 
 
 def calibrate(
@@ -68,6 +77,7 @@ def calibrate(
     blocks: Integers,
     signature_characters: Integers,
     reported: Integers,
+    responses: Mapping[Reading, PromptColumns] | None = None,
 ) -> Calibration:
     """Fit our counts to what was reported. All columns are per call, in call order, of any number of contexts.
 
@@ -78,12 +88,15 @@ def calibrate(
         blocks: Blocks of the prompt.
         signature_characters: Characters of signatures and encrypted content in the prompt.
         reported: Prompt tokens the provider reported, 0 where it reported nothing: such calls are predicted.
+        responses: The same columns on other readings; each model gets the one that explains its reports best.
     """
-    features = np.column_stack((counted, blocks, signature_characters)).astype(np.float64)
+    columns = {Reading.SIGNATURES: PromptColumns(counted, blocks, signature_characters), **(responses or {})}
+    features = {reading: np.column_stack(each).astype(np.float64) for reading, each in columns.items()}
     values = reported.astype(np.float64)
     codes: dict[str, int] = {}
     code = np.array([codes.setdefault(model, len(codes)) for model in models], dtype=np.intp)
     found: dict[str, Coefficients] = {}
+    readings: dict[str, Reading] = {}
     fitted: list[bool] = []
     prompt = np.zeros(len(values))
     ratio = np.ones(len(values))
@@ -92,8 +105,12 @@ def calibrate(
     shifts: list[Shift] = []
     for model, number in codes.items():
         own = np.flatnonzero(code == number)
-        part = calibrate_model(typical_coefficients(model), contexts[own], features[own], values[own])
-        found[model] = part.coefficients
+        mine = {reading: each[own] for reading, each in features.items()}
+        reading = best_reading(typical_coefficients(model), contexts[own], mine, values[own])
+        part = calibrate_model(
+            typical_on(reading, typical_coefficients(model)), contexts[own], mine[reading], values[own]
+        )
+        found[model], readings[model] = part.coefficients, reading
         fitted.append(part.is_fitted)
         prompt[own], overhead[own], distance[own] = part.prompt, part.overhead, part.distance
         ratio[own] = part.coefficients.ratio
@@ -112,6 +129,7 @@ def calibrate(
         coefficients=found,
         main=coefficients,
         main_model=list(codes)[main] if found else "",
+        readings=readings,
         shifts=tuple(sorted(shifts)),
         call_ratio=ratio,
         prompt=prompt,

@@ -43,6 +43,9 @@ _LEAST_RATIO, _LARGEST_RATIO = 0.5, 2.5
 _CALLS_PER_SHIFT = 10
 """At most one shift is assumed for so many calls; more would explain anything."""
 
+_MOST_UNEXPLAINED = 0.05
+"""A share of the prompt; what is off by more came or went unseen, and by how much says nothing of a fit."""
+
 _JUDGED_TOGETHER = 3
 """Calls between two shifts that count towards the residual: fewer are met by their own overhead."""
 
@@ -111,6 +114,26 @@ def calibrate_model(
     )
 
 
+def growth_error(typical: Coefficients, contexts: NDArray[np.integer], features: Floats, values: Floats) -> float:
+    """How badly growth from call to call is explained at best, as a mean share of the prompt; infinite where unknown.
+
+    Args are those of `calibrate_model`. No shift is assumed, but none counts for more than a twentieth of a prompt.
+    """
+    order = np.argsort(contexts, kind="stable")
+    rows = order[values[order] > 0]
+    if len(rows) < LEAST_CALLS:
+        return float("inf")
+    reported = _Reported(rows, contexts[rows], features[rows], values[rows])
+    segments = reported.segments()
+    growth = _fit_growth(reported.features, reported.values, segments, _expected(typical))
+    grown = np.flatnonzero(segments[1:] == segments[:-1]) + 1
+    if len(grown) < LEAST_CALLS // 2:
+        return float("inf")
+    added = reported.features[grown] - reported.features[grown - 1]
+    unexplained = reported.values[grown] - reported.values[grown - 1] - added @ growth.expected.values
+    return float(np.minimum(np.abs(unexplained) / reported.values[grown], _MOST_UNEXPLAINED).mean())
+
+
 class _Reported(NamedTuple):
     """The calls with a report, context after context; `rows` are their places among the model's calls."""
 
@@ -144,8 +167,7 @@ def _typical_fit(typical: Coefficients, reported: _Reported) -> _Found:
 def _fit(typical: Coefficients, reported: _Reported) -> _Found | None:
     """The fit; None where it would be far from anything a provider counts."""
     segments = reported.segments()
-    expected = Expectation(np.array(typical), np.array((0.3 * typical.ratio, 25.0, 0.1)))
-    growth = _fit_growth(reported.features, reported.values, segments, expected)
+    growth = _fit_growth(reported.features, reported.values, segments, _expected(typical))
     starts = np.append(False, segments[1:] != segments[:-1])
     starts[growth.unexplained] = True
     segments = np.cumsum(starts)
@@ -156,6 +178,10 @@ def _fit(typical: Coefficients, reported: _Reported) -> _Found | None:
     calls = reported.rows[growth.unexplained].tolist()
     shifts = tuple(Shift(call, round(size)) for call, size in zip(calls, growth.sizes.tolist(), strict=True))
     return _Found(Coefficients(ratio, per_block, per_signature_character), segments, fit.levels, shifts)
+
+
+def _expected(typical: Coefficients) -> Expectation:
+    return Expectation(np.array(typical), np.array((0.3 * typical.ratio, 25.0, 0.1)))
 
 
 class _Growth(NamedTuple):

@@ -30,11 +30,11 @@ def chart_of(outcome: Outcome, call: int | None, *, by_time: bool = False) -> Ch
     from inspector.strategies.triggers import triggers_of
 
     history, replay = outcome.replay.history, outcome.replay
-    triggers = triggers_of(outcome.plan, history.session.window)
+    triggers = triggers_of(outcome.plan, outcome.inputs.window.size)
     return ChartSeries(
         recorded=outcome.baseline.ledger.prompt_tokens,
         planned=replay.ledger.prompt_tokens if replay is not outcome.baseline else None,
-        window=history.session.window,
+        window=outcome.inputs.window.size,
         compactions=first_calls_after_compactions(history),
         breaks=np.flatnonzero(replay.ledger.is_break & ~outcome.baseline.ledger.is_break).astype(np.int32),
         cursor=call,

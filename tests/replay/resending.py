@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from inspector.session.model import BlockKind
 from inspector.strategies.base import Decision, ScheduledStrategy
 from inspector.strategies.history import History
 from inspector.strategies.operations import ReplaceText
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from inspector.strategies.base import Choice, Strategy
 
 AROUND_BLOCK = 6
+RUNS = (BlockKind.TOOL_CALL, BlockKind.TOOL_RESULT)
+"""Kinds whose blocks, where they follow one another, are one position of a cache together."""
 Token = tuple[int, int, int]
 
 
@@ -202,6 +205,22 @@ class Moment:
         return self.resent.sent(block, self.depth + 1).text
 
 
+def positions_behind_change(resent: Resent, call: int) -> int:
+    """How far the last position of a prompt is behind the one that ends what it shares with the previous prompt."""
+    prompt, before = resent.prompts[call], resent.prompts[resent.previous[call]]
+    shared = 0
+    while shared < min(len(before), len(prompt)) and before[shared] == prompt[shared]:
+        shared += 1
+    position, kind_before, positions = 0, None, [0]
+    for sent in prompt:
+        kind = resent.session.blocks[sent.block].kind
+        if kind is not BlockKind.OTHER and not (kind is kind_before and kind in RUNS):
+            position += 1
+        kind_before = kind
+        positions.append(position)
+    return positions[-1] - positions[shared]
+
+
 def served_anew(resent: Resent, cache: CacheModel) -> list[Served]:
     """What a provider reports whose cache holds each thread's previous prompt."""
     calls = resent.session.calls
@@ -211,6 +230,8 @@ def served_anew(resent: Resent, cache: CacheModel) -> list[Served]:
         entries = (
             [] if previous < 0 else [(calls[previous].model, tuple(resent.tokens(previous)), calls[previous].time)]
         )
+        if previous >= 0 and cache.lookback is not None and positions_behind_change(resent, call) >= cache.lookback:
+            entries = []
         found.append(CacheByHand(cache, entries).send(made.model, resent.tokens(call), made.time))
     return found
 

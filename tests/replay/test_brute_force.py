@@ -71,6 +71,20 @@ def test_a_simulated_replay_equals_sending_every_prompt(strategy, session, cache
     check_usage(outcome.ledger, served_anew(resent, model))
 
 
+@given(agent_sessions(), st.sampled_from(EAGER), st.integers(1, 6))
+@settings(max_examples=60, deadline=None)
+def test_a_cache_that_looks_back_a_few_positions_finds_nothing_further_back(session, strategy, lookback: int):
+    """With so few positions that the small sessions of a test reach them."""
+    near = dataclasses.replace(CACHE_MODELS["anthropic-20"], minimum_prefix=1, lookback=lookback)
+    inputs = inputs_of(session, "anthropic-20")
+    models = dict.fromkeys(inputs.cache_models, near)
+    inputs = dataclasses.replace(inputs, cache_models=models, caches=CacheColumns.of([near for _ in session.calls]))
+
+    outcome = replay(inputs, Plan((PlanEntry(strategy),)))
+
+    check_usage(outcome.ledger, served_anew(Resent(session, [strategy]), near))
+
+
 @given(agent_sessions(), st.lists(st.sampled_from(EAGER), min_size=2, max_size=3))
 @settings(max_examples=60, deadline=None)
 def test_strategies_in_a_row_equal_sending_every_prompt(session, strategies):

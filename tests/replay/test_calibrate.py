@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 from inspector.replay.calibrate import calibrate_session, prompt_columns
-from inspector.session.model import BlockKind, Role
+from inspector.replay.response_columns import response_columns
+from inspector.session.model import BlockKind, Role, Usage
 from inspector.session.open import open_session
 from inspector.strategies.history import History
 from inspector.tokens.cache import CountCache
 from inspector.tokens.counter import Counter, load_counter
+from inspector.tokens.readings import Reading
 from inspector.tokens.table import TokenTable, count_session
 from tests.replay.synthetic import CharacterTable, SessionBuilder
 
@@ -124,3 +126,40 @@ def test_reasoning_leaves_prompts_of_openai_models_with_the_next_message_of_the_
     _, _, signatures = prompt_columns(History.of(session), CharacterTable(session))
 
     assert signatures.tolist() == kept
+
+
+def test_prompts_hold_of_reasoning_what_each_reading_says():
+    """Adding up by hand: four responses of 100, 200, 300 and 400 tokens, of which half was reasoning."""
+    builder = SessionBuilder()
+    builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "first question"))
+    for turn, output in enumerate((100, 200, 300, 400)):
+        if turn == 2:
+            builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "next question"))
+        usage = Usage(1, 0, 0, 0, output=output, reasoning=output // 2)
+        builder.respond(builder.block(BlockKind.ASSISTANT_TEXT, f"answer {turn}"), usage=usage)
+    session = builder.session()
+
+    columns = response_columns(History.of(session), CharacterTable(session))
+
+    assert {reading: each.reasoning.tolist() for reading, each in columns.items()} == {
+        Reading.KEPT: [0, 100, 300, 600, 1000],
+        Reading.SINCE_USER: [0, 100, 150, 450, 850],
+        Reading.LAST: [0, 100, 250, 450, 700],
+        Reading.DROPPED: [0, 50, 150, 300, 500],
+    }
+    questions = [len("first question"), len("first question") + len("next question")]
+    assert columns[Reading.KEPT].counted.tolist() == [questions[0]] * 2 + [questions[1]] * 3
+
+
+def test_a_response_without_a_reported_length_is_counted():
+    builder = SessionBuilder()
+    builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "question"))
+    for placeholder in (False, True):
+        usage = Usage(1, 0, 0, 0, output=70, output_is_placeholder=placeholder)
+        builder.respond(builder.block(BlockKind.ASSISTANT_TEXT, "an answer"), usage=usage)
+    session = builder.session()
+
+    kept = response_columns(History.of(session), CharacterTable(session))[Reading.KEPT]
+
+    assert kept.reasoning.tolist() == [0, 70, 70]
+    assert kept.counted.tolist() == [len("question"), len("question"), len("question") + len("an answer")]

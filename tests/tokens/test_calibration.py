@@ -9,6 +9,7 @@ from inspector.tokens.calibration import calibrate
 from inspector.tokens.measured import measured_additions
 from inspector.tokens.model_calibration import LEAST_CALLS
 from inspector.tokens.ratios import typical_coefficients
+from inspector.tokens.readings import PromptColumns, Reading
 from inspector.tokens.robust_fit import Expectation, robust_fit, segment_medians
 
 MODEL = "claude-opus-4-8"
@@ -255,3 +256,36 @@ def test_what_was_added_before_a_call_is_the_difference_the_provider_saw():
 )
 def test_every_family_has_a_typical_ratio(model: str, ratio: float):
     assert typical_coefficients(model).ratio == ratio
+
+
+@pytest.mark.parametrize("kept", [Reading.KEPT, Reading.SINCE_USER, Reading.DROPPED])
+def test_what_becomes_of_reasoning_is_read_off_the_reports(kept: Reading):
+    """Three agents send the same session: one keeps reasoning, one until the user speaks, one never."""
+    session = Sessions(120, 11)
+    generator = np.random.default_rng(12)
+    reasoning = generator.integers(0, 2_000, 120)
+    spoken = np.cumsum(generator.integers(20, 300, 120))
+    since_user = np.concatenate([np.cumsum(part) for part in np.split(reasoning, range(15, 120, 15))])
+    held = {Reading.KEPT: np.cumsum(reasoning), Reading.SINCE_USER: since_user, Reading.DROPPED: 0 * reasoning}
+    responses = {
+        reading: PromptColumns(session.counted, session.blocks, spoken + each) for reading, each in held.items()
+    }
+    reported = np.rint(20_000 + 1.2 * session.counted + 10 * session.blocks + spoken + held[kept]).astype(np.int64)
+    signatures = PromptColumns(session.counted + spoken, session.blocks, 3 * np.cumsum(reasoning))
+
+    found = calibrate([MODEL] * 120, session.contexts, *signatures, reported, responses)
+
+    assert found.readings == {MODEL: kept}
+    assert found.ratio == pytest.approx(1.2, rel=0.02)
+    assert found.residual_p90 < 0.002
+
+
+def test_texts_and_signatures_stand_for_responses_unless_something_else_is_clearly_better():
+    session = Sessions(120, 13)
+    columns = PromptColumns(session.counted, session.blocks, session.signatures)
+
+    found = calibrate(
+        [MODEL] * 120, session.contexts, *columns, session.reported(1.5, 20, 0.25, 30_000), {Reading.KEPT: columns}
+    )
+
+    assert found.readings == {MODEL: Reading.SIGNATURES}
