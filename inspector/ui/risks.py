@@ -75,10 +75,7 @@ class Risks:
 
     def positions(self, view: TimelineView) -> NDArray[np.int32]:
         """Where those blocks are shown, rising."""
-        rows = view.rows
-        at_risk = np.isin(rows.block, self.blocks) & ~rows.is_boundary
-        shown = at_risk if view.visible is None else at_risk[view.visible]
-        return np.flatnonzero(shown).astype(np.int32)
+        return view.positions_of_blocks(self.blocks)
 
     def sentence(self, block: int) -> str:
         """What may go wrong with a block."""

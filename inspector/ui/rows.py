@@ -124,11 +124,15 @@ class Rows:
             message=message + 1,
             starts_message=block == int(history.message_first_block[message]),
             letter=BOUNDARY_LETTER if boundary >= 0 else self._letter(block, message),
-            tool=one_line(history.tool_names[tool], 200) if tool >= 0 else "",
+            tool=self.tool_label(history.tool_names[tool]) if tool >= 0 else "",
             thread=int(self.message_thread[message]),
             is_error=bool(history.is_error[block]),
             time=None if np.isnan(time) else time,
         )
+
+    def tool_label(self, name: str) -> str:
+        """A tool's name, safe to show."""
+        return one_line(name, 200)
 
     def preview(self, index: int) -> str:
         """What the row's block holds, in one safe line; read from what the session keeps, never from the file."""

@@ -6,7 +6,9 @@ A query is words, all of which must hold:
     "two words"       … holds this phrase
     tool:bash         the tool's name holds it
     who:user          what the block is: system, user, assistant, thinking, call, result
-    is:cut            the plan does not send it whole; is:error: a failed result; is:out: not in the prompt looked at
+    tier:data         the part of the plan's strategy that cut it; by:tiered: the strategy
+    is:changed        the plan does not send it whole; is:cut, is:replaced, is:removed say how; is:whole: it does
+    is:error          a failed result; is:out: not in the prompt looked at; is:pinned
     tokens>1000       more tokens than that, as recorded
 """
 
@@ -41,7 +43,9 @@ WHO = {
     "result": (BlockKind.TOOL_RESULT,),
     "image": (BlockKind.IMAGE, BlockKind.DOCUMENT),
 }
-STATES = ("cut", "error", "out")
+ACTIONS = {action.label: action for action in Action}
+STATES = ("changed", *ACTIONS, "error", "out", "pinned")
+PREFIXES = ("who:", "tool:", "tier:", "by:", "is:", "tokens>")
 _WORD = re.compile(r'"([^"]*)"?|(\S+)')
 
 
@@ -58,6 +62,8 @@ class Query:
         tools: What the tool's name must hold, in lower case.
         kinds: What the block may be; empty for anything.
         states: Of `STATES`, all that must hold.
+        tiers: What the part of a strategy that changed it must hold in its name, in lower case.
+        strategies: What the strategy that changed it must hold in its name, in lower case.
         above: Tokens it must have more of; -1 for any.
     """
 
@@ -65,6 +71,8 @@ class Query:
     tools: tuple[str, ...] = ()
     kinds: tuple[BlockKind, ...] = ()
     states: tuple[str, ...] = ()
+    tiers: tuple[str, ...] = ()
+    strategies: tuple[str, ...] = ()
     above: int = -1
 
     @classmethod
@@ -75,7 +83,7 @@ class Query:
             QueryError: A word of it means nothing.
         """
         words: list[str] = []
-        tools: list[str] = []
+        named: dict[str, list[str]] = {"tool": [], "tier": [], "by": []}
         kinds: list[BlockKind] = []
         states: list[str] = []
         above = -1
@@ -83,8 +91,8 @@ class Query:
             name, colon, value = word.partition(":")
             if phrase:
                 words.append(phrase.lower())
-            elif name == "tool" and colon:
-                tools.append(value.lower())
+            elif name in named and colon:
+                named[name].append(value.lower())
             elif name == "who" and colon:
                 kinds.extend(_kinds(value))
             elif name == "is" and colon:
@@ -95,7 +103,13 @@ class Query:
                 above = int(match[1].replace(",", ""))
             elif word:
                 words.append(word.lower())
-        return cls(tuple(words), tuple(tools), tuple(kinds), tuple(states), above)
+        tools, tiers, strategies = (tuple(values) for values in named.values())
+        return cls(tuple(words), tools, tuple(kinds), tuple(states), tiers, strategies, above)
+
+    @property
+    def follows_plan(self) -> bool:
+        """Whether what matches depends on what the plan does, or on the call looked at."""
+        return bool(self.tiers or self.strategies or set(self.states) - {"error", "pinned"})
 
     @property
     def is_empty(self) -> bool:
@@ -180,16 +194,38 @@ class Search:
             matching[:known] &= view.tokens[:known] > query.above
         if "error" in query.states:
             matching &= history.is_error
-        in_prompt, is_cut = np.ones(count, dtype=np.bool_), np.zeros(count, dtype=np.bool_)
-        if view.state is not None:
-            known = min(count, len(view.state.action))
-            in_prompt[:known] = view.state.in_prompt[:known]
-            is_cut[:known] = (view.state.action[:known] != Action.WHOLE) & in_prompt[:known]
-        if "cut" in query.states:
-            matching &= is_cut
-        if "out" in query.states:
-            matching &= ~in_prompt
+        if "pinned" in query.states:
+            matching &= np.isin(np.arange(count), list(view.pins))
+        matching &= _decided(query, view, count)
         return matching
+
+
+def _decided(query: Query, view: TimelineView, count: int) -> NDArray[np.bool_]:
+    """Per block, whether the plan does with it what is asked for."""
+    matching = np.ones(count, dtype=np.bool_)
+    in_prompt, action = np.ones(count, dtype=np.bool_), np.zeros(count, dtype=np.uint8)
+    state = view.state
+    if state is not None:
+        known = min(count, len(state.action))
+        in_prompt[:known], action[:known] = state.in_prompt[:known], state.action[:known]
+    if "changed" in query.states:
+        matching &= in_prompt & (action != Action.WHOLE)
+    for label, wanted in ACTIONS.items():
+        if label in query.states:
+            matching &= in_prompt & (action == wanted)
+    if "out" in query.states:
+        matching &= ~in_prompt
+    if query.tiers or query.strategies:
+        reason, names = view.decisions()
+        held = [
+            all(part in group.lower() for part in query.tiers)
+            and all(part in strategy.lower() for part in query.strategies)
+            for strategy, group in names
+        ]
+        padded = np.full(count, -1, dtype=np.int64)
+        padded[: len(reason)] = reason[:count]
+        matching &= in_prompt & np.array([*held, False], dtype=np.bool_)[padded]
+    return matching
 
 
 def _rows_of(view: TimelineView, blocks: NDArray[np.bool_]) -> NDArray[np.int32]:

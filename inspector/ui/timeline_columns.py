@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from inspector.ui.numbers import whole
 
 GUTTER = 1
+CARRIED = 7
 ROLE = 3
 """The letter, with the letters of tool results set in."""
 
@@ -22,6 +23,7 @@ class Columns:
         bar: The token bar.
         tokens: Tokens recorded.
         change: Tokens the plan added or took away.
+        carried: Tokens sent in all prompts together.
         what: Reason or preview.
     """
 
@@ -32,15 +34,17 @@ class Columns:
     tokens: int
     change: int
     what: int
+    carried: int = 0
 
 
-def columns_for(width: int, largest_message: int, largest_tokens: int) -> Columns:
+def columns_for(width: int, largest_message: int, largest_tokens: int, *, carried: bool = False) -> Columns:
     """The columns of a timeline.
 
     Args:
         width: Cells there are.
         largest_message: The highest message number to be shown.
         largest_tokens: The highest number of tokens to be shown.
+        carried: Rows are ordered by the tokens sent in all prompts together, which are to be seen.
     """
     number = max(len(str(largest_message)), 3)
     tokens = max(len(whole(largest_tokens)), 6)
@@ -48,8 +52,8 @@ def columns_for(width: int, largest_message: int, largest_tokens: int) -> Column
     time = 8 if width >= 150 else 0
     tool = 6 if width < 70 else 10 if width < 110 else 14
     room = width - (GUTTER + number + 1 + ROLE)
-    shown = {"tokens": tokens, "tool": tool, "change": change, "time": time}
-    for name in ("time", "change", "tool", "tokens"):
+    shown = {"tokens": tokens, "tool": tool, "change": change, "time": time, "carried": CARRIED if carried else 0}
+    for name in ("time", "change", "tool", "tokens", "carried"):
         taken = sum(cells + 1 for cells in shown.values() if cells)
         if room - taken >= 5:
             break

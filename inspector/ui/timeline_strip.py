@@ -6,19 +6,27 @@ from typing import TYPE_CHECKING, Final
 
 from inspector.safe_text import cell_width, clip_cells, fit_cells, one_line
 from inspector.strategies.rendition import Action
+from inspector.ui.arrangement import Order
 from inspector.ui.bars import bar, outside_bar
-from inspector.ui.numbers import elapsed, whole
+from inspector.ui.numbers import elapsed, short, whole
 from inspector.ui.timeline_columns import ROLE
 
 if TYPE_CHECKING:
     from inspector.ui.rows import Row
+    from inspector.ui.timeline_amounts import Amount
     from inspector.ui.timeline_columns import Columns
-    from inspector.ui.timeline_view import Amount, TimelineView
+    from inspector.ui.timeline_view import TimelineView
 
 Piece = tuple[str, str]
 """A safe text and the component class it is drawn in; an empty class for the row's own."""
 
 CURSOR: Final = "▶"
+PIN: Final = "•"
+PINNED_CURSOR: Final = "◆"
+FOLDED: Final = "▸"
+UNFOLDED: Final = "▾"
+HIT: Final = "*"
+"""Stands where a matching row has no number."""
 
 ROLE_CLASSES: Final = {
     "S": "timeline--system",
@@ -44,20 +52,22 @@ def row_pieces(
         selected: The cursor is on it.
         logarithmic: Bars in ratios.
     """
-    row = view.rows.row(index)
+    row = view.row(index)
     gutter = CURSOR if selected else " "
     if row.boundary is not None:
         return [(gutter, "timeline--boundary"), (rule(row.boundary.label, width - 1), "timeline--boundary")]
-    amount = view.amount(row.block)
+    if row.block in view.pins:
+        gutter = PINNED_CURSOR if selected else PIN
+    amount = view.amount_at(index)
     faint = "" if amount.in_prompt else OUTSIDE
     role = faint or ROLE_CLASSES[row.letter]
     pieces: list[Piece] = [
         (gutter, "timeline--mark"),
         (
-            fit_cells(str(row.message) if row.starts_message else "", columns.number, align_right=True),
-            "timeline--number",
+            fit_cells(_number(view, row), columns.number, align_right=True),
+            "timeline--hit" if view.is_hit(index) else "timeline--number",
         ),
-        (" ", ""),
+        (_fold(view, row), "timeline--number"),
     ]
     if columns.time:
         pieces += [(fit_cells(_time(view, row), columns.time, align_right=True), "timeline--number"), (" ", "")]
@@ -68,6 +78,8 @@ def row_pieces(
     if columns.bar:
         pieces.append((" ", ""))
         pieces += _bar(view, amount, columns.bar, role, logarithmic=logarithmic)
+    if columns.carried:
+        pieces += [(" ", ""), (fit_cells(short(view.carried_at(index)), columns.carried, align_right=True), role)]
     if columns.tokens:
         number = fit_cells(whole(amount.recorded), columns.tokens, align_right=True)
         pieces += [(" ", ""), (number, faint or "timeline--tokens")]
@@ -82,14 +94,7 @@ def row_pieces(
 def header_pieces(view: TimelineView | None, columns: Columns, *, logarithmic: bool) -> list[Piece]:
     """The pieces of the header, over the columns they name."""
     planned = view is not None and view.state is not None
-    bar_label = "█ sent ░ cut" if planned else "█ size"
-    if cell_width(bar_label) > columns.bar:
-        bar_label = "sent" if planned else "size"
-    if logarithmic and cell_width(bar_label) + 4 <= columns.bar:
-        bar_label += " log"
-    tokens_label = "tokens"
-    if view is not None and view.known == "estimated" and columns.tokens > len(tokens_label):
-        tokens_label = "~tokens"
+    tokens_label = "~tokens" if view is not None and view.known == "estimated" and columns.tokens > 6 else "tokens"
     text = " " + "#".rjust(columns.number) + " "
     if columns.time:
         text += "time".rjust(columns.time) + " "
@@ -97,7 +102,9 @@ def header_pieces(view: TimelineView | None, columns: Columns, *, logarithmic: b
     if columns.tool:
         text += " " + "tool".ljust(columns.tool)
     if columns.bar:
-        text += " " + fit_cells(bar_label, columns.bar, ellipsis="")
+        text += " " + fit_cells(_bar_label(columns, planned=planned, logarithmic=logarithmic), columns.bar, ellipsis="")
+    if columns.carried:
+        text += " " + "carried".rjust(columns.carried)
     if columns.tokens:
         text += " " + tokens_label.rjust(columns.tokens)
     if columns.change:
@@ -105,6 +112,13 @@ def header_pieces(view: TimelineView | None, columns: Columns, *, logarithmic: b
     if columns.what:
         text += ("  " if columns.what > 20 else " ") + "what"
     return [(text, "timeline--header")]
+
+
+def _bar_label(columns: Columns, *, planned: bool, logarithmic: bool) -> str:
+    label = "█ sent ░ cut" if planned else "█ size"
+    if cell_width(label) > columns.bar:
+        label = "sent" if planned else "size"
+    return f"{label} log" if logarithmic and cell_width(label) + 4 <= columns.bar else label
 
 
 def rule(label: str, width: int) -> str:
@@ -119,6 +133,18 @@ def _role(row: Row) -> str:
     thread = "┆" if row.thread else " "
     text = f"{thread} {row.letter}" if indented else f"{thread}{row.letter} " if row.thread else f"{row.letter}  "
     return text.ljust(ROLE)
+
+
+def _number(view: TimelineView, row: Row) -> str:
+    if row.starts_message or view.order is not Order.RECORDED:
+        return str(row.message)
+    return HIT if view.is_hit(row.index) else ""
+
+
+def _fold(view: TimelineView, row: Row) -> str:
+    if view.is_folded(row.index):
+        return FOLDED
+    return UNFOLDED if row.starts_message and view.order is Order.RECORDED and view.can_fold(row.index) else " "
 
 
 def _bar(view: TimelineView, amount: Amount, width: int, role: str, *, logarithmic: bool) -> list[Piece]:
@@ -142,11 +168,11 @@ def _change(amount: Amount, width: int) -> Piece:
 
 def _what(view: TimelineView, row: Row, amount: Amount, width: int, faint: str) -> list[Piece]:
     width -= 2 if width > 20 else 1
-    preview = view.rows.preview(row.index)
+    preview = view.preview(row.index)
     preview_style = faint or ("timeline--error" if row.is_error else "timeline--preview")
     if amount.action is Action.WHOLE:
         return [(fit_cells(preview, width), preview_style)]
-    reason = one_line(view.reason(row.block), 200) or amount.action.label
+    reason = one_line(view.reason_at(row.index), 200) or amount.action.label
     reason = clip_cells(reason, width)
     left = width - cell_width(reason) - 3
     if left < 8 or not preview:

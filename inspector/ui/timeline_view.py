@@ -4,68 +4,34 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from inspector.strategies.rendition import Action
+from inspector.ui.arrangement import Order
+from inspector.ui.folding import blocks_of_message, folded_amount, folded_preview, folded_row
+from inspector.ui.timeline_amounts import Amount
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from inspector.ui.rows import Rows
+    from inspector.ui.rows import Row, Rows
+    from inspector.ui.timeline_amounts import ContextAmounts
 
-
-class ContextAmounts(Protocol):
-    """One call's prompt under a plan, as columns a block: what a replay says of it."""
-
-    @property
-    def in_prompt(self) -> NDArray[np.bool_]:
-        """Whether the prompt holds the block."""
-        ...
-
-    @property
-    def recorded(self) -> NDArray[np.int32]:
-        """Tokens of the block as recorded."""
-        ...
-
-    @property
-    def sent(self) -> NDArray[np.int32]:
-        """Tokens of the block as sent."""
-        ...
-
-    @property
-    def action(self) -> NDArray[np.uint8]:
-        """What was done to it, `Action`."""
-        ...
-
-
-class Amount(NamedTuple):
-    """One block's part of the prompt.
-
-    Attributes:
-        recorded: Tokens of the whole block.
-        sent: Tokens sent, 0 outside the prompt.
-        in_prompt: The prompt holds it, or would if the plan had not removed it.
-        action: What was done to it.
-    """
-
-    recorded: int
-    sent: int
-    in_prompt: bool
-    action: Action
-
-    @property
-    def change(self) -> int:
-        """Tokens the plan added, negative for those it took away."""
-        return self.sent - self.recorded if self.in_prompt else 0
+    Decisions = tuple[NDArray[np.int64], tuple[tuple[str, str], ...]]
 
 
 def no_reason(block: int) -> str:  # noqa: ARG001  nothing is known of any block
     """Stands for a plan that changes nothing."""
     return ""
+
+
+def no_decisions() -> Decisions:
+    """Stands for a plan that decides nothing."""
+    return np.zeros(0, dtype=np.int64), ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +44,14 @@ class TimelineView:
         state: The prompt looked at, or None before there is a replay; may be shorter than the session too.
         reason: Why a block is not sent whole, in a few words.
         known: How the tokens are known: `estimated`, `calibrated`, `exact`.
-        visible: Row indices that are shown, rising, int32; None for all.
+        visible: Row indices that are shown, in that order, int32; None for all as recorded.
+        folded: Per message, whether one row stands for it; None where none is folded.
+        decisions: Tells per block which decision is in force, -1 for none, and of each decision the strategy and the
+            part of it that made it.
+        order: What the rows follow one another by.
+        carried: Per block, tokens sent for it in all prompts together; None where rows are not ordered by them.
+        hits: Rows that match what is searched for, rising, int32; None without a search.
+        pins: Blocks the user marked.
     """
 
     rows: Rows
@@ -87,6 +60,12 @@ class TimelineView:
     reason: Callable[[int], str] = no_reason
     known: str = "estimated"
     visible: NDArray[np.int32] | None = None
+    folded: NDArray[np.bool_] | None = None
+    decisions: Callable[[], Decisions] = no_decisions
+    order: Order = Order.RECORDED
+    carried: NDArray[np.int64] | None = None
+    hits: NDArray[np.int32] | None = None
+    pins: frozenset[int] = frozenset()
 
     @property
     def count(self) -> int:
@@ -103,14 +82,89 @@ class TimelineView:
         return position if self.visible is None else int(self.visible[position])
 
     def position_of(self, row: int) -> int:
-        """Where a row is shown, or the nearest one that is; -1 when nothing is shown."""
+        """Where a row is shown, or the one that stands for it, or the nearest; -1 when nothing is shown."""
         if self.visible is None:
             return min(row, len(self.rows) - 1)
-        if not len(self.visible):
+        if not len(self.visible) or row < 0:
             return -1
-        after = min(int(np.searchsorted(self.visible, row)), len(self.visible) - 1)
+        rising, place = self._rising
+        after = min(int(np.searchsorted(rising, row)), len(rising) - 1)
         before = max(after - 1, 0)
-        return before if abs(int(self.visible[before]) - row) < abs(int(self.visible[after]) - row) else after
+        is_before = row - int(rising[before]) < int(rising[after]) - row or (
+            int(rising[after]) != row and self.is_folded(row)
+        )
+        return int(place[before if is_before else after])
+
+    @cached_property
+    def _rising(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """The rows shown, rising, and where each is shown."""
+        visible = self.visible if self.visible is not None else np.arange(len(self.rows), dtype=np.int32)
+        if self.order is Order.RECORDED:
+            return visible, np.arange(len(visible))
+        place = np.argsort(visible, kind="stable")
+        return visible[place], place
+
+    def is_folded(self, row: int) -> bool:
+        """Whether a row is of a message that is shown as one."""
+        folded = self.folded
+        if folded is None or self.rows.boundary[row] >= 0:
+            return False
+        message = int(self.rows.history.message[self.rows.block[row]])
+        return message < len(folded) and bool(folded[message])
+
+    def can_fold(self, row: int) -> bool:
+        """Whether a row is of a message with other blocks."""
+        if self.rows.boundary[row] >= 0:
+            return False
+        first, end = blocks_of_message(self.rows.history, int(self.rows.block[row]))
+        return end - first > 1
+
+    def is_hit(self, row: int) -> bool:
+        """Whether a row matches what is searched for."""
+        if self.hits is None:
+            return False
+        place = int(np.searchsorted(self.hits, row))
+        return place < len(self.hits) and int(self.hits[place]) == row
+
+    def row(self, index: int) -> Row:
+        """What a row says; of a folded message, what all of it does."""
+        row = self.rows.row(index)
+        return folded_row(self.rows, row) if self.is_folded(index) else row
+
+    def preview(self, index: int) -> str:
+        """What a row's block holds, or how many a folded message has, in one safe line."""
+        return folded_preview(self.rows, self.rows.row(index)) if self.is_folded(index) else self.rows.preview(index)
+
+    def amount_at(self, index: int) -> Amount:
+        """What a row's tokens come to: its block's, or those of all blocks of a folded message."""
+        block = int(self.rows.block[index])
+        if not self.is_folded(index):
+            return self.amount(block)
+        first, end = blocks_of_message(self.rows.history, block)
+        if self.state is None or end > len(self.state.sent):
+            recorded = int(self.tokens[first:end].sum())
+            return Amount(recorded, recorded, True, Action.WHOLE)
+        return folded_amount(self.state, first, end)
+
+    def carried_at(self, index: int) -> int:
+        """Tokens sent for a row's block, or its folded message's, in all prompts together; 0 while unknown."""
+        if self.carried is None:
+            return 0
+        block = int(self.rows.block[index])
+        first, end = blocks_of_message(self.rows.history, block) if self.is_folded(index) else (block, block + 1)
+        return int(self.carried[first:end].sum())
+
+    def reason_at(self, index: int) -> str:
+        """Why a row is not sent whole; of a folded message, why its first such block is not, and how many are not."""
+        block = int(self.rows.block[index])
+        if not self.is_folded(index) or self.state is None:
+            return self.reason(block)
+        first, end = blocks_of_message(self.rows.history, block)
+        changed = np.flatnonzero((self.state.action[first:end] != Action.WHOLE) & self.state.in_prompt[first:end])
+        if not len(changed):
+            return ""
+        reason = self.reason(first + int(changed[0]))
+        return reason if len(changed) == 1 else f"{reason}, {len(changed)} blocks"
 
     def amount(self, block: int) -> Amount:
         """A block's part of the prompt; the block whole where nothing is known of it yet."""
@@ -158,6 +212,38 @@ class TimelineView:
         """Where a context begins, rising."""
         return self._positions(self.rows.is_boundary)
 
+    @cached_property
+    def hit_positions(self) -> NDArray[np.int32]:
+        """Where rows are shown that match what is searched for, rising."""
+        if self.hits is None:
+            return np.zeros(0, dtype=np.int32)
+        wanted = np.zeros(len(self.rows), dtype=np.bool_)
+        wanted[self.hits[self.hits < len(wanted)]] = True
+        return self._positions(wanted)
+
+    @cached_property
+    def pin_positions(self) -> NDArray[np.int32]:
+        """Where marked blocks are shown, rising."""
+        return self.positions_of_blocks(np.array(sorted(self.pins), dtype=np.int32))
+
+    def positions_of_blocks(self, blocks: NDArray[np.integer[Any]]) -> NDArray[np.int32]:
+        """Where some blocks, or the messages they are folded into, are shown, rising."""
+        wanted = np.isin(self.rows.block, blocks) & ~self.rows.is_boundary
+        return self._positions(wanted)
+
     def _positions(self, wanted: NDArray[np.bool_]) -> NDArray[np.int32]:
+        if self.folded is not None:
+            wanted = wanted | self._stands_for(wanted)
         shown = wanted if self.visible is None else wanted[self.visible]
         return np.flatnonzero(shown).astype(np.int32)
+
+    def _stands_for(self, wanted: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Per row, whether any row of its folded message is wanted."""
+        rows, folded = self.rows, self.folded
+        message = rows.history.message[rows.block]
+        found = np.zeros(len(rows.history.session.messages), dtype=np.bool_)
+        found[message[wanted & ~rows.is_boundary]] = True
+        if folded is not None:
+            found[: len(folded)] &= folded
+        stands: NDArray[np.bool_] = found[message] & ~rows.is_boundary
+        return stands

@@ -160,6 +160,7 @@ class InspectScreen(Studying):
             self.panel.show_outcomes(outcome.replay.groups)
         self.show_costs()
         self.show_heading()
+        self.follow_outcome()
         self.outcome_changed.publish(outcome)
 
     def show_replaying(self, *, is_replaying: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from textual import on
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.ui.search import Search
+    from inspector.ui.timeline_view import TimelineView
     from inspector.ui.widgets.find_bar import FindBar
 
 
@@ -43,7 +45,22 @@ class Searching(Viewing):
         if self.find_bar is None:
             self.find_bar = FindBar()
             await self.query_one("#timeline-pane", Pane).mount(self.find_bar)
-        self.find_bar.open(is_filter=bool(is_filter))
+        self.find_bar.open(is_filter=bool(is_filter), words=self._words())
+
+    def _words(self) -> tuple[str, ...]:
+        """What a word of a query may be, the fixed ones first."""
+        from inspector.ui.search import STATES, WHO
+
+        history, view = self.history, self.view
+        tools = history.tool_names if history is not None else ()
+        decided = view.decisions()[1] if view is not None else ()
+        return (
+            *(f"is:{state}" for state in STATES),
+            *(f"who:{who}" for who in WHO),
+            *(f"tool:{name.lower()}" for name in tools if name.isprintable() and " " not in name),
+            *dict.fromkeys(f"tier:{group}" for _, group in decided if group),
+            *dict.fromkeys(f"by:{strategy}" for strategy, _ in decided if strategy),
+        )
 
     def on_find_bar_done(self) -> None:
         """Back to the rows."""
@@ -94,6 +111,11 @@ class Searching(Viewing):
 
         self._work(work, "search", "search the rows")
 
+    def search_again(self) -> None:
+        """Look again, if what is looked for depends on the plan or the call looked at."""
+        if self._search is not None and self._search.query.follows_plan:
+            self.search()
+
     @on(RowsFound)
     def _rows_found(self, message: RowsFound) -> None:
         if message.generation != self._looking:
@@ -101,28 +123,32 @@ class Searching(Viewing):
         self.found = message.rows
         count = numbers.plural(len(message.rows), "row")
         self._say(count if message.fraction >= 1 else f"{count}, {message.fraction * 100:.0f} %")
-        if self.is_filtered or self.view is None or self.view.visible is not None:
-            self.show_timeline()
-            self.show_standing()
+        self.show_timeline()
+        self.show_standing()
         if self._jumps and len(message.rows):
             self._jumps = False
             self.go_to_found(0)
 
-    def visible_rows(self) -> NDArray[np.int32] | None:
-        """The rows to show; None for all."""
-        return self.found if self.is_filtered else None
+    def arranged(self, view: TimelineView) -> TimelineView:
+        """What matches is marked, or is all that is shown."""
+        view = super().arranged(view)
+        if self.found is None:
+            return view
+        return replace(view, visible=self.found if self.is_filtered else None, hits=self.found)
 
     def go_to_found(self, step: int) -> None:
         """To a matching row: the next, the one before, or (0) the first from the cursor on."""
         view, parts = self.view, self.parts
-        if view is None or parts is None or self.found is None or not len(self.found):
+        if view is None or parts is None or self.found is None:
             return
-        import numpy as np
-
-        places = self.found if view.visible is None else np.arange(view.count, dtype=np.int32)
+        places = view.hit_positions
+        if not len(places):
+            return
         here = parts.timeline.cursor
-        place = int(np.searchsorted(places, here, side="right" if step > 0 else "left")) - (step < 0)
-        parts.timeline.move_to(int(places[place % len(places)]))
+        place = int(places.searchsorted(here, side="right" if step > 0 else "left")) - (step < 0)
+        place %= len(places)
+        parts.timeline.move_to(int(places[place]))
+        self._say(f"{numbers.whole(place + 1)} of {numbers.plural(len(places), 'row')}")
 
     def action_to_found(self, step: int) -> None:
         """To the next or previous matching row, around the ends."""

@@ -91,18 +91,18 @@ class Viewing(PlanEditing):
         outcome, rows, table, parts = self.outcome, self.rows, self.table, self.parts
         if rows is None or table is None or parts is None:
             return
-        visible = self.visible_rows()
         if outcome is None:
-            view = TimelineView(rows, table.tokens, visible=visible)
+            view = TimelineView(rows, table.tokens)
         else:
             known = outcome.replay.figures.prompt_tokens.known.value
             reason = partial(_reason, outcome.replay, outcome.state.call)
-            view = TimelineView(rows, table.tokens, outcome.state, reason, known, visible)
-        parts.timeline.view = view
+            decisions = partial(decisions_of, outcome)
+            view = TimelineView(rows, table.tokens, outcome.state, reason, known, decisions=decisions)
+        parts.timeline.view = self.arranged(view)
 
-    def visible_rows(self) -> NDArray[np.int32] | None:
-        """The rows to show; None for all."""
-        return None
+    def arranged(self, view: TimelineView) -> TimelineView:
+        """A view of all rows, made one of those to be shown."""
+        return view
 
     def show_standing(self) -> None:
         """How much of the session is shown."""
@@ -231,6 +231,21 @@ def moment_of(outcome: Outcome, call: int | None) -> str:
         parts[1] = f"recorded {numbers.short(recorded)}"
         parts.append(f"with the plan {numbers.short(int(replay.ledger.prompt_tokens[call]))}")
     return " · ".join(parts)
+
+
+def decisions_of(outcome: Outcome) -> tuple[NDArray[np.int64], tuple[tuple[str, str], ...]]:
+    """Per block the decision in force at the call looked at, -1 for none; per decision its strategy and its part."""
+    import numpy as np
+
+    changes, entries = outcome.replay.changes, outcome.replay.plan.entries
+    row = outcome.state.row
+    if not len(changes.reason):
+        return np.full(len(row), -1, dtype=np.int64), ()
+    names = tuple(
+        (entries[reason.entry].strategy.name if reason.entry >= 0 else "", reason.decision.group)
+        for reason in changes.reasons
+    )
+    return np.where(row >= 0, changes.reason[row], -1), names
 
 
 def _reason(replay: Replay, call: int, block: int) -> str:

@@ -10,18 +10,38 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.message import Message
+from textual.suggester import Suggester
 from textual.widgets import Input, Static
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
-WORDS = 'words · "a phrase" · tool:bash · who:user · is:cut · is:error · is:out · tokens>1000'
+WORDS = 'words · "a phrase" · tool:bash · who:user · tier:data · is:cut · is:error · tokens>1000'
+ALL_WORDS = (
+    'words · "a phrase" · tool:NAME · tier:NAME · by:STRATEGY · tokens>1000'
+    " · who:system, user, assistant, thinking, call, result, image"
+    " · is:changed, whole, cut, replaced, removed, error, out (of the prompt), pinned. → completes a word"
+)
+
+
+class Completion(Suggester):
+    """Completes the last word of a query."""
+
+    def __init__(self) -> None:
+        super().__init__(use_cache=False)
+        self.words: tuple[str, ...] = ()
+
+    async def get_suggestion(self, value: str) -> str | None:
+        """The query with its last word completed, or None."""
+        last = value.rpartition(" ")[2].lower()
+        word = next((word for word in self.words if last and word.startswith(last) and word != last), None)
+        return None if word is None else value + word[len(last) :]
 
 
 class FindBar(Horizontal):
     """Asks for a query and reports it as it is typed."""
 
-    HELP = f"Rows that match all of it: {WORDS}"
+    HELP = f"Rows that match all of it: {ALL_WORDS}"
 
     DEFAULT_CSS = """
     FindBar {
@@ -57,14 +77,24 @@ class FindBar(Horizontal):
     is_filter = False
     """Rows that do not match are hidden."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.completion = Completion()
+
     def compose(self) -> ComposeResult:
         """What is asked for, the query, and how many rows match."""
         yield Static(Content("/"), id="find-label", markup=False)
-        yield Input(placeholder=WORDS, select_on_focus=False)
+        yield Input(placeholder=WORDS, select_on_focus=False, suggester=self.completion)
         yield Static(Content(""), id="find-count", markup=False)
 
-    def open(self, *, is_filter: bool) -> None:
-        """Ask for a query to search or filter with."""
+    def open(self, *, is_filter: bool, words: tuple[str, ...] = ()) -> None:
+        """Ask for a query to search or filter with.
+
+        Args:
+            is_filter: Rows that do not match are to be hidden.
+            words: What the last word may be completed to, in lower case.
+        """
+        self.completion.words = words
         changed = self.is_filter != is_filter
         self.is_filter = is_filter
         self.add_class("-open")

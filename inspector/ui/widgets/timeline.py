@@ -10,9 +10,12 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.reactive import reactive, var
 
-from inspector.ui.timeline_columns import Columns, columns_for
+from inspector.ui.timeline_columns import GUTTER, Columns, columns_for
+from inspector.ui.timeline_map import marks_of
 from inspector.ui.timeline_strip import header_pieces, row_pieces
 from inspector.ui.widgets.line_view import LineView, strip_of
+from inspector.ui.widgets.scroll_map import scroll_map
+from inspector.ui.widgets.timeline_look import CLASSES, CSS
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from textual import events
     from textual.strip import Strip
 
+    from inspector.ui.timeline_map import Mark
     from inspector.ui.timeline_strip import Piece
     from inspector.ui.timeline_view import TimelineView
 
@@ -33,57 +37,8 @@ class Timeline(LineView):
     or scrolling away from the end turns it off, `End` turns it on.
     """
 
-    DEFAULT_CSS = """
-    Timeline {
-        & > .timeline--header { color: $text-muted; text-style: none; }
-        & > .timeline--mark { color: $primary; text-style: bold; }
-        & > .timeline--number { color: $text-muted; }
-        & > .timeline--system { color: $text-secondary; }
-        & > .timeline--user { color: $foreground; text-style: bold; }
-        & > .timeline--assistant { color: $text-primary; }
-        & > .timeline--thinking { color: $text-secondary; }
-        & > .timeline--result { color: $text-success; }
-        & > .timeline--other { color: $text-disabled; }
-        & > .timeline--tool { color: $foreground; }
-        & > .timeline--tokens { color: $foreground; }
-        & > .timeline--cut { color: $text-warning; }
-        & > .timeline--grown { color: $text-error; }
-        & > .timeline--reason { color: $foreground; }
-        & > .timeline--preview { color: $text-muted; }
-        & > .timeline--error { color: $text-error; }
-        & > .timeline--outside { color: $text-disabled; }
-        & > .timeline--boundary { color: $text-accent; text-style: bold; }
-        & > .timeline--cursor { background: $primary-muted; }
-        & > .timeline--cursor-blurred { background: $panel; }
-        &:ansi > .timeline--cursor { color: ansi_default; background: ansi_default; text-style: reverse; }
-        &:nocolor > .timeline--cursor { color: $foreground; background: $surface; text-style: reverse; }
-        &:nocolor > .timeline--cursor-blurred { text-style: underline; }
-        &:nocolor > .timeline--cut { text-style: bold; }
-    }
-    """
-
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "timeline--header",
-        "timeline--mark",
-        "timeline--number",
-        "timeline--system",
-        "timeline--user",
-        "timeline--assistant",
-        "timeline--thinking",
-        "timeline--result",
-        "timeline--other",
-        "timeline--tool",
-        "timeline--tokens",
-        "timeline--cut",
-        "timeline--grown",
-        "timeline--reason",
-        "timeline--preview",
-        "timeline--error",
-        "timeline--outside",
-        "timeline--boundary",
-        "timeline--cursor",
-        "timeline--cursor-blurred",
-    }
+    DEFAULT_CSS = CSS
+    COMPONENT_CLASSES: ClassVar[set[str]] = set(CLASSES)
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "cursor(-1)", "Up", id="timeline.up", tooltip="Move to the row above", show=False),
@@ -92,6 +47,11 @@ class Timeline(LineView):
         Binding("pagedown", "page(1)", "Page down", id="timeline.page-down", tooltip="Move down by a page", show=False),
         Binding("home,g", "first", "First", id="timeline.first", tooltip="Move to the first row", show=False),
         Binding("end,G", "last", "Follow", id="timeline.last", tooltip="Move to the last row and follow", show=False),
+        Binding("enter", "fold", "Fold", id="timeline.fold", tooltip="Fold the message or subagent, or unfold it"),
+        Binding("left", "fold(1)", "Fold", id="timeline.close", tooltip="Fold the message or subagent", show=False),
+        Binding("right", "fold(0)", "Unfold", id="timeline.unfold", tooltip="Unfold it", show=False),
+        Binding("minus", "fold_all", "Fold all", id="timeline.fold-all", tooltip="Fold every message, or none"),
+        Binding("m", "pin", "Pin", id="timeline.pin", tooltip="Pin the row, or take the pin away", show=False),
         Binding("l", "scale", "Log", id="timeline.scale", tooltip="Draw bars in ratios or in amounts", show=False),
     ]
 
@@ -148,12 +108,47 @@ class Timeline(LineView):
             """The timeline it happened in."""
             return self.timeline
 
+    @dataclass
+    class FoldAsked(Message):
+        """Rows are to be folded or unfolded.
+
+        Attributes:
+            row: Index of a row of the message or subagent; None for every message.
+            folded: Fold it, or unfold it; None for whichever it is not.
+        """
+
+        row: int | None
+        folded: bool | None = None
+
+    @dataclass
+    class PinAsked(Message):
+        """A block is to be marked, or not any more.
+
+        Attributes:
+            block: Index of the block.
+        """
+
+        block: int
+
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  Textual's name
         super().__init__(id=id, classes=classes)
         self._seen_rows = 0
         self._columns: Columns | None = None
         self._columns_width = 0
         self._styles: dict[tuple[str, bool], Style] = {}
+        self._map: tuple[Mark | None, ...] = ()
+        self._map_of: tuple[TimelineView, int] | None = None
+
+    def on_mount(self) -> None:
+        """Let the scrollbar show what lies where."""
+        self.vertical_scrollbar.renderer = scroll_map(self._marks_at)  # type: ignore[misc]  # as Textual documents it
+
+    def _marks_at(self, height: int) -> tuple[tuple[str, Style] | None, ...]:
+        if self.view is None:
+            return (None,) * height
+        if self._map_of != (self.view, height):
+            self._map, self._map_of = marks_of(self.view, height, self.HEADER_LINES), (self.view, height)
+        return tuple(None if mark is None else (mark.glyph, self.style_of(mark.style)) for mark in self._map)
 
     @property
     def cursor_row(self) -> int:
@@ -211,8 +206,15 @@ class Timeline(LineView):
             self.show_lines(0)
             self.cursor = -1
             return
+        self.vertical_scrollbar.refresh()
         old_block, old_row = self.cursor_identity(before)
-        redraws = before is None or before.rows is not view.rows or before.tokens is not view.tokens
+        redraws = (
+            before is None
+            or before.rows is not view.rows
+            or before.tokens is not view.tokens
+            or before.order is not view.order
+            or (before.carried is None) is not (view.carried is None)
+        )
         if redraws:
             self._columns = None
         self.show_lines(view.count, keep=not redraws)
@@ -287,10 +289,14 @@ class Timeline(LineView):
         self._restyle()
 
     def on_click(self, event: events.Click) -> None:
-        """Put the cursor on the row clicked."""
+        """Put the cursor on the row clicked; fold it where its mark was clicked."""
         line = self.line_at(event)
         if line is not None and line >= 0:
             self.move_to(line)
+            place = event.get_content_offset(self)
+            column = GUTTER + self._columns_for(self.line_width).number
+            if place is not None and place.x == column:
+                self.action_fold()
 
     def action_cursor(self, step: int) -> None:
         """Move the cursor by rows."""
@@ -310,6 +316,20 @@ class Timeline(LineView):
         if self.view is not None:
             self.move_to(self.view.count - 1)
 
+    def action_fold(self, folded: int | None = None) -> None:
+        """Fold the message or subagent under the cursor (1), unfold it (0), or whichever it is not."""
+        if self.view is not None and self.cursor >= 0:
+            self.post_message(self.FoldAsked(self.cursor_row, None if folded is None else bool(folded)))
+
+    def action_fold_all(self) -> None:
+        """Fold every message, or none."""
+        self.post_message(self.FoldAsked(None))
+
+    def action_pin(self) -> None:
+        """Mark the row under the cursor, or not any more."""
+        if self.cursor_block >= 0:
+            self.post_message(self.PinAsked(self.cursor_block))
+
     def action_scale(self) -> None:
         """Draw bars in ratios or in amounts."""
         self.logarithmic = not self.logarithmic
@@ -319,9 +339,10 @@ class Timeline(LineView):
         if self.view is None:
             return line
         row = self.view.row_at(line)
-        block = int(self.view.rows.block[row])
-        amount = self.view.amount(block)
-        return row, line == self.cursor, amount, self.view.reason(block) if amount.action else ""
+        view = self.view
+        amount = view.amount_at(row)
+        marks = (line == self.cursor, view.is_folded(row), view.is_hit(row), int(view.rows.block[row]) in view.pins)
+        return row, marks, amount, view.reason_at(row) if amount.action else "", view.carried_at(row)
 
     def draw_line(self, line: int, width: int) -> Strip:
         """One row."""
@@ -354,8 +375,9 @@ class Timeline(LineView):
 
     def _columns_for(self, width: int) -> Columns:
         if self._columns is None or self._columns_width != width:
-            largest_message = self.view.rows.largest_message if self.view is not None else 0
-            self._columns = columns_for(width, largest_message, self.view.largest if self.view is not None else 0)
+            view = self.view
+            largest = (view.rows.largest_message, view.largest) if view is not None else (0, 0)
+            self._columns = columns_for(width, *largest, carried=view is not None and view.carried is not None)
             self._columns_width = width
         return self._columns
 

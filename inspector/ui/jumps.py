@@ -1,0 +1,76 @@
+"""Places worth going to: where the context grew most, and where cached tokens were lost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from inspector.ui import numbers
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from inspector.strategies.history import History
+    from inspector.ui.outcome import Outcome
+
+MOST_RISES = 20
+
+
+class Jump(NamedTuple):
+    """A place to go to.
+
+    Attributes:
+        block: The block to look at.
+        text: What happened there.
+    """
+
+    block: int
+    text: str
+
+
+def rises_of(outcome: Outcome) -> tuple[Jump, ...]:
+    """The largest blocks that entered at the calls whose prompts, as recorded, grew most; in order of their blocks."""
+    history = outcome.replay.history
+    prompts = outcome.baseline.ledger.prompt_tokens
+    grown = prompts - prompts_before(history, prompts)
+    largest = np.argsort(-grown, kind="stable")[:MOST_RISES]
+    jumps = []
+    for rank, call in enumerate(largest.tolist()):
+        block = _largest_new(outcome, call)
+        if grown[call] > 0 and block >= 0:
+            text = f"call {numbers.whole(call + 1)} sent {numbers.short(grown[call])} tokens more than the one before"
+            jumps.append(Jump(block, f"{text}: rise {rank + 1} of {len(largest)} by size"))
+    return tuple(sorted(jumps))
+
+
+def breaks_of(outcome: Outcome) -> tuple[Jump, ...]:
+    """The answers to calls at which cached tokens were lost, by the plan or as recorded; in order of their blocks."""
+    history, ledger = outcome.replay.history, outcome.replay.ledger
+    jumps = []
+    for call in np.flatnonzero(ledger.is_break).tolist():
+        block = int(history.message_first_block[history.session.calls[call].response])
+        changed = int(ledger.first_changed[call])
+        where = f" from message {numbers.whole(int(history.message[changed]) + 1)} on" if changed >= 0 else ""
+        anew = ledger.uncached[call] + ledger.cache_write_5m[call] + ledger.cache_write_1h[call]
+        text = f"call {numbers.whole(call + 1)}: the prompt changed{where}"
+        if block < len(history.kind):
+            jumps.append(Jump(block, f"{text}, {numbers.short(anew)} tokens were not read from the cache"))
+    return tuple(sorted(jumps))
+
+
+def prompts_before(history: History, prompts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Per call, what the call before it of the same context sent; what it sends itself where it is the first."""
+    context = history.call_context[: len(prompts)]
+    order = np.argsort(context, kind="stable")
+    before = prompts.copy()
+    same = context[order][1:] == context[order][:-1]
+    before[order[1:][same]] = prompts[order[:-1][same]]
+    return before
+
+
+def _largest_new(outcome: Outcome, call: int) -> int:
+    """The largest block that was in a call's prompt and in none before it, -1 where there is none."""
+    history = outcome.replay.history
+    new = np.flatnonzero(history.enters == call)
+    return int(new[np.argmax(outcome.replay.table.tokens[new])]) if len(new) else -1

@@ -1,0 +1,162 @@
+import re
+
+import numpy as np
+
+from inspector.strategies.plan import Plan
+from inspector.ui import numbers
+from inspector.ui.arrangement import Order
+
+PLAN = Plan.from_specs(["tiered-stale"])
+
+
+def tokens_shown(view) -> list[int]:
+    return [view.amount_at(view.row_at(place)).recorded for place in range(view.count)]
+
+
+async def test_s_orders_rows_by_size_then_by_what_they_cost_to_carry_then_as_recorded(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        timeline = run.screen.parts.timeline
+        before = timeline.view.count
+        await run.press("s")
+        assert tokens_shown(timeline.view) == sorted(tokens_shown(timeline.view), reverse=True)
+        assert timeline.cursor == 0
+        assert "largest first" in run.text()
+        await run.press("s")
+        await run.until(lambda: timeline.view.carried is not None)
+        carried = [timeline.view.carried_at(timeline.view.row_at(place)) for place in range(timeline.view.count)]
+        assert carried == sorted(carried, reverse=True)
+        assert carried[0] > 0
+        await run.pilot.pause()
+        assert "carried" in run.text()
+        await run.press("s")
+        assert timeline.view.order is Order.RECORDED
+        assert timeline.view.count == before
+        assert "carried" not in run.text()
+
+
+async def test_a_sorted_timeline_stays_sorted_while_the_plan_changes(running, session_file) -> None:
+    async with running(session_file.path, plan=PLAN) as run:
+        await run.press("s", "s")
+        timeline = run.screen.parts.timeline
+        await run.until(lambda: timeline.view.carried is not None)
+        first = timeline.view.carried
+        await run.press("1")
+        await run.until(lambda: timeline.view.carried is not first)
+        assert timeline.view.carried.sum() > first.sum()
+        assert timeline.view.order is Order.CARRIED
+
+
+async def test_folding_leaves_one_row_with_all_that_was_in_it(running, session_file) -> None:
+    async with running(session_file.path, plan=PLAN) as run:
+        timeline = run.screen.parts.timeline
+        await run.press("end", "up", "up")
+        assert timeline.view.can_fold(timeline.cursor_row)
+        row, count = timeline.cursor_row, timeline.view.count
+        message = timeline.view.rows.row(row).message
+        whole = sum(
+            timeline.view.amount(block).recorded
+            for block in np.flatnonzero(timeline.view.rows.history.message == message - 1).tolist()
+        )
+        await run.press("enter")
+        assert timeline.view.count == count - 1
+        assert timeline.view.rows.row(timeline.cursor_row).message == message
+        assert timeline.view.amount_at(timeline.cursor_row).recorded == whole
+        assert "2 blocks · " in run.text()
+        assert "hidden 1" in run.text()
+        await run.press("right")
+        assert timeline.view.count == count
+        await run.press("left", "left")
+        assert timeline.view.count == count - 1
+        await run.press("minus")
+        assert timeline.view.count == len(run.screen.session.messages)
+        await run.press("minus")
+        assert timeline.view.count == count
+
+
+async def test_a_click_on_the_mark_folds_the_message(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        timeline = run.screen.parts.timeline
+        await run.press("home")
+        line = next(y for y in range(1, 10) if "▾" in timeline.render_line(y).text)
+        place = timeline.render_line(line).text.index("▾")
+        await run.pilot.click(type(timeline), offset=(place, line))
+        await run.until(lambda: "▸" in timeline.render_line(line).text)
+
+
+async def test_pins_are_found_again_and_can_be_filtered_for(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        timeline = run.screen.parts.timeline
+        await run.press("home", "down", "down", "m", "down", "down", "down", "m", "home", "u")
+        assert timeline.cursor == 2
+        await run.press("u")
+        assert timeline.cursor == 5
+        await run.press("U")
+        assert timeline.cursor == 2
+        await run.press("ampersand", *"is:pinned", "enter")
+        await run.until(lambda: timeline.view.count == 2)
+        await run.press("m")
+        assert timeline.view.pins == {int(timeline.view.rows.block[5])}
+
+
+async def test_r_goes_down_the_places_where_the_context_grew_most_and_says_how_much(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        timeline = run.screen.parts.timeline
+        prompts = run.screen.outcome.baseline.ledger.prompt_tokens
+        await run.press("home")
+        seen = []
+        for _ in range(5):
+            await run.press("r")
+            seen.append(timeline.cursor)
+            call, more = re.search(r"call (\d+) sent ([\d.k]+) tokens more than the one before", run.text()).groups()
+            grown = int(prompts[int(call) - 1] - prompts[int(call) - 2])
+            assert numbers.short(grown) == more
+            assert timeline.view.rows.history.enters[timeline.cursor_block] == int(call) - 1
+        assert seen == sorted(set(seen))
+        await run.press("R")
+        assert timeline.cursor == seen[-2]
+
+
+async def test_a_full_stop_goes_to_the_next_call_that_loses_its_cache(running, session_file) -> None:
+    async with running(session_file.path, plan=PLAN) as run:
+        timeline = run.screen.parts.timeline
+        replay = run.screen.outcome.replay
+        await run.press("home", "full_stop")
+        first = int(np.flatnonzero(replay.ledger.is_break)[0])
+        response = replay.history.session.calls[first].response
+        assert timeline.cursor_block == replay.history.message_first_block[response]
+        assert f"call {first + 1}: the prompt changed from message" in run.text()
+        await run.press("1", "comma")
+        assert "no call loses what a cache held" in run.text()
+
+
+async def test_rows_filtered_by_what_the_plan_does_follow_the_plan(running, session_file) -> None:
+    async with running(session_file.path, plan=PLAN) as run:
+        timeline = run.screen.parts.timeline
+        await run.press("ampersand", *"is:cut", "enter")
+        await run.until(lambda: timeline.view.visible is not None and timeline.view.count)
+        assert (timeline.view.state.action[timeline.view.rows.block[timeline.view.visible]] == 1).all()
+        await run.press("1")
+        await run.until(lambda: timeline.view.count == 0)
+        await run.press("1")
+        await run.until(lambda: timeline.view.count > 0)
+
+
+async def test_rows_of_a_tier_are_those_it_changed(running, session_file) -> None:
+    async with running(session_file.path, plan=PLAN) as run:
+        timeline = run.screen.parts.timeline
+        await run.press("ampersand", *"tier:def by:tiered tool:read", "enter")
+        await run.until(lambda: timeline.view.visible is not None and timeline.view.count)
+        tools = {timeline.view.rows.row(row).tool for row in timeline.view.visible.tolist()}
+        assert tools == {"Read"}
+        assert timeline.view.count == 4
+        await run.press("ampersand", *"x", "backspace", *" tier:search", "enter")
+        await run.until(lambda: timeline.view.count == 0)
+
+
+async def test_a_word_of_a_query_is_completed(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        await run.press("slash", *"tool:gr", "right", "enter")
+        assert run.screen.find_bar.query_one("Input").value == "tool:grep"
+        await run.until(lambda: run.screen.found is not None and len(run.screen.found))
+        await run.press("n")
+        assert "2 of " in run.text()
