@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from inspector.strategies.plan import Plan
     from inspector.tokens.table import TokenTable
     from inspector.ui.outcome import Outcome
+    from inspector.ui.plan_difference import Rival
+    from inspector.ui.plan_sizes import PlanSizes
     from inspector.ui.risks import Risks
     from inspector.ui.rows import Rows
 
@@ -138,6 +140,32 @@ class RisksFound(Message):
 
     outcome: Outcome
     risks: Risks
+
+
+@dataclass
+class PlanSizesFound(Message):
+    """The sizes a plan's limits are about are known.
+
+    Attributes:
+        outcome: The replay they belong to.
+        sizes: What was found.
+    """
+
+    outcome: Outcome
+    sizes: PlanSizes
+
+
+@dataclass
+class RivalReplayed(Message):
+    """It is known what the plan put aside would come to.
+
+    Attributes:
+        outcome: The replay it is compared with.
+        rival: What came of it.
+    """
+
+    outcome: Outcome
+    rival: Rival
 
 
 @dataclass

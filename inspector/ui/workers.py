@@ -13,9 +13,11 @@ from inspector.ui.messages import (
     FileChanged,
     LoadFailed,
     LoadProgress,
+    PlanSizesFound,
     ProjectionReady,
     ReplayReady,
     RisksFound,
+    RivalReplayed,
     SessionAppended,
     SessionLoaded,
     TokensCounted,
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from inspector.strategies.history import History
     from inspector.strategies.plan import Plan
     from inspector.tokens.table import TokenTable
+    from inspector.ui.plan_sizes import PlanSizes
     from inspector.ui.risks import KnownUses
     from inspector.ui.rows import Rows
 
@@ -171,6 +174,30 @@ def replay_plan(
     first_change = compared(baseline, outcome).first_firing
     state = outcome.state(looked_at)
     post(ReplayReady(generation, Outcome(plan, baseline, outcome, totals, first_change, state)))
+
+
+def measure(outcome: Outcome, known: PlanSizes | None, other: tuple[str, Plan] | None, post: Post) -> None:
+    """Tell how large the results are that each limit of a plan is about, and what the plan put aside would come to.
+
+    Args:
+        outcome: The plan's replay.
+        known: The sizes found before, for this plan or another.
+        other: What the plan put aside is called, and it; None where there is none.
+        post: Takes messages from any thread.
+    """
+    from inspector.replay.comparison import compared
+    from inspector.replay.outcome import outcome_of
+    from inspector.replay.replay import replay
+    from inspector.ui.plan_difference import Rival
+    from inspector.ui.plan_sizes import sizes_of
+
+    if known is None or not known.serves(outcome.replay.history, outcome.plan):
+        post(PlanSizesFound(outcome, sizes_of(outcome.baseline, outcome.plan)))
+    if other is not None:
+        letter, plan = other
+        there = replay(outcome.inputs, plan) if plan.strategies else outcome.baseline
+        totals, first = outcome_of(outcome.baseline, there), compared(outcome.baseline, there).first_firing
+        post(RivalReplayed(outcome, Rival(letter, plan, totals, first)))
 
 
 def judge(

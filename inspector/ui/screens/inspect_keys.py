@@ -81,6 +81,7 @@ INSPECT_BINDINGS: list[BindingType] = [
         show=True,
     ),
     _key("a", "swap_plan", "A/B", "plan.swap", "Put this plan aside and take the other one, to compare", show=True),
+    _key("A", "show_difference", "difference", "plan.difference", "What plans A and B differ in, and what comes of it"),
     _key("w", "save_plan", "save plan", "plan.save", "Write the plan to a file"),
     _key("P", "app.picture", "picture", "app.picture", "Save a picture of the screen or of the context chart"),
     _key("d", "ask_runs", "runs a day", "cost.runs", "Say how many such sessions run in a day"),

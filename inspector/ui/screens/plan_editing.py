@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from textual import work
+from textual import on, work
 
+from inspector.ui.messages import PlanSizesFound, RivalReplayed
 from inspector.ui.plan_history import PlanHistory
 from inspector.ui.plan_store import save_plan
 from inspector.ui.screens.session_screen import SessionScreen
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
     from inspector.strategies.parameters import ParameterValue
     from inspector.strategies.plan import Plan
+    from inspector.ui.outcome import Outcome
+    from inspector.ui.plan_difference import Rival
+    from inspector.ui.plan_sizes import PlanSizes
     from inspector.ui.widgets.choice_control import TextControl
     from inspector.ui.widgets.plan_panel import PlanPanel
     from inspector.ui.widgets.strategy_toggle import StrategyToggle
@@ -35,7 +39,11 @@ class PlanEditing(SessionScreen):
     plan_letter = "A"
     """Which of the two plans is shown."""
 
+    rival: Rival | None = None
+    """What the plan put aside would come to; None while there is none or it is not known."""
+
     _other: PlanHistory | None = None
+    _sizes: PlanSizes | None = None
     _settling: Timer | None = None
     _saving: Timer | None = None
 
@@ -54,10 +62,63 @@ class PlanEditing(SessionScreen):
         if self.plans is None:
             return
         other = self._other or PlanHistory(self.plans.plan)
-        self._other, self.plan_letter = self.plans, "B" if self.plan_letter == "A" else "A"
+        self._other, self.plan_letter = self.plans, self.other_letter
+        self.rival = None
         self.take_plans(other)
         self.show_plan()
+        self.show_rival()
+        if self.outcome is not None and self.outcome.plan == other.plan:
+            self.measure(self.outcome)
         self.keep_plan()
+
+    @property
+    def other_letter(self) -> str:
+        """What the plan put aside is called."""
+        return "B" if self.plan_letter == "A" else "A"
+
+    def measure(self, outcome: Outcome) -> None:
+        """Find out what each limit is about, and what the plan put aside would come to."""
+        known, other = self._sizes, None if self._other is None else (self.other_letter, self._other.plan)
+
+        def work() -> None:
+            from inspector.ui import workers
+
+            workers.measure(outcome, known, other, self.post_message)
+
+        self._work(work, "measure", "measure the plan")
+
+    @on(PlanSizesFound)
+    def _sizes_found(self, message: PlanSizesFound) -> None:
+        self._sizes = message.sizes
+        if self.plan is not None and self.panel is not None and message.sizes.serves(message.sizes.history, self.plan):
+            self.panel.show_sizes(message.sizes.of)
+
+    @on(RivalReplayed)
+    def _rival_replayed(self, message: RivalReplayed) -> None:
+        is_newest = self.outcome is not None and message.outcome.replay is self.outcome.replay
+        if is_newest and message.rival.letter == self.other_letter:
+            self.rival = message.rival
+            self.show_rival()
+
+    def show_rival(self) -> None:
+        """Below the plan."""
+        from inspector.ui.plan_difference import brief
+
+        if self.panel is not None:
+            rival, outcome = self.rival, self.outcome
+            self.panel.show_rival("" if rival is None or outcome is None else brief(outcome.totals, rival))
+
+    def action_show_difference(self) -> None:
+        """Everything the two plans differ in."""
+        from inspector.ui.plan_difference import figure_rows, setting_rows
+        from inspector.ui.screens.difference import DifferenceScreen
+
+        if self.rival is None or self.outcome is None or self.plan is None:
+            self.show_notice("there is one plan yet: a puts it aside and takes another, to compare")
+            return
+        figures = figure_rows(self.outcome.totals, self.rival.totals)
+        settings = setting_rows(self.plan, self.rival.plan)
+        self.app.push_screen(DifferenceScreen(self.plan_letter, self.other_letter, figures, settings))
 
     def keep_plan(self) -> None:
         """Save the plan soon: changes come in bursts."""
@@ -169,8 +230,30 @@ class PlanEditing(SessionScreen):
         self.show_notice(f"this is the ready plan {name}: ctrl+z brings yours back")
 
     def on_text_control_edit_requested(self, event: TextControl.EditRequested) -> None:
-        """A text should be edited."""
-        self._edit_text(event.text_control)
+        """A text, or a list of tools, should be edited."""
+        from inspector.strategies.parameters import ParameterKind
+
+        if event.text_control.parameter.kind is ParameterKind.TOOLS:
+            self._edit_tools(event.text_control)
+        else:
+            self._edit_text(event.text_control)
+
+    @work(group="dialog", exclusive=True, description="edit a list of tools", exit_on_error=False)
+    async def _edit_tools(self, control: TextControl) -> None:
+        from inspector.ui.plan_tools import tool_choices, with_tools
+        from inspector.ui.screens.tools_dialog import ToolsDialog
+
+        if self.plan is None or self.history is None or not isinstance(control.value, tuple):
+            return
+        parameter, strategy = control.parameter, self.plan.entries[control.entry].strategy
+        tools = tool_choices(self.history, strategy, parameter)
+        title = f"{strategy.name}: {parameter.name.replace('-', ' ')}"
+        chosen = await self.app.push_screen_wait(ToolsDialog(title, parameter.help, tools, control.value))
+        if chosen is None or chosen == control.value:
+            return
+        entry = self.plan.entries[control.entry] if control.entry < len(self.plan.entries) else None
+        if entry is not None and entry.strategy.name == strategy.name:
+            self.edit_plan(self.plan.with_strategy(control.entry, with_tools(entry.strategy, parameter, chosen)))
 
     @work(group="dialog", exclusive=True, description="edit a value", exit_on_error=False)
     async def _edit_text(self, control: TextControl) -> None:

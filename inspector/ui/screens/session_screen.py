@@ -121,6 +121,9 @@ class SessionScreen(Screen[None]):
         """A replay came back, or another call is looked at."""
         raise NotImplementedError
 
+    def measure(self, outcome: Outcome) -> None:
+        """A replayed plan stands for the moment: what else there is to say about it may be worked out."""
+
     def show_replaying(self, *, is_replaying: bool) -> None:
         """What is shown is of an earlier plan, and a replay that takes a while is under way."""
         raise NotImplementedError
@@ -290,7 +293,8 @@ class SessionScreen(Screen[None]):
             self._judge(message.outcome)
 
     def _judge(self, outcome: Outcome) -> None:
-        """Find out what a plan that stands for the moment may lead to."""
+        """Find out what a plan that stands for the moment is about, and what it may lead to."""
+        self.measure(outcome)
         if outcome.replay is outcome.baseline:
             self.show_risks()
             return

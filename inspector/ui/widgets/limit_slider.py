@@ -1,4 +1,4 @@
-"""A limit on a line: dragged, stepped or typed."""
+"""A limit on a line: dragged, stepped or typed, and below it the sizes of what it is about."""
 
 from __future__ import annotations
 
@@ -6,24 +6,35 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.reactive import reactive
 
 from inspector.strategies.parameters import ParameterError, ParameterKind
 from inspector.strategies.scale import LARGE_STEP, Scale
+from inspector.ui import numbers
 from inspector.ui.widgets.parameter_control import ParameterControl
 
 if TYPE_CHECKING:
     from textual import events
+    from textual.geometry import Size
     from textual.style import Style
 
+    from inspector.replay.sizes import Sizes
     from inspector.strategies.parameters import Parameter, ParameterValue
 
 VALUE_WIDTH = 8
 
+MARK = "│"
+"""Where the limit is among the sizes."""
+
 
 class LimitSlider(ParameterControl):
-    """One row: label, track, value; a second one below with what the limit does, where that is known."""
+    """One row: label, track, value. Below it, where that is known, what the limit does, and to results of which sizes.
 
-    HELP = "Drag the knob, step with the arrow keys, or type a number and press enter."
+    A size is counted where the limit would stand if it were as large.
+    """
+
+    HELP = """Drag the knob, step with the arrow keys, or type a number and press enter. The bars below the line count
+    results by size: those to the right of the mark are over the limit."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "step(-1)", "Move", id="slider.lower", tooltip="Lower the limit by one step"),
@@ -49,12 +60,16 @@ class LimitSlider(ParameterControl):
         Binding("u", "reset", "Reset", id="slider.reset", tooltip="Back to the parameter's default"),
     ]
 
+    sizes: reactive[Sizes | None] = reactive(None, layout=True)
+    """What the limit is about; None where that is no size, or not known yet."""
+
     def __init__(self, entry: int, parameter: Parameter, value: ParameterValue) -> None:
         super().__init__(entry, parameter, value)
         self.scale = Scale.of(parameter, self.number)
         """Where values stand on the track."""
         self._typed = ""
         self._dragging = False
+        self._bars: tuple[object, str] = (None, "")
 
     @property
     def number(self) -> float:
@@ -86,7 +101,36 @@ class LimitSlider(ParameterControl):
             (rest, self.get_visual_style("parameter--track")),
             self._value_content(),
         )
-        return self.with_effect(row)
+        return Content("\n").join([row, self._sizes_row(thumb, width)]) if self.sizes else self.with_effect(row)
+
+    def _sizes_row(self, thumb: int, width: int) -> Content:
+        """What is touched, below the label; sizes, below the track; what is left out, below the value."""
+        style = self.get_visual_style("parameter--effect")
+        touched = (self.effect.brief or self._count)[: self.label_width]
+        bars = self._histogram(width)
+        return Content.assemble(
+            (f"  {touched:<{self.label_width}} ", style),
+            (bars[:thumb], self.get_visual_style("parameter--kept")),
+            (MARK, self.get_visual_style("parameter--thumb")),
+            (bars[thumb + 1 :], self.get_visual_style("parameter--over")),
+            (f"{self.effect.tokens:>{VALUE_WIDTH}}", style),
+        )
+
+    @property
+    def _count(self) -> str:
+        return "" if self.sizes is None else numbers.plural(len(self.sizes.values), self.sizes.noun)
+
+    def _histogram(self, width: int) -> str:
+        from inspector.ui.plan_sizes import histogram
+
+        key = (self.sizes, self.scale, width)
+        if self.sizes is not None and key != self._bars[0]:
+            self._bars = key, histogram(self.sizes, self.scale, width)
+        return self._bars[1]
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002  rows alone decide
+        """Two rows when there is anything to tell."""
+        return 2 if self.effect.is_known or self.sizes is not None else 1
 
     def _value_content(self) -> tuple[str, Style]:
         if self._typed:

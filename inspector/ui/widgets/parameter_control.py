@@ -25,10 +25,12 @@ class Effect:
     Attributes:
         touched: How many results it changed, in words; empty while unknown.
         tokens: What that leaves out, signed.
+        brief: What is touched in as few letters as stand below a label: `49 of 102`.
     """
 
     touched: str = ""
     tokens: str = ""
+    brief: str = ""
 
     @property
     def is_known(self) -> bool:
@@ -68,6 +70,8 @@ class ParameterControl(Widget, can_focus=True):
         "parameter--filled",
         "parameter--thumb",
         "parameter--typed",
+        "parameter--kept",
+        "parameter--over",
     }
 
     value: reactive[ParameterValue] = reactive(0, init=False)

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from inspector.replay.replay import GroupOutcome
+    from inspector.replay.sizes import Sizes
     from inspector.strategies.parameters import Parameter, ParameterValue
     from inspector.strategies.plan import PlanEntry
+    from inspector.ui.plan_sizes import LimitName
 
 NARROWEST_LABEL, WIDEST_LABEL = 8, 14
 MOST_SHOWN = 2
@@ -102,6 +104,11 @@ class PlanEntryView(Vertical):
             control.value = value_of(entry, control.parameter)
             control.set_class(not entry.enabled, "-off")
 
+    def show_sizes(self, sizes: Mapping[LimitName, Sizes]) -> None:
+        """Show how large the results are that each limit is about."""
+        for slider in self.query(LimitSlider):
+            slider.sizes = sizes.get((self.index, slider.parameter.name))
+
     def show_outcomes(self, outcomes: Mapping[str, GroupOutcome]) -> None:
         """Show what each part of the strategy does, by the part's name."""
         if not self.query(StrategyToggle):
@@ -133,7 +140,8 @@ def effect_of(outcome: GroupOutcome | None) -> Effect:
     if outcome is None:
         return NO_EFFECT
     if not outcome.results:
-        return Effect("no results")
+        return Effect("no results", brief="no results")
+    brief = f"{numbers.whole(outcome.touched)} of {numbers.whole(outcome.results)}"
     touched = f"{numbers.whole(outcome.touched)} of {numbers.plural(outcome.results, 'result')}"
     sign = "+" if outcome.tokens_cut < 0 else ""
-    return Effect(touched, f"{sign}{numbers.short(-outcome.tokens_cut)} tok")
+    return Effect(touched, f"{sign}{numbers.short(-outcome.tokens_cut)} tk", brief)

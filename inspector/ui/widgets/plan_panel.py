@@ -17,15 +17,17 @@ from inspector.ui.widgets.plan_entry import PlanEntryView
 from inspector.ui.widgets.strategy_toggle import StrategyToggle
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from textual import events
     from textual.app import ComposeResult
     from textual.widget import Widget
 
     from inspector.replay.replay import GroupOutcome
+    from inspector.replay.sizes import Sizes
     from inspector.strategies.parameters import ParameterValue
     from inspector.strategies.plan import Plan
+    from inspector.ui.plan_sizes import LimitName
 
 
 class AddStrategy(Static, can_focus=True):
@@ -85,6 +87,7 @@ class PlanPanel(Vertical):
         super().__init__(id=id, classes=classes)
         self._shape: tuple[str, ...] | None = None
         self._outcomes: Sequence[GroupOutcome] = ()
+        self._sizes: Mapping[LimitName, Sizes] = {}
         self._last_focused: Widget | None = None
 
     def compose(self) -> ComposeResult:
@@ -92,6 +95,7 @@ class PlanPanel(Vertical):
         with Entries(id="plan-entries"):
             yield AddStrategy(Content("  + add a strategy"), id="add-strategy")
         yield Static(Content(""), id="plan-findings", markup=False)
+        yield Static(Content(""), id="plan-rival", markup=False)
         yield Static(Content(""), id="plan-hint", markup=False)
 
     def show_soon(self, plan: Plan) -> None:
@@ -113,6 +117,19 @@ class PlanPanel(Vertical):
         await entries.mount_all(views, before="#add-strategy")
         self._last_focused = None
         self.show_outcomes(self._outcomes)
+        self.show_sizes(self._sizes)
+
+    def show_sizes(self, sizes: Mapping[LimitName, Sizes]) -> None:
+        """Show how large the results are that each limit is about."""
+        self._sizes = sizes
+        for view in self.query(PlanEntryView):
+            view.show_sizes(sizes)
+
+    def show_rival(self, text: str) -> None:
+        """Show what the plan put aside would come to; empty where there is none."""
+        rival = self.query_one("#plan-rival", Static)
+        rival.update(Content(text))
+        rival.display = bool(text)
 
     def show_outcomes(self, outcomes: Sequence[GroupOutcome]) -> None:
         """Show what each part of the plan does to the session."""

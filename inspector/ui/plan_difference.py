@@ -1,0 +1,133 @@
+"""How the plan on the screen and the one put aside differ: in their limits, and in what comes of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING, NamedTuple
+
+from inspector.safe_text import one_line
+from inspector.strategies.registry import value_of
+from inspector.ui import numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from inspector.replay.ledger import Figure
+    from inspector.replay.outcome import PlanOutcome
+    from inspector.strategies.parameters import Parameter
+    from inspector.strategies.plan import Plan, PlanEntry
+
+ABSENT = "·"
+
+
+@dataclass(frozen=True, eq=False)
+class Rival:
+    """The plan put aside, replayed on the same session; equal only to itself.
+
+    Attributes:
+        letter: What it is called.
+        plan: The plan.
+        totals: What comes of it.
+        first_change: The first call it changes something at; None where it changes nothing.
+    """
+
+    letter: str
+    plan: Plan
+    totals: PlanOutcome
+    first_change: int | None
+
+
+class DifferenceRow(NamedTuple):
+    """One thing two plans differ in.
+
+    Attributes:
+        name: What it is.
+        here: Its value in the plan on the screen.
+        there: Its value in the other one.
+        change: What becomes of it by taking the other one; empty where that is no number.
+        known: How the numbers are known; empty where they are settings.
+    """
+
+    name: str
+    here: str
+    there: str
+    change: str = ""
+    known: str = ""
+
+
+def figure_rows(here: PlanOutcome, there: PlanOutcome) -> list[DifferenceRow]:
+    """What comes of two plans on one session, with what changes by taking the second."""
+    pairs: list[tuple[str, Figure, Figure, Callable[[float], str]]] = [
+        ("cost", here.figures.cost_usd, there.figures.cost_usd, numbers.dollars),
+        ("saved", here.savings.usd, there.savings.usd, numbers.dollars),
+        ("prompt tokens", here.figures.prompt_tokens, there.figures.prompt_tokens, numbers.short),
+        ("largest prompt", here.figures.peak_prompt_tokens, there.figures.peak_prompt_tokens, numbers.short),
+        ("cache breaks", here.breaks, there.breaks, numbers.whole),
+        ("cost of breaks", here.break_usd, there.break_usd, numbers.dollars),
+        ("pays off from call", here.break_even_call, there.break_even_call, numbers.whole),
+    ]
+    rows = []
+    for name, first, second, shown in pairs:
+        change = ""
+        if first.value is not None and second.value is not None:
+            change = _signed(second.value - first.value, shown)
+        ours, theirs = (ABSENT if each.value is None else shown(each.value) for each in (first, second))
+        rows.append(DifferenceRow(name, ours, theirs, change, first.known.value))
+    return rows
+
+
+def brief(here: PlanOutcome, rival: Rival) -> str:
+    """Two short lines for the panel: what changes by taking the other plan."""
+    cost, _, tokens, _, breaks, *_ = figure_rows(here, rival.totals)
+    first = f"{cost.change} {cost.known}" if cost.change else f"{tokens.there} tokens {tokens.known}"
+    return f"{rival.letter} instead: {first}\n  {tokens.change} tokens, {breaks.change} breaks"
+
+
+def setting_rows(here: Plan, there: Plan) -> list[DifferenceRow]:
+    """The settings two plans differ in, in the order of the plans; strategies are matched by name and order."""
+    ours, theirs = here.entries, there.entries
+    matcher = SequenceMatcher(None, [e.strategy.name for e in ours], [e.strategy.name for e in theirs], autojunk=False)
+    rows: list[DifferenceRow] = []
+    for kind, first, last, other_first, other_last in matcher.get_opcodes():
+        if kind == "equal":
+            for ours_entry, theirs_entry in zip(ours[first:last], theirs[other_first:other_last], strict=True):
+                rows += _entry_rows(ours_entry, theirs_entry)
+        else:
+            rows += [DifferenceRow(each.strategy.name, _state(each), ABSENT) for each in ours[first:last]]
+            rows += [DifferenceRow(each.strategy.name, ABSENT, _state(each)) for each in theirs[other_first:other_last]]
+    return rows
+
+
+def _entry_rows(here: PlanEntry, there: PlanEntry) -> list[DifferenceRow]:
+    name = here.strategy.name
+    rows = []
+    if here.enabled != there.enabled:
+        rows.append(DifferenceRow(name, _state(here), _state(there)))
+    for parameter in here.strategy.parameters:
+        ours, theirs = value_of(here.strategy, parameter), value_of(there.strategy, parameter)
+        if ours != theirs:
+            shown = shown_value(parameter, ours), shown_value(parameter, theirs)
+            rows.append(DifferenceRow(f"{name}: {parameter.name}", *shown))
+    return rows
+
+
+def _state(entry: PlanEntry) -> str:
+    return "on" if entry.enabled else "off"
+
+
+def shown_value(parameter: Parameter, value: object) -> str:
+    """A parameter's value as one line: `24,000 characters`, `Bash, Read`, `on`."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, tuple):
+        return one_line(", ".join(value)) or "none"
+    if isinstance(value, int | float):
+        unit = f" {parameter.unit}" if parameter.unit else ""
+        return f"{value:,}{unit}"
+    return one_line(str(value)) or "empty"
+
+
+def _signed(change: float, shown: Callable[[float], str]) -> str:
+    text = shown(change)
+    return f"+{text}" if change > 0 else text

@@ -1,0 +1,81 @@
+"""How large the results are that each limit of a plan is about, for the small histogram under its slider."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from inspector.replay.axes import axes_of
+from inspector.replay.sizes import Sizes, counts_along, sizes_for
+from inspector.strategies.registry import with_values
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from inspector.replay.replay import Replay
+    from inspector.strategies.history import History
+    from inspector.strategies.plan import Plan
+    from inspector.strategies.scale import Scale
+
+LEVELS = " ▁▂▃▄▅▆▇█"
+
+LimitName = tuple[int, str]
+"""A limit by its strategy's place in the plan and its own name."""
+
+
+@dataclass(frozen=True, eq=False)
+class PlanSizes:
+    """The sizes every limit of a plan is about; equal only to itself.
+
+    Attributes:
+        history: The state of the session they were taken from.
+        shape: The plan with every limit at its default: what the sizes depend on.
+        of: Per limit, its sizes; limits that are no sizes are left out.
+    """
+
+    history: History
+    shape: Plan
+    of: Mapping[LimitName, Sizes]
+
+    def serves(self, history: History, plan: Plan) -> bool:
+        """Whether these are the sizes of another plan or state too."""
+        return self.history is history and self.shape == shape_of(plan)
+
+
+def shape_of(plan: Plan) -> Plan:
+    """The plan with its numbers at their defaults and everything in use: which results a tier holds is in the rest."""
+    for index, entry in enumerate(plan.entries):
+        limits = {axis.parameter.name: axis.parameter.default for axis in axes_of(plan) if axis.entry == index}
+        plan = plan.with_strategy(index, with_values(entry.strategy, limits))
+        if not entry.enabled:
+            plan = plan.toggled(index)
+    return plan
+
+
+def sizes_of(baseline: Replay, plan: Plan) -> PlanSizes:
+    """The sizes of a plan's limits.
+
+    Args:
+        baseline: The session with nothing cut.
+        plan: The plan; strategies that are not in use count too.
+    """
+    found = {}
+    for axis in axes_of(plan):
+        sizes = sizes_for(baseline, plan.entries[axis.entry].strategy, axis.parameter)
+        if sizes is not None and len(sizes.values):
+            found[axis.entry, axis.parameter.name] = sizes
+    return PlanSizes(baseline.history, shape_of(plan), found)
+
+
+def histogram(sizes: Sizes, scale: Scale, columns: int) -> str:
+    """One glyph a column of a limit's line, as high as there are sizes on it; any size at all shows.
+
+    Args:
+        sizes: What is counted.
+        scale: The limit's line.
+        columns: Cells.
+    """
+    counts = counts_along(sizes.values, scale, columns)
+    most = int(counts.max(initial=0))
+    steps = len(LEVELS) - 1
+    return "".join(LEVELS[0 if not count else max(1, count * steps // most)] for count in counts.tolist())
