@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from inspector.ui.plan_sizes import PlanSizes
     from inspector.ui.risks import Risks
     from inspector.ui.rows import Rows
+    from inspector.ui.session_state import SessionState
 
 
 @dataclass
@@ -58,7 +59,7 @@ class SessionLoaded(Message):
         table: Its tokens, estimated.
         plan: The plan to begin with; None with a part of a session.
         follower: Reads what is added; None with a part of a session.
-        is_kept_plan: The plan is the one last used on this session.
+        kept: How the session was left the last time; None with a part of a session.
     """
 
     generation: int
@@ -68,7 +69,7 @@ class SessionLoaded(Message):
     table: TokenTable
     plan: Plan | None = None
     follower: Follower | None = None
-    is_kept_plan: bool = False
+    kept: SessionState | None = None
 
 
 @dataclass

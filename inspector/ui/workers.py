@@ -65,6 +65,7 @@ def read_session(path: Path, plan: Plan | None, generation: int, post: Post, is_
     from inspector.strategies.history import History
     from inspector.tokens.table import TokenTable
     from inspector.ui.rows import Rows
+    from inspector.ui.session_state import load_state
 
     _prepare_widgets()
     history: History | None = None
@@ -87,8 +88,9 @@ def read_session(path: Path, plan: Plan | None, generation: int, post: Post, is_
             post(SessionLoaded(generation, session, history, rows, table))
             next_part = monotonic() + SHARE_OF_PARTS * (monotonic() - began)
             if loading.is_complete:
-                begin, is_kept = (plan, False) if plan is not None else plan_for(session, path)
-                post(SessionLoaded(generation, session, history, rows, table, begin, follower, is_kept))
+                kept = load_state(path)
+                begin = plan or kept.plan or offered_plan(session)
+                post(SessionLoaded(generation, session, history, rows, table, begin, follower, kept))
     except SessionError as error:
         post(LoadFailed(generation, error.message))
 
@@ -104,16 +106,12 @@ def _prepare_widgets() -> None:
     import inspector.ui.widgets.timeline  # noqa: F401  imported for the screen
 
 
-def plan_for(session: Session, path: Path) -> tuple[Plan, bool]:
-    """The plan last used on a session, and True; else tiered truncation that fits its tools, off, and False."""
+def offered_plan(session: Session) -> Plan:
+    """What a session nothing is kept of begins with: tiered truncation that fits its tools, off."""
     from inspector.strategies.plan import Plan, PlanEntry
     from inspector.strategies.registry import strategy_for
-    from inspector.ui.plan_store import load_plan
 
-    kept = load_plan(path)
-    if kept is not None:
-        return kept, True
-    return Plan((PlanEntry(strategy_for("tiered-stale", session), enabled=False),)), False
+    return Plan((PlanEntry(strategy_for("tiered-stale", session), enabled=False),))
 
 
 def count_tokens(

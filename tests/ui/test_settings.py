@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.strategies.plan import Plan
-from inspector.ui.plan_store import load_plan, plan_path, save_plan
+from inspector.ui.session_state import state_path
 from inspector.ui.settings import Settings, load_settings, save_setting, settings_path, with_line
 
 
@@ -105,23 +104,4 @@ def test_any_change_can_be_read_back(text: str, runs: float, scale: bool, theme:
 
 def test_settings_and_state_are_where_the_platform_wants_them(private_home: Path, tmp_path: Path) -> None:
     assert private_home in settings_path().parents
-    assert private_home in plan_path(tmp_path / "session.jsonl").parents
-
-
-def test_a_plan_is_kept_apart_for_every_session(tmp_path: Path) -> None:
-    one, other = Plan.from_specs(["tiered-stale:data=40"]), Plan.from_specs(["tiered-stale:data=50,enabled=false"])
-    save_plan(tmp_path / "one.jsonl", one)
-    save_plan(tmp_path / "other.jsonl", other)
-
-    assert load_plan(tmp_path / "one.jsonl") == one
-    assert load_plan(tmp_path / "other.jsonl") == other
-    assert load_plan(tmp_path / "third.jsonl") is None
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_kept_plan_that_cannot_be_read_is_passed_over(tmp_path: Path) -> None:
-    path = plan_path(tmp_path / "session.jsonl")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("[[strategies]]\nname = 'no-such-strategy'\n")
-
-    assert load_plan(tmp_path / "session.jsonl") is None
+    assert private_home in state_path(tmp_path / "session.jsonl").parents

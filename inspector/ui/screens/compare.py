@@ -22,6 +22,7 @@ from inspector.strategies.plan import Plan
 from inspector.ui import numbers
 from inspector.ui.compare_rows import NOTHING_CUT, Contender, about, compare_table, current_name, legend
 from inspector.ui.figure_table import Sorting
+from inspector.ui.plan_library import saved_plans
 from inspector.ui.screens.study import StudyScreen
 from inspector.ui.widgets.facts import Facts
 from inspector.ui.widgets.figure_table import FigureTable
@@ -149,6 +150,7 @@ class CompareScreen(StudyScreen):
         fresh = [
             Contender(BASELINE, NOTHING_CUT, Plan(), is_baseline=True),
             Contender(CURRENT, current_name(outcome.plan), outcome.plan, is_current=True),
+            *self._saved(),
             *(Contender(plan.name, plan.name, plan) for plan in plans_to_compare(outcome.inputs.history.session)),
         ]
         # Figures of a moment ago are better than none while the newer ones are worked out.
@@ -162,6 +164,14 @@ class CompareScreen(StudyScreen):
         self._waiting = list(self._contenders)
         self._fill()
         self._replay()
+
+    def _saved(self) -> list[Contender]:
+        """The plan put aside, and those the user saved."""
+        saved = [Contender(f"saved {each.path}", f"your {each.name}", each.plan) for each in saved_plans() if each.plan]
+        rival = self.source.rival
+        if rival is not None:
+            saved.insert(0, Contender("put aside", f"plan {rival.letter}", rival.plan))
+        return saved
 
     def _replay(self) -> None:
         """Replay what waits, one plan after another; a newer run takes over where this one is."""

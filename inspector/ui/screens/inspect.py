@@ -86,8 +86,9 @@ class InspectScreen(Studying):
 
     def open_another(self, path: Path) -> None:
         """Open another session in place of this one."""
-        self.keep_plan_now()
+        self.keep_state_now()
         self.forget(path)
+        self.forget_place()
         self.cost.summary = None
         self.header.heading = Heading(path.stem)
         self.say_instead(Word(f"opening {path.name}"))
@@ -313,7 +314,13 @@ class InspectScreen(Studying):
             yield SystemCommand("plan: Add strategy", "Choose a strategy to add to the plan", self.action_add_strategy)
             other = "B" if self.plan_letter == "A" else "A"
             yield SystemCommand(f"plan: Swap for {other}", "Put this plan aside for another", self.action_swap_plan)
-            yield SystemCommand("plan: Save as", "Write the plan to a file", self.action_save_plan)
+            yield SystemCommand("plan: Save as", "Save the plan under a name, or in a file", self.action_save_plan)
+            yield SystemCommand("plan: Open", "Take a saved plan, a ready one, or a file", self.action_open_plan)
+            if plan.strategies:
+                text = "The plan as other agents' configuration"
+                yield SystemCommand("plan: Export", text, self.action_export_plan)
+            if self.rival is not None:
+                yield SystemCommand("plan: Difference", "What A and B differ in", self.action_show_difference)
             if plans.past:
                 yield SystemCommand("plan: Undo", "Take back the last change of the plan", self.action_undo)
             if plans.future:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from textual import on, work
 
 from inspector.ui.messages import PlanSizesFound, RivalReplayed
 from inspector.ui.plan_history import PlanHistory
-from inspector.ui.plan_store import save_plan
 from inspector.ui.screens.session_screen import SessionScreen
 
 if TYPE_CHECKING:
@@ -27,8 +25,6 @@ if TYPE_CHECKING:
 SECONDS_TO_SETTLE = 1.0
 """Key presses on one control with no longer pause between them are one change to take back."""
 
-SECONDS_TO_SAVE = 2.0
-
 
 class PlanEditing(SessionScreen):
     """A session screen with a plan panel."""
@@ -45,7 +41,6 @@ class PlanEditing(SessionScreen):
     _other: PlanHistory | None = None
     _sizes: PlanSizes | None = None
     _settling: Timer | None = None
-    _saving: Timer | None = None
 
     @property
     def plan(self) -> Plan | None:
@@ -55,7 +50,7 @@ class PlanEditing(SessionScreen):
     def edit_plan(self, plan: Plan, *, merge: str = "") -> None:
         """Take a changed plan, and keep it for the next time this session is opened."""
         self.change_plan(plan, merge=merge)
-        self.keep_plan()
+        self.keep_state()
 
     def action_swap_plan(self) -> None:
         """Put the plan aside and take the other one; at first, a copy of it to change."""
@@ -69,7 +64,7 @@ class PlanEditing(SessionScreen):
         self.show_rival()
         if self.outcome is not None and self.outcome.plan == other.plan:
             self.measure(self.outcome)
-        self.keep_plan()
+        self.keep_state()
 
     @property
     def other_letter(self) -> str:
@@ -120,31 +115,9 @@ class PlanEditing(SessionScreen):
         settings = setting_rows(self.plan, self.rival.plan)
         self.app.push_screen(DifferenceScreen(self.plan_letter, self.other_letter, figures, settings))
 
-    def keep_plan(self) -> None:
-        """Save the plan soon: changes come in bursts."""
-        if self._saving is not None:
-            self._saving.stop()
-        self._saving = self.set_timer(SECONDS_TO_SAVE, self._save_plan)
-
-    def _save_plan(self) -> None:
-        self._saving = None
-        if self.plan is None:
-            return
-        try:
-            save_plan(self.path, self.plan)
-        except OSError as error:
-            self.show_notice(f"the plan could not be kept for the next time: {error.strerror}", is_problem=True)
-
-    def keep_plan_now(self) -> None:
-        """Save what was changed last."""
-        if self._saving is not None:
-            self._saving.stop()
-            self._saving = None
-            self._save_plan()
-
-    def on_unmount(self) -> None:
-        """Keep what was changed last."""
-        self.keep_plan_now()
+    def keep_state(self) -> None:
+        """Something changed that should be as it is now the next time the session is opened."""
+        raise NotImplementedError
 
     def on_plan_panel_value_changed(self, event: PlanPanel.ValueChanged) -> None:
         """A control was moved."""
@@ -197,38 +170,6 @@ class PlanEditing(SessionScreen):
             await self.panel.show(self.plan)
             self.panel.focus_control(target)
 
-    def on_add_strategy_pressed(self) -> None:
-        """A strategy should be added."""
-        self.action_add_strategy()
-
-    @work(group="dialog", exclusive=True, description="choose a strategy", exit_on_error=False)
-    async def action_add_strategy(self) -> None:
-        """Choose a strategy and put it at the end of the plan, switched on; or take a ready plan in its place."""
-        from inspector.ui.screens.strategy_picker import READY, StrategyPicker, choices
-
-        if self.plan is None:
-            return
-        chosen = await self.app.push_screen_wait(StrategyPicker(choices()))
-        if chosen is not None and chosen.startswith(READY):
-            self.take_ready_plan(chosen.removeprefix(READY))
-        elif chosen is not None:
-            await self._add(chosen)
-
-    async def _add(self, name: str) -> None:
-        from inspector.strategies.registry import strategy_for
-
-        if self.plan is not None and self.session is not None and self.panel is not None:
-            self.edit_plan(self.plan.added(strategy_for(name, self.session)))
-            await self.panel.show(self.plan)
-            self.panel.focus_control(len(self.plan.entries) - 1)
-
-    def take_ready_plan(self, name: str) -> None:
-        """Use a plan that comes with the program in place of this one."""
-        from inspector.strategies.presets import PRESETS
-
-        self.edit_plan(PRESETS[name].plan(self.session))
-        self.show_notice(f"this is the ready plan {name}: ctrl+z brings yours back")
-
     def on_text_control_edit_requested(self, event: TextControl.EditRequested) -> None:
         """A text, or a list of tools, should be edited."""
         from inspector.strategies.parameters import ParameterKind
@@ -273,25 +214,3 @@ class PlanEditing(SessionScreen):
         text = await self.app.push_screen_wait(ValueDialog(title, control.explanation, value, problem))
         if text is not None:
             self.set_value(control.entry, parameter.name, parameter.parsed(text))
-
-    @work(group="dialog", exclusive=True, description="save the plan", exit_on_error=False)
-    async def action_save_plan(self) -> None:
-        """Write the plan to a file of the user's choice."""
-        from pathlib import Path
-
-        from inspector.ui.screens.value_dialog import ValueDialog
-
-        if self.plan is None:
-            return
-        suggestion = f"{self.plan.name or 'plan'}.toml"
-        text = "A file for `inspector report --plan FILE`, for another session, or for a colleague."
-        name = await self.app.push_screen_wait(ValueDialog("Save the plan as", text, suggestion))
-        if not name or self.plan is None:
-            return
-        path = Path(name).expanduser()
-        try:
-            path.write_text(replace(self.plan, name=self.plan.name or path.stem).to_toml(), encoding="utf-8")
-        except OSError as error:
-            self.show_notice(f"the plan was not saved to {path}: {error.strerror}", is_problem=True)
-        else:
-            self.show_notice(f"plan saved to {path}")

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from inspector.ui.outcome import Outcome
     from inspector.ui.risks import KnownUses, Risks
     from inspector.ui.rows import Rows
+    from inspector.ui.session_state import SessionState
     from inspector.ui.settings import Settings
 
 FRAME = 1 / 60
@@ -103,6 +104,10 @@ class SessionScreen(Screen[None]):
 
     async def show_session(self) -> None:
         """There are other rows, counts or facts about the session."""
+        raise NotImplementedError
+
+    def restore(self, state: SessionState) -> None:
+        """The session was left in some state the last time."""
         raise NotImplementedError
 
     def begin_at(self, *, is_live: bool) -> None:
@@ -200,8 +205,8 @@ class SessionScreen(Screen[None]):
             self.show_progress("reading", None)
             self.state = message.follower.state
             self.changed = _time_of_change(self.path)
-            if message.is_kept_plan:
-                self.show_notice("the plan is the one you left this session with")
+            if message.kept is not None:
+                self.restore(message.kept)
             await self.show_session()
             self.begin_at(is_live=self.changed is not None and time() - self.changed < SECONDS_TO_IDLE)
             self.count_tokens()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.app import SystemCommand
 from textual.signal import Signal
 
-from inspector.ui.screens.jumping import Jumping
+from inspector.ui.screens.remembering import Remembering
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from inspector.ui.settings import Settings
 
 
-class Studying(Jumping):
+class Studying(Remembering):
     """A session screen over which others can be opened."""
 
     STUDIES: ClassVar[Mapping[str, tuple[str, str]]] = {

@@ -11,6 +11,8 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
+from inspector.safe_text import one_line
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -24,7 +26,15 @@ class ValueDialog(ModalScreen[str | None]):
         Binding("escape", "cancel", "Cancel", id="dialog.cancel", tooltip="Leave everything as it was"),
     ]
 
-    def __init__(self, title: str, help_text: str, value: str, check: Callable[[str], str] | None = None) -> None:
+    def __init__(
+        self,
+        title: str,
+        help_text: str,
+        value: str,
+        check: Callable[[str], str] | None = None,
+        *,
+        remark: Callable[[str], str] | None = None,
+    ) -> None:
         """Make a dialog.
 
         Args:
@@ -32,12 +42,14 @@ class ValueDialog(ModalScreen[str | None]):
             help_text: What may be answered.
             value: The answer to start from.
             check: Says in one line what is wrong with an answer; empty when nothing is.
+            remark: Says in one line what an answer that is not wrong leads to; empty when that is plain.
         """
         super().__init__()
         self._title = title
         self._help = help_text
         self._value = value
         self._check = check
+        self._remark = remark
 
     def compose(self) -> ComposeResult:
         """The question, the answer, and what is wrong with it."""
@@ -55,7 +67,10 @@ class ValueDialog(ModalScreen[str | None]):
     @on(Input.Changed)
     def _judge(self, event: Input.Changed) -> None:
         problem = self._check(event.value) if self._check else ""
-        self.query_one(".dialog-problem", Static).update(Content(problem))
+        remark = self._remark(event.value) if self._remark and not problem else ""
+        below = self.query_one(".dialog-problem", Static)
+        below.set_class(not problem, "-remark")
+        below.update(Content(one_line(problem or remark)))
 
     @on(Input.Submitted)
     def _answer(self, event: Input.Submitted) -> None:

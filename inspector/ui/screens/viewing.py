@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 
 from inspector.ui import numbers
-from inspector.ui.screens.plan_editing import PlanEditing
+from inspector.ui.screens.plan_files import PlanFiles
 from inspector.ui.widgets.pane import Pane, Placeholder, Word
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Parts:
     detail: Detail
 
 
-class Viewing(PlanEditing):
+class Viewing(PlanFiles):
     """A session screen with a timeline, a detail and a chart."""
 
     parts: Parts | None = None

@@ -1,0 +1,92 @@
+"""The plans a user saved under a name, in the platform's data folder: for any session, and for comparison."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from inspector.session.targets import problem_with_target
+from inspector.ui.settings import APPLICATION
+
+if TYPE_CHECKING:
+    from inspector.strategies.plan import Plan
+
+SUFFIX = ".toml"
+
+
+@dataclass(frozen=True, slots=True)
+class SavedPlan:
+    """A plan in the library.
+
+    Attributes:
+        name: What it is called.
+        path: Its file.
+        plan: The plan; None where it cannot be read.
+        problem: Why it cannot be read; empty where it can.
+    """
+
+    name: str
+    path: Path
+    plan: Plan | None
+    problem: str = ""
+
+
+def library_folder() -> Path:
+    """Where saved plans are."""
+    from platformdirs import user_data_path
+
+    return user_data_path(APPLICATION) / "plans"
+
+
+def saved_plans(folder: Path | None = None) -> list[SavedPlan]:
+    """Every saved plan, by name; what is no plan is there with what is wrong with it."""
+    from inspector.strategies.plan import Plan, PlanError
+
+    found = []
+    for path in sorted((folder or library_folder()).glob(f"*{SUFFIX}")):
+        try:
+            plan = Plan.from_toml(path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, PlanError) as error:
+            found.append(SavedPlan(path.stem, path, None, f"cannot be read: {str(error).splitlines()[0]}"))
+        else:
+            found.append(SavedPlan(plan.name or path.stem, path, plan))
+    return found
+
+
+def target_of(text: str, folder: Path | None = None) -> Path:
+    """The file a plan goes to: a path where the text looks like one, else that name in the library."""
+    text = text.strip()
+    if text.startswith("~") or text.endswith(SUFFIX) or os.sep in text:
+        path = Path(text).expanduser()
+        return path if path.suffix else path.with_suffix(SUFFIX)
+    stem = re.sub(r"[^\w .+-]+", "-", text).strip(". ")
+    return (folder or library_folder()) / f"{stem}{SUFFIX}"
+
+
+def problem_with_name(text: str) -> str:
+    """Why a plan cannot be saved under a name; empty when it can."""
+    if not re.search(r"\w", text):
+        return "a plan needs a name with a letter in it"
+    path = target_of(text)
+    if path.suffix != SUFFIX:
+        return f"{path.name} is no {SUFFIX} file; name one"
+    problem = problem_with_target(path)
+    return f"{path} {problem}" if problem else ""
+
+
+def save_named(plan: Plan, text: str) -> Path:
+    """Save a plan under a name, or in a file.
+
+    Returns:
+        What was written.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    path = target_of(text)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(replace(plan, name=path.stem).to_toml(), encoding="utf-8")
+    return path

@@ -1,0 +1,125 @@
+"""How a session was left, its plans and where one was looking: kept in the platform's state folder."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from inspector.ui.settings import APPLICATION
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from inspector.strategies.plan import Plan
+
+LETTERS = ("A", "B")
+
+
+@dataclass(frozen=True, slots=True)
+class SessionState:
+    """What is kept of a session.
+
+    Attributes:
+        plans: Its plans by letter; the one on the screen at least.
+        letter: Which of them is on the screen.
+        block: The block the cursor was on; -1 for none.
+        call: The call looked at; None for the next one, not yet made.
+        plan_open: The plan was open where it is a drawer.
+    """
+
+    plans: Mapping[str, Plan] = field(default_factory=dict)
+    letter: str = "A"
+    block: int = -1
+    call: int | None = None
+    plan_open: bool = False
+
+    @property
+    def plan(self) -> Plan | None:
+        """The plan on the screen."""
+        return self.plans.get(self.letter)
+
+    @property
+    def other(self) -> Plan | None:
+        """The plan put aside."""
+        return next((plan for letter, plan in self.plans.items() if letter != self.letter), None)
+
+
+def state_path(session: Path, folder: Path | None = None) -> Path:
+    """Where the state of a session is kept: nowhere near the session.
+
+    Args:
+        session: The session's file.
+        folder: Where states are kept; the platform's own place where not given.
+    """
+    import hashlib
+
+    if folder is None:
+        from platformdirs import user_state_path
+
+        folder = user_state_path(APPLICATION) / "sessions"
+    digest = hashlib.blake2b(str(session.resolve()).encode(errors="surrogateescape"), digest_size=16).hexdigest()
+    return folder / f"{digest}.toml"
+
+
+def load_state(session: Path, folder: Path | None = None) -> SessionState:
+    """How a session was left; an empty state where nothing is kept, or nothing this version can read."""
+    try:
+        table = tomllib.loads(state_path(session, folder).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return SessionState()
+    return _from_table(table)
+
+
+def _from_table(table: Mapping[str, Any]) -> SessionState:
+    """What of a table is what it should be; the rest is left at its default."""
+    kept = table.get("plans")
+    found = {letter: _plan(kept.get(letter)) for letter in LETTERS} if isinstance(kept, dict) else {}
+    plans = {letter: plan for letter, plan in found.items() if plan is not None}
+    letter = table.get("letter")
+    return SessionState(
+        plans=plans,
+        letter=letter if isinstance(letter, str) and letter in plans else next(iter(plans), LETTERS[0]),
+        block=-1 if (block := _index(table.get("block"))) is None else block,
+        call=_index(table.get("call")),
+        plan_open=table.get("plan_open") is True,
+    )
+
+
+def _index(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _plan(table: object) -> Plan | None:
+    import tomli_w
+
+    from inspector.strategies.plan import Plan, PlanError
+
+    if not isinstance(table, dict):
+        return None
+    try:
+        return Plan.from_toml(tomli_w.dumps(table))
+    except (PlanError, TypeError, ValueError):
+        return None
+
+
+def save_state(session: Path, state: SessionState, folder: Path | None = None) -> None:
+    """Keep the state of a session.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    import tomli_w
+
+    table: dict[str, Any] = {"letter": state.letter, "plan_open": state.plan_open}
+    if state.block >= 0:
+        table["block"] = state.block
+    if state.call is not None:
+        table["call"] = state.call
+    table["plans"] = {letter: tomllib.loads(plan.to_toml()) for letter, plan in state.plans.items()}
+    path = state_path(session, folder)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_suffix(".new")
+    unfinished.write_text(tomli_w.dumps(table), encoding="utf-8")
+    unfinished.replace(path)

@@ -1,0 +1,98 @@
+from pathlib import Path
+
+import pytest
+
+from inspector.strategies.plan import Plan
+from inspector.ui.plan_library import library_folder, problem_with_name, save_named, saved_plans, target_of
+from inspector.ui.screens.export import ExportScreen
+from inspector.ui.screens.picker import Picker
+
+PLAN = Plan.from_specs(["tiered-stale:data=40"])
+
+
+def test_a_name_goes_to_the_library_and_a_path_where_it_says(private_home: Path, tmp_path: Path) -> None:
+    assert target_of("mine") == library_folder() / "mine.toml"
+    assert private_home in library_folder().parents
+    assert target_of(str(tmp_path / "mine")) == tmp_path / "mine.toml"
+    assert target_of("../../etc/passwd").name == "passwd.toml"
+    assert target_of("a\x1b[31m b").parent == library_folder()
+
+
+def test_saved_plans_are_listed_and_what_is_none_says_why() -> None:
+    save_named(PLAN, "mine")
+    (library_folder() / "broken.toml").write_text("[[strategies]]\nname = 'no'\n")
+
+    broken, mine = saved_plans()
+    assert (mine.name, mine.plan.strategies) == ("mine", PLAN.strategies)
+    assert broken.plan is None
+    assert "no" in broken.problem
+
+
+@pytest.mark.parametrize("text", ["", "  ", "..", "/"])
+def test_a_plan_needs_a_name(text: str) -> None:
+    assert problem_with_name(text)
+
+
+def test_a_plan_is_never_saved_over_a_session(session_file) -> None:
+    assert "is no .toml" in problem_with_name(str(session_file.path))
+    renamed = session_file.path.rename(session_file.path.with_suffix(".toml"))
+
+    assert "never overwritten" in problem_with_name(str(renamed))
+
+
+async def test_a_saved_plan_can_be_opened_again_and_is_compared(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        await run.press("1")
+        await run.pilot.press("w")
+        await run.pilot.pause()
+        await run.pilot.press(*"keep", "enter")
+        await run.until(saved_plans)
+        await run.press("1", "O")
+        await run.until(lambda: isinstance(run.app.screen, Picker))
+        await run.pilot.press(*"keep", "enter")
+        await run.settled()
+        assert run.screen.plan.strategies == saved_plans()[0].plan.strategies
+        await run.pilot.press("c")
+        await run.until(lambda: "your keep" in run.text())
+
+
+async def test_a_plan_file_is_opened_by_its_path(running, session_file, tmp_path: Path) -> None:
+    target = tmp_path / "other.toml"
+    target.write_text(PLAN.to_toml())
+    async with running(session_file.path) as run:
+        await run.pilot.press("O")
+        await run.until(lambda: isinstance(run.app.screen, Picker))
+        run.app.screen.query_one("Input").value = str(target)
+        await run.pilot.pause()
+        await run.pilot.press("enter")
+        await run.settled()
+        assert run.screen.plan.strategies == PLAN.strategies
+
+
+async def test_the_first_choice_is_explained_before_any_key(running, session_file) -> None:
+    async with running(session_file.path, size=(80, 24)) as run:
+        await run.pilot.press("plus")
+        await run.until(lambda: isinstance(run.app.screen, Picker))
+        await run.until(lambda: "keep only its first" in run.text())
+
+
+async def test_an_export_is_previewed_then_saved(running, session_file, tmp_path: Path) -> None:
+    target = tmp_path / "tiers.py"
+    async with running(session_file.path) as run:
+        await run.press("1")
+        await run.pilot.press("e")
+        await run.until(lambda: isinstance(run.app.screen, ExportScreen))
+        await run.until(lambda: "_STALE_TRUNCATION" in run.text())
+        await run.pilot.press("enter")
+        await run.until(lambda: run.app.screen.query("Input"))
+        run.app.screen.query_one("Input").value = str(target)
+        await run.pilot.press("enter")
+        await run.until(target.exists)
+
+    assert "_STALE_TRUNCATION" in target.read_text()
+
+
+async def test_a_plan_that_does_nothing_has_nothing_to_export(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        await run.pilot.press("e")
+        await run.until(lambda: "nothing to export" in run.text())

@@ -1,0 +1,95 @@
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspector.replay.sizes import Sizes
+from inspector.strategies.plan import Plan
+from inspector.strategies.scale import Scale
+from inspector.ui.plan_difference import setting_rows
+from inspector.ui.plan_sizes import histogram, shape_of
+from inspector.ui.plan_tools import tool_choices, with_tools
+from inspector.ui.screens.difference import DifferenceScreen
+from inspector.ui.screens.tools_dialog import ToolsDialog
+from inspector.ui.widgets.limit_slider import MARK, LimitSlider
+
+
+@given(st.lists(st.integers(0, 500_000), max_size=50), st.integers(1, 60))
+def test_a_histogram_has_one_glyph_a_column_and_shows_every_size(sizes: list[int], columns: int) -> None:
+    bars = histogram(Sizes(np.array(sizes, dtype=np.int64), "result"), Scale(0, 100_000, logarithmic=True), columns)
+
+    assert len(bars) == columns
+    assert bool(bars.strip()) == bool(sizes)
+
+
+def test_sizes_do_not_depend_on_limits_but_on_tiers() -> None:
+    one, other = Plan.from_specs(["tiered-stale:data=40"]), Plan.from_specs(["tiered-stale:data=90,enabled=false"])
+    third = Plan.from_specs(["tiered-stale:data-tools=Bash"])
+
+    assert shape_of(one) == shape_of(other)
+    assert shape_of(one) != shape_of(third)
+
+
+async def test_results_are_counted_by_size_under_their_limit(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        await run.until(lambda: any(slider.sizes for slider in run.app.screen.query(LimitSlider)))
+        slider = next(slider for slider in run.app.screen.query(LimitSlider) if slider.sizes)
+        line, below = slider.render().plain.split("\n")
+        assert line.index("●") == below.index(MARK)
+        assert below.endswith(" " * 8)
+        await run.press("1")
+        await run.until(lambda: slider.effect.is_known)
+        assert " tk" in slider.render().plain
+
+
+async def test_what_the_other_plan_would_come_to_is_on_the_screen(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        assert "instead" not in run.text()
+        await run.press("a", "1")
+        await run.until(lambda: "A instead: +$" in run.text())
+        await run.pilot.press("A")
+        await run.until(lambda: isinstance(run.app.screen, DifferenceScreen))
+        assert "by taking A" in run.text()
+        await run.pilot.press("a")
+        await run.settled()
+        await run.until(lambda: "B instead: −$" in run.text())  # noqa: RUF001  numbers have a minus sign
+        assert run.screen.plan_letter == "A"
+
+
+def test_plans_differ_in_values_order_and_what_only_one_has() -> None:
+    one = Plan.from_specs(["tiered-stale:data=40", "clear-old"])
+    other = Plan.from_specs(["tiered-stale:data=50,enabled=false", "token-budget"])
+
+    rows = [(row.name, row.here, row.there) for row in setting_rows(one, other)]
+
+    assert rows == [
+        ("tiered-stale", "on", "off"),
+        ("tiered-stale: data", "40 characters", "50 characters"),
+        ("clear-old", "on", "·"),
+        ("token-budget", "·", "on"),
+    ]
+    assert not setting_rows(one, one)
+
+
+async def test_tools_are_put_into_a_tier_and_out_of_the_others(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        strategy = run.screen.plan.entries[0].strategy
+        data, action = (
+            next(each for each in strategy.parameters if each.name == name) for name in ("data-tools", "action-tools")
+        )
+        named = [choice.name for choice in tool_choices(run.screen.history, strategy, data)]
+        assert named
+        moved = with_tools(with_tools(strategy, data, (named[0],)), action, (named[0],))
+        assert (moved.data_tools, moved.action_tools) == ((), (named[0],))
+
+
+async def test_the_tools_of_the_session_are_offered_and_others_can_be_typed(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        panel = run.screen.panel
+        control = next(each for each in panel.query("TextControl") if each.parameter.name == "data-tools")
+        control.action_edit()
+        await run.until(lambda: isinstance(run.app.screen, ToolsDialog))
+        await run.pilot.press("enter", *"zzz-tool", "enter", "ctrl+s")
+        await run.settled()
+        chosen = run.screen.plan.entries[0].strategy.data_tools
+        assert len(chosen) == 2
+        assert chosen[1] == "zzz-tool"

@@ -1,0 +1,71 @@
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from inspector.strategies.plan import Plan
+from inspector.ui.session_state import SessionState, load_state, save_state, state_path
+
+ONE = Plan.from_specs(["tiered-stale:data=40"])
+OTHER = Plan.from_specs(["tiered-stale:data=50,enabled=false", "clear-old"])
+
+
+@pytest.fixture
+def old_session(session_file) -> Path:
+    then = time.time() - 3 * 86_400
+    os.utime(session_file.path, (then, then))
+    return session_file.path
+
+
+def test_a_state_is_kept_apart_for_every_session(tmp_path: Path) -> None:
+    first = SessionState({"A": ONE, "B": OTHER}, "B", 7, 3, plan_open=True)
+    save_state(tmp_path / "one.jsonl", first)
+    save_state(tmp_path / "other.jsonl", SessionState({"A": OTHER}))
+
+    assert load_state(tmp_path / "one.jsonl") == first
+    assert load_state(tmp_path / "one.jsonl").plan == OTHER
+    assert load_state(tmp_path / "one.jsonl").other == ONE
+    assert load_state(tmp_path / "other.jsonl") == SessionState({"A": OTHER})
+    assert load_state(tmp_path / "third.jsonl") == SessionState()
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\x00",
+        "letter = 4\nblock = -3\ncall = true\nplans = 1",
+        "[plans]\nA = 3",
+        "[plans.A]\n[[plans.A.strategies]]\nname = 'no-such-strategy'",
+        "[plans.C]\nname = 'x'",
+    ],
+)
+def test_what_this_version_cannot_read_is_passed_over(text: str, tmp_path: Path) -> None:
+    path = state_path(tmp_path / "session.jsonl")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+    assert load_state(tmp_path / "session.jsonl") == SessionState()
+
+
+async def test_both_plans_and_the_place_are_there_again_the_next_time(running, old_session: Path) -> None:
+    async with running(old_session) as run:
+        await run.press("1", "a", "1", "[", "[", "down", "down")
+        left = run.screen.state_now()
+        assert left.letter == "B"
+
+    async with running(old_session) as run:
+        assert run.screen.state_now() == left
+        assert run.screen.call == left.call
+        await run.press("a")
+        assert run.screen.plan == left.plans["A"]
+
+
+async def test_a_session_that_is_being_written_is_opened_at_its_end_all_the_same(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        await run.press("[", "home")
+
+    async with running(session_file.path) as run:
+        assert run.screen.call is None
+        assert run.screen.parts.timeline.follow
