@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from inspector.replay.axes import axes_of
 from inspector.replay.sizes import Sizes, counts_along, sizes_for
+from inspector.strategies.base import ScheduledStrategy
 from inspector.strategies.registry import with_values
 
 if TYPE_CHECKING:
@@ -61,8 +62,12 @@ def sizes_of(baseline: Replay, plan: Plan) -> PlanSizes:
     """
     found = {}
     for axis in axes_of(plan):
-        sizes = sizes_for(baseline, plan.entries[axis.entry].strategy, axis.parameter)
-        if sizes is not None and len(sizes.values):
+        strategy = plan.entries[axis.entry].strategy
+        sizes = sizes_for(baseline, strategy, axis.parameter)
+        if sizes is None or not len(sizes.values):
+            continue
+        is_of_tier = sizes.group == axis.parameter.group or not isinstance(strategy, ScheduledStrategy)
+        if is_of_tier or sizes.noun == "prompt":
             found[axis.entry, axis.parameter.name] = sizes
     return PlanSizes(baseline.history, shape_of(plan), found)
 
