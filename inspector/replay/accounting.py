@@ -88,16 +88,20 @@ def usage_of(inputs: ReplayInputs, sums: PromptSums, prompt: NDArray[np.int64]) 
     reusable = np.rint(before_blocks + ratio * sums.reusable_whole[:-1] + sums.reusable_beside[:-1] - reusable_removed)
     read = inputs.recorded.cache_read
     shortened = sums.shortened[:-1]
+    lengthened = sums.lengthened[:-1] & _served_all(inputs, before_blocks)
     removed_before_read = np.rint(reusable_removed - ratio * inputs.recorded_reusable_removed[:-1])
+    # Where the provider read none of the blocks, nothing that was left out of them stood before what it read.
+    removed_before_read = np.where(sums.lengthened[:-1], 0, removed_before_read)
     reusable = np.maximum(reusable, 0).astype(np.int64)
+    moved = shortened | lengthened
     # What the plan adds before a change can make that begin later than the recorded read ended.
     beyond_change = np.maximum(read, np.minimum(reusable + 1, prompt))
     anchored = anchored_usage(
         inputs.caches,
         inputs.recorded,
         prompt,
-        read_boundary=np.where(shortened, beyond_change, read - removed_before_read).astype(np.int64),
-        first_change=np.where(shortened, reusable, UNCHANGED),
+        read_boundary=np.where(moved, beyond_change, read - removed_before_read).astype(np.int64),
+        first_change=np.where(moved, reusable, UNCHANGED),
     )
     if bool(inputs.anchored.all()):
         return anchored
@@ -111,3 +115,15 @@ def usage_of(inputs: ReplayInputs, sums: PromptSums, prompt: NDArray[np.int64]) 
         static_prefix_tokens=np.maximum(np.rint(before_blocks), 0).astype(np.int64),
     )
     return anchored.where(inputs.anchored, simulated)
+
+
+def _served_all(inputs: ReplayInputs, before_blocks: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Per call, whether nothing speaks against its cache having held what it shared with the call before.
+
+    Where two prompts share no block, only what stands before the blocks can show a miss, and the clock.
+    """
+    recorded, previous = inputs.recorded, inputs.previous_call
+    held = (recorded.prompt - recorded.uncached)[previous] > 0
+    in_time = ~(inputs.gap_seconds > inputs.caches.lifetime)
+    read: NDArray[np.bool_] = recorded.cache_read >= before_blocks - np.maximum(before_blocks // 100, 64)
+    return (previous >= 0) & held & in_time & inputs.same_model & read

@@ -50,6 +50,7 @@ def context_sums(
     positions: NDArray[np.int64],
     calls: NDArray[np.int64],
     removed: NDArray[np.int64],
+    alike: int = 0,
     *,
     unbroken: bool = False,
 ) -> ContextSums:
@@ -64,6 +65,8 @@ def context_sums(
         positions: Per change, the position of its block in the context.
         calls: Per change, the call it takes effect at, counted within the context; changes are sorted by it.
         removed: Per change, the tokens it leaves out (negative where it puts some back or adds).
+        alike: How many blocks at the beginning of the first prompt a cache could hold because changes of both prompts
+            make it begin as the one before it; 0 where it was recorded to.
         unbroken: Let a cache hold what it could though something in it changed.
     """
     call_count = len(prompt_blocks)
@@ -84,6 +87,8 @@ def context_sums(
         first_changed[broken] = np.minimum.reduceat(positions[retroactive], starts)
         if not unbroken:
             reusable[broken] = np.minimum(reusable[broken], first_changed[broken])
+    if alike:
+        reusable[0] = max(int(reusable[0]), alike)
     return ContextSums(
         whole=whole,
         removed=total_removed,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.replay.context_ledger import context_sums
+from inspector.replay.realignment import blocks_alike
 from inspector.strategies.rendition import Action
 
 if TYPE_CHECKING:
@@ -71,6 +72,8 @@ class PromptSums:
             them, -1 for none, int32.
         reusable: How many blocks at its beginning a cache could hold, int64.
         shortened: A change stands before the end of what a cache could hold, bool.
+        lengthened: A cache could hold more than of what was recorded, because the plan had left out before what the
+            new context leaves out, bool.
         reusable_whole: Tokens, with every block whole, of the blocks at its beginning that a cache could hold, int64.
         reusable_removed: What the plan left out of those blocks, int64.
         reusable_beside: Provider's tokens that those blocks take beside their counted ones, float64.
@@ -82,6 +85,7 @@ class PromptSums:
     first_changed: NDArray[np.int32]
     reusable: NDArray[np.int64]
     shortened: NDArray[np.bool_]
+    lengthened: NDArray[np.bool_]
     reusable_whole: NDArray[np.int64]
     reusable_removed: NDArray[np.int64]
     reusable_beside: NDArray[np.float64]
@@ -241,13 +245,17 @@ class Layout:
         whole, removed, reusable, reusable_whole, reusable_removed = (np.zeros(count, dtype=np.int64) for _ in range(5))
         first_changed = np.full(count, -1, dtype=np.int32)
         edits = np.zeros(count, dtype=np.int32)
-        shortened = np.zeros(count, dtype=bool)
+        shortened, lengthened = (np.zeros(count, dtype=bool) for _ in range(2))
         rows_of_context = self._rows_by_context(changes)
+        last_of_thread: dict[int, ContextLayout] = {}
         for context, rows in zip(self.contexts, rows_of_context, strict=True):
             if not len(context.calls):
                 continue
-            part = self._context_sums(context, changes, rows, cached_blocks, unbroken=unbroken)
+            before, last_of_thread[context.thread] = last_of_thread.get(context.thread), context
             calls = context.calls
+            alike = 0 if before is None else _alike(changes, before, context, int(cached_blocks[calls[0]]))
+            part = self._context_sums(context, changes, rows, cached_blocks, alike, unbroken=unbroken)
+            lengthened[calls[0]] = alike > 0
             whole[calls], removed[calls] = part.whole, part.removed
             reusable[calls] = part.reusable
             reusable_whole[calls], reusable_removed[calls] = part.reusable_whole, part.reusable_removed
@@ -257,7 +265,16 @@ class Layout:
             broken = part.first_changed >= 0
             first_changed[calls[broken]] = context.blocks[part.first_changed[broken]]
         return PromptSums(
-            whole, removed, first_changed, reusable, shortened, reusable_whole, reusable_removed, reusable_beside, edits
+            whole,
+            removed,
+            first_changed,
+            reusable,
+            shortened,
+            lengthened,
+            reusable_whole,
+            reusable_removed,
+            reusable_beside,
+            edits,
         )
 
     def _rows_by_context(self, changes: Changes) -> list[NDArray[np.int64]]:
@@ -286,6 +303,7 @@ class Layout:
         changes: Changes,
         rows: NDArray[np.int64],
         cached_blocks: NDArray[np.int64],
+        alike: int,
         *,
         unbroken: bool,
     ) -> ContextSums:
@@ -315,6 +333,7 @@ class Layout:
             positions,
             calls,
             removed,
+            alike,
             unbroken=unbroken,
         )
 
@@ -323,6 +342,20 @@ def _begins(sums: PromptSums, ratio: NDArray[np.float64]) -> NDArray[np.float64]
     """Per call, the provider's tokens of the blocks at its beginning that `sums` takes a cache to hold."""
     begins: NDArray[np.float64] = ratio * (sums.reusable_whole - sums.reusable_removed) + sums.reusable_beside
     return begins
+
+
+def _alike(changes: Changes, before: ContextLayout, context: ContextLayout, cached: int) -> int:
+    """How many blocks at its beginning a context's first prompt shares with the one before it under a plan.
+
+    0 where these are no more than were recorded, or the provider's cache held less than it could have.
+    """
+    prompt = int(context.prompt_blocks[0])
+    shared = min(context.shared, prompt)
+    if not changes.removes_blocks or context.carried <= shared or cached < shared:
+        return 0
+    earlier = before.blocks[: int(before.prompt_blocks[-1])]
+    alike = blocks_alike(changes, (context.call_before, earlier), (int(context.calls[0]), context.blocks[:prompt]))
+    return alike if alike > shared else 0
 
 
 def _shared(before: NDArray[np.int32], after: NDArray[np.int32]) -> int:

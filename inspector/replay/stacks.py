@@ -59,7 +59,9 @@ class Renderer:
 
     def rendition(self, block: int, stack: Stack) -> Rendition:
         """The rendition a stack makes of one block."""
-        known = self._renditions.setdefault(stack, {})
+        known = self._renditions.get(stack)
+        if known is None:
+            known = self._renditions[stack] = {}
         if block not in known:
             source = RecordedBlock(self.history.session, block)
             rendition = Rendition.whole(int(self.history.characters[block]))
@@ -72,6 +74,8 @@ class Renderer:
         """Tokens of one rendition of a block."""
         if rendition.action is Action.WHOLE:
             return int(self.table.tokens[block])
+        if rendition.action is not Action.CUT and all(isinstance(piece, str) for piece in rendition.pieces):
+            return sum(self.table.text_tokens(piece) for piece in rendition.pieces if isinstance(piece, str))
         return int(self._tokens_of([block], [rendition])[0])
 
     def outcome(self, blocks: NDArray[np.int32], stacks: NDArray[np.int32], table: tuple[Stack, ...]) -> Outcome:

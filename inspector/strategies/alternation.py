@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from inspector.session.model import BlockKind
+from inspector.strategies.kinds import ASSISTANT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from inspector.strategies.entries import Entry
     from inspector.strategies.history import History
-
-_ASSISTANT = (BlockKind.ASSISTANT_TEXT, BlockKind.THINKING, BlockKind.TOOL_CALL)
 
 
 @dataclass
@@ -56,5 +54,5 @@ class Alternation:
                 last.blocks.extend(entry.blocks)
                 last.message, last.ends_with_result = entry.message, entry.is_result
             else:
-                is_answer = self.history.kind[entry.blocks[0]] in _ASSISTANT
+                is_answer = self.history.kind_bytes[entry.blocks[0]] in ASSISTANT
                 self.turns.append(Turn(is_answer, list(entry.blocks), entry.message, entry.is_result))

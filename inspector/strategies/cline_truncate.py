@@ -182,17 +182,17 @@ class ClineTruncateRun:
     def _without_duplicates(self, thread: _Thread, moment: Moment) -> tuple[list[Choice], int]:
         """The decisions about repeated contents, and the characters they save."""
         by_path: dict[str, list[Shown]] = {}
+        seen: dict[int, list[Shown]] = {}
         for turn in thread.messages.turns[_KEPT:]:
             if turn.is_answer:
                 continue
             key = turn.blocks[-1]
-            if key not in thread.seen:
-                thread.seen[key] = list(shown_files(self.history, turn))
-            for shown in thread.seen[key]:
+            known = thread.seen.get(key)
+            seen[key] = list(shown_files(self.history, turn)) if known is None else known
+            for shown in seen[key]:
                 by_path.setdefault(shown.path, []).append(shown)
         old = {shown for found in by_path.values() for shown in found[:-1]}
-        for key, found in thread.seen.items():
-            thread.seen[key] = [shown for shown in found if shown not in old]
+        thread.seen = {key: [shown for shown in found if shown not in old] for key, found in seen.items()}
         choices, saved = [], 0
         mentions: dict[int, set[int]] = {}
         for shown in old:

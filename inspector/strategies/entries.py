@@ -39,7 +39,7 @@ class Reader:
 
     def __init__(self, history: History) -> None:
         self._history = history
-        self._kinds: list[int] = history.kind.tolist()
+        self._kinds = history.kind_bytes
         self._messages: list[int] = history.message.tolist()
         self._threads = [context.thread for context in history.session.contexts]
         self._contexts: list[int] = history.call_context.tolist()

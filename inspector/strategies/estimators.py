@@ -11,8 +11,8 @@ import json
 import math
 from typing import TYPE_CHECKING
 
-from inspector.session.model import BlockKind
 from inspector.strategies import javascript
+from inspector.strategies.kinds import ASSISTANT, TOOL_CALL
 from inspector.strategies.measures import Measure
 
 if TYPE_CHECKING:
@@ -102,9 +102,9 @@ def langchain_characters(moment: Moment, entry: Entry) -> tuple[int, int]:
     blocks = history.session.blocks
     characters = images = calls = 0
     for index in entry.blocks:
-        kind = history.kind[index]
+        kind = history.kind_bytes[index]
         images += len(blocks[index].media)
-        if kind == BlockKind.TOOL_CALL:
+        if kind == TOOL_CALL:
             characters += langchain_call(moment, index)
             calls += 1
         else:
@@ -114,7 +114,7 @@ def langchain_characters(moment: Moment, entry: Entry) -> tuple[int, int]:
         return characters + _RESULT_ROLE + len(result.tool_call_id) + len(result.tool_name), images
     if calls:
         characters += len("[]") + len(", ") * (calls - 1)
-    is_assistant = history.kind[entry.blocks[0]] in _ASSISTANT
+    is_assistant = history.kind_bytes[entry.blocks[0]] in ASSISTANT
     return characters + (_ASSISTANT_ROLE if is_assistant else _USER_ROLE), images
 
 
@@ -134,5 +134,3 @@ def _python_form(text: str) -> int:
 
 ARGUMENT_CHARACTERS = Measure(_python_form)
 """Length of a JSON text as Python writes the value; of the text itself where it is no JSON."""
-
-_ASSISTANT = (BlockKind.ASSISTANT_TEXT, BlockKind.THINKING, BlockKind.TOOL_CALL)

@@ -54,7 +54,7 @@ def events_in(history: History, entry: Entry, *, calls_apart: bool = True) -> It
     gathered: list[int] = []
     call = ""
     for index in entry.blocks:
-        kind = int(history.kind[index])
+        kind = history.kind_bytes[index]
         begins = (calls_apart and kind == _CALL and call) or (
             kind == _USER and gathered and records[index] != records[index - 1]
         )
@@ -68,7 +68,7 @@ def events_in(history: History, entry: Entry, *, calls_apart: bool = True) -> It
 
 
 def _event(history: History, entry: Entry, blocks: list[int], call: str) -> Event:
-    thinks = any(history.kind[index] == _THINKING for index in blocks)
+    thinks = any(history.kind_bytes[index] == _THINKING for index in blocks)
     return Event(entry.message, tuple(blocks), call, entry.is_result, thinks and bool(call) and not entry.is_result)
 
 

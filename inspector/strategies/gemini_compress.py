@@ -25,6 +25,7 @@ from inspector.strategies.base import Choice, Decision
 from inspector.strategies.entries import Reader
 from inspector.strategies.estimators import GEMINI_TEXT, JSON_CHARACTERS
 from inspector.strategies.gemini_truncate import FILE, KeepEnds
+from inspector.strategies.kinds import TOOL_CALL, TOOL_RESULT
 from inspector.strategies.measures import sent_text
 from inspector.strategies.operations import RemoveBlock
 from inspector.strategies.recorded import RecordedBlock
@@ -139,10 +140,10 @@ class GeminiCompressRun:
         return end > 0 and (self._ends_with_words(turns[end - 1]) or thread.places[-1:] > [0])
 
     def _asks(self, turn: Turn) -> bool:
-        return not turn.is_answer and BlockKind.TOOL_RESULT not in self.history.kind[turn.blocks]
+        return not turn.is_answer and all(self.history.kind_bytes[block] != TOOL_RESULT for block in turn.blocks)
 
     def _ends_with_words(self, turn: Turn) -> bool:
-        return turn.is_answer and BlockKind.TOOL_CALL not in self.history.kind[turn.blocks]
+        return turn.is_answer and all(self.history.kind_bytes[block] != TOOL_CALL for block in turn.blocks)
 
     def _compress(self, thread: _Thread, tokens: int, moment: Moment) -> Iterator[Choice]:
         past = thread.messages.turns[: _end(thread)]

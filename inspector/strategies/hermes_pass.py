@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from inspector.session.model import BlockKind, TextUnavailableError
+from inspector.session.model import TextUnavailableError
 from inspector.strategies.base import Choice, Decision
 from inspector.strategies.hermes_lines import (
     PER_IMAGE,
@@ -22,6 +22,7 @@ from inspector.strategies.hermes_lines import (
     call_tokens,
     line_for,
 )
+from inspector.strategies.kinds import THINKING, TOOL_CALL
 from inspector.strategies.operations import ReplaceText
 from inspector.strategies.recorded import RecordedBlock
 from inspector.strategies.rendition import Action
@@ -141,7 +142,7 @@ class HermesConversation:
         self.ready[block] = edit
 
     def _is_call(self, block: int) -> bool:
-        return bool(self.history.kind[block] == BlockKind.TOOL_CALL)
+        return self.history.kind_bytes[block] == TOOL_CALL
 
     def _images(self, moment: Moment, block: int) -> int:
         sent = moment.rendition(block).action in (Action.WHOLE, Action.CUT)
@@ -154,7 +155,7 @@ class HermesConversation:
             length = moment.rendition(block).length
             if self._is_call(block):
                 tokens += call_tokens(blocks[block], REPR_CHARACTERS.sent(moment, block))
-            elif self.history.kind[block] == BlockKind.THINKING:
+            elif self.history.kind_bytes[block] == THINKING:
                 tokens += length // PER_TOKEN
             else:
                 characters += length + PER_IMAGE * self._images(moment, block)

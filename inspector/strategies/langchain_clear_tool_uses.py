@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from inspector.session.model import BlockKind
 from inspector.strategies.base import Choice, Decision
 from inspector.strategies.batching import Batching
 from inspector.strategies.entries import Reader
@@ -20,6 +19,7 @@ from inspector.strategies.estimators import (
     langchain_characters,
     langchain_message,
 )
+from inspector.strategies.kinds import ASSISTANT
 from inspector.strategies.operations import ReplaceText
 from inspector.strategies.settings import switch, tools, whole, written
 from inspector.strategies.tool_inputs import ClearInput
@@ -125,7 +125,7 @@ class LangChainClearToolUsesRun:
         thread.tokens += langchain_message(*counted)
         if entry.is_result:
             thread.results.append((entry.blocks[0], thread.answer))
-        elif self.history.kind[entry.blocks[0]] in _ASSISTANT:
+        elif self.history.kind_bytes[entry.blocks[0]] in ASSISTANT:
             thread.answer = entry.message
             thread.characters[entry.message] = counted
 
@@ -163,6 +163,3 @@ class LangChainClearToolUsesRun:
             thread.characters[message] = less, images
             tokens += langchain_message(characters, images) - langchain_message(less, images)
         return tokens
-
-
-_ASSISTANT = (BlockKind.ASSISTANT_TEXT, BlockKind.THINKING, BlockKind.TOOL_CALL)

@@ -21,6 +21,7 @@ from inspector.session.model import BlockKind
 from inspector.strategies.base import Choice, Decision
 from inspector.strategies.entries import Reader
 from inspector.strategies.estimators import langchain_characters, langchain_message
+from inspector.strategies.kinds import ASSISTANT
 from inspector.strategies.operations import RemoveBlock
 from inspector.strategies.settings import number, switch, whole
 from inspector.strategies.speeches import SayInstead
@@ -188,7 +189,7 @@ class LangChainSummarizationRun:
             thread.answer = sum(moment.tokens(block) for block in entry.blocks)
 
     def _is_of_model(self, entry: Entry) -> bool:
-        return int(self.history.kind[entry.blocks[0]]) in _ASSISTANT
+        return self.history.kind_bytes[entry.blocks[0]] in ASSISTANT
 
     def _is_reached(self, thread: _Thread, tokens: int) -> bool:
         strategy = self.strategy
@@ -254,6 +255,3 @@ class LangChainSummarizationRun:
         yield Choice(thread.summary, Decision(SayInstead(text, BlockKind.USER_TEXT), reason))
         thread.start = cutoff
         thread.summary_tokens = langchain_message(len(text) + len("user"), 0, self.strategy.characters_per_token)
-
-
-_ASSISTANT = (int(BlockKind.ASSISTANT_TEXT), int(BlockKind.THINKING), int(BlockKind.TOOL_CALL))

@@ -10,9 +10,11 @@ from __future__ import annotations
 import json
 from collections import deque
 from dataclasses import dataclass, field
+from json.encoder import encode_basestring
 from typing import TYPE_CHECKING
 
-from inspector.session.model import BlockKind, Role
+from inspector.session.model import Role
+from inspector.strategies.kinds import ASSISTANT_TEXT, MEDIA, THINKING, TOOL_CALL, TOOL_RESULT
 from inspector.strategies.measures import Measure
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from inspector.strategies.entries import Entry
     from inspector.strategies.history import History
 
-JSON_CHARACTERS = Measure(lambda text: len(json.dumps(text, ensure_ascii=False)))
+JSON_CHARACTERS = Measure(lambda text: len(encode_basestring(text)))
 """Length of a text as a JSON string, characters beyond ASCII as they are."""
 
 
@@ -56,7 +58,7 @@ def message_tokens(identifier: str, role: str, contents: Sequence[int]) -> int:
         role: Who says it.
         contents: Characters of the JSON of each of its contents.
     """
-    around = _MESSAGE + len(json.dumps(identifier, ensure_ascii=False)) + len(json.dumps(role))
+    around = _MESSAGE + len(encode_basestring(identifier)) + len(encode_basestring(role))
     return max(1, (around + sum(contents) + _SEPARATOR * max(len(contents) - 1, 0)) // _PER_TOKEN)
 
 
@@ -178,7 +180,7 @@ class Groups:
             if entry.is_result:
                 gathered, number = list(entry.blocks), entry.message
             else:
-                is_model = self.history.session.messages[entry.message].role is Role.ASSISTANT
+                is_model = self.history.session.messages[entry.message].role is _MODEL
                 yield "assistant" if is_model else "user", list(entry.blocks)
         if gathered:
             yield "tool", gathered
@@ -192,23 +194,25 @@ class Groups:
 
     def _contents(self, blocks: list[int]) -> list[int]:
         """The blocks that are contents of their message: an empty text beside others is none."""
-        characters, kind = self.history.characters, self.history.kind
-        return [block for block in blocks if characters[block] or kind[block] != BlockKind.ASSISTANT_TEXT]
+        blocks_of, kinds = self.history.session.blocks, self.history.kind_bytes
+        return [block for block in blocks if kinds[block] != ASSISTANT_TEXT or blocks_of[block].characters]
 
     def _characters(self, moment: Moment, index: int) -> int:
-        block, kind = self.history.session.blocks[index], self.history.kind[index]
-        if kind in (BlockKind.IMAGE, BlockKind.DOCUMENT):
+        block = self.history.session.blocks[index]
+        kind = self.history.kind_bytes[index]
+        if kind in MEDIA:
             return sum(_MEDIA + len(media.media_type) * 2 + media.size_bytes * 4 // 3 for media in block.media)
-        if kind == BlockKind.TOOL_CALL:
+        if kind == TOOL_CALL:
             return call_characters(block.tool_call_id, block.tool_name, ARGUMENT_CHARACTERS.sent(moment, index))
         text = JSON_CHARACTERS.sent(moment, index)
-        if kind == BlockKind.TOOL_RESULT:
+        if kind == TOOL_RESULT:
             return result_characters(block.tool_call_id, text)
-        return (_REASONING if kind == BlockKind.THINKING else _TEXT) + text
+        return (_REASONING if kind == THINKING else _TEXT) + text
 
     def _place(self, role: str, blocks: list[int], message: tuple[str, int]) -> None:
         """Join a message to the group it belongs to, or begin one with it."""
-        kinds = {int(self.history.kind[block]) for block in self._contents(blocks)}
+        recorded, kinds_of = self.history.session.blocks, self.history.kind_bytes
+        kinds = {kinds_of[block] for block in self._contents(blocks)}
         if role == "tool":
             if self._span is not None:
                 self._join(self._span, blocks, message[1])
@@ -216,21 +220,21 @@ class Groups:
                 self._begin("tool_call", message, blocks)
             self._takes_reasoning, self._prefix = False, []
             self._span = self._linked(blocks, self._span or self.groups[-1])
-        elif role == "assistant" and kinds == {_THINKING}:
+        elif role == "assistant" and kinds == {THINKING}:
             if self._span is not None and self._takes_reasoning:
                 self._join(self._span, blocks, message[1])
             else:
                 prefix = self._prefix
                 self._begin("assistant_text", message, blocks)
                 self._prefix = [*prefix, self.groups[-1]]
-        elif role == "assistant" and _TOOL_CALL in kinds:
+        elif role == "assistant" and TOOL_CALL in kinds:
             prefix = [group for group in self._prefix if group.is_sent]
             self._begin("tool_call", message, blocks)
             self._take_reasoning_before(prefix)
             self._span, self._takes_reasoning = self.groups[-1], True
             for block in blocks:
-                identifier = self.history.session.blocks[block].tool_call_id
-                if self.history.kind[block] == BlockKind.TOOL_CALL and identifier:
+                identifier = recorded[block].tool_call_id
+                if kinds_of[block] == TOOL_CALL and identifier:
                     self._unanswered.setdefault(identifier, []).append(self.groups[-1])
         else:
             self._begin("user" if role == "user" else "assistant_text", message, blocks)
@@ -296,4 +300,4 @@ class Groups:
         self._set(group, is_sent=True, stand_in=None)
 
 
-_THINKING, _TOOL_CALL = int(BlockKind.THINKING), int(BlockKind.TOOL_CALL)
+_MODEL = Role.ASSISTANT

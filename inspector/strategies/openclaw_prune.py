@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
-from inspector.session.model import BlockKind
 from inspector.strategies.base import Choice, Decision
 from inspector.strategies.entries import Reader
 from inspector.strategies.estimators import ARGUMENT_UNITS
+from inspector.strategies.kinds import ASSISTANT, MEDIA, TOOL_CALL
 from inspector.strategies.openclaw_texts import PER_IMAGE, PER_TOKEN, WEIGHTED, SoftTrim, images_of
 from inspector.strategies.operations import ReplaceText
 from inspector.strategies.recorded import RecordedBlock
@@ -217,12 +217,12 @@ class OpenClawPruneRun:
         for entry in thread.unmeasured:
             size = sum(self._size(moment, block) for block in entry.blocks)
             thread.total += size
-            kind = self.history.kind[entry.blocks[0]]
+            kind = self.history.kind_bytes[entry.blocks[0]]
             if entry.is_result:
                 block = entry.blocks[0]
                 if thread.begun and self.strategy.prunes(blocks[block].tool_name):
                     thread.waiting.append((thread.entries, self._result(moment, block, size)))
-            elif kind in _ASSISTANT:
+            elif kind in ASSISTANT:
                 thread.assistants.append(thread.entries)
             else:
                 thread.begun = True
@@ -230,10 +230,10 @@ class OpenClawPruneRun:
         thread.unmeasured.clear()
 
     def _size(self, moment: Moment, block: int) -> int:
-        recorded, kind = self.history.session.blocks[block], self.history.kind[block]
-        if kind == BlockKind.TOOL_CALL:
+        recorded, kind = self.history.session.blocks[block], self.history.kind_bytes[block]
+        if kind == TOOL_CALL:
             return ARGUMENT_UNITS.sent(moment, block)
-        if kind in (BlockKind.IMAGE, BlockKind.DOCUMENT):
+        if kind in MEDIA:
             return PER_IMAGE
         images = images_of(recorded, moment.rendition(block))
         return WEIGHTED.sent(moment, block) + PER_IMAGE * images + recorded.signature_characters
@@ -293,6 +293,3 @@ class OpenClawPruneRun:
                 return place
             total += left - result.trimmed
         return len(thread.old)
-
-
-_ASSISTANT = (int(BlockKind.ASSISTANT_TEXT), int(BlockKind.THINKING), int(BlockKind.TOOL_CALL))

@@ -20,6 +20,7 @@ from inspector.session.model import BlockKind
 from inspector.strategies.base import Choice, Decision
 from inspector.strategies.entries import Reader
 from inspector.strategies.event_log import Event, EventLog, events_in
+from inspector.strategies.kinds import SYSTEM_TEXT
 from inspector.strategies.operations import RemoveBlock
 from inspector.strategies.settings import number, whole
 from inspector.strategies.speeches import SayInstead
@@ -123,7 +124,7 @@ class OpenHandsCondenserRun:
 
     def _new_log(self, arrived: list[int]) -> EventLog:
         log = EventLog()
-        if any(self.history.kind[block] == BlockKind.SYSTEM_TEXT for block in arrived):
+        if any(self.history.kind_bytes[block] == SYSTEM_TEXT for block in arrived):
             log.add(Event(-1, ()))
         return log
 

@@ -23,6 +23,7 @@ from inspector.strategies.base import Choice, Decision
 from inspector.strategies.entries import Reader
 from inspector.strategies.estimators import ARGUMENT_UNITS, UNITS
 from inspector.strategies.event_log import Event, messages_in
+from inspector.strategies.kinds import ASSISTANT, MEDIA, TOOL_CALL, TOOL_RESULT, USER_TEXT
 from inspector.strategies.operations import RemoveBlock
 from inspector.strategies.settings import whole
 from inspector.strategies.speeches import SayInstead
@@ -46,16 +47,13 @@ def pi_tokens(moment: Moment, blocks: Iterable[int]) -> int:
     """What pi takes a message for: `estimateTokens` (`core/compaction/compaction.js`), a quarter of its characters."""
     history, characters = moment.history, 0
     for index in blocks:
-        block, kind = history.session.blocks[index], history.kind[index]
-        if kind == BlockKind.TOOL_CALL:
+        block, kind = history.session.blocks[index], history.kind_bytes[index]
+        if kind == TOOL_CALL:
             characters += javascript.length(block.tool_name) + ARGUMENT_UNITS.sent(moment, index)
-        elif kind not in _UNCOUNTED:
+        elif kind not in MEDIA:
             characters += UNITS.sent(moment, index)
-            characters += _PER_IMAGE * len(block.media) if kind == BlockKind.TOOL_RESULT else 0
+            characters += _PER_IMAGE * len(block.media) if kind == TOOL_RESULT else 0
     return -(-characters // _PER_TOKEN)
-
-
-_UNCOUNTED = (BlockKind.IMAGE, BlockKind.DOCUMENT)
 
 
 @dataclass(frozen=True)
@@ -179,10 +177,10 @@ class PiCompactionRun:
         return tokens > self.window - self.strategy.reserve
 
     def _asks(self, message: Event) -> bool:
-        return not message.is_result and self.history.kind[message.blocks[0]] == BlockKind.USER_TEXT
+        return not message.is_result and self.history.kind_bytes[message.blocks[0]] == USER_TEXT
 
     def _answers(self, message: Event) -> bool:
-        return not message.is_result and int(self.history.kind[message.blocks[0]]) in _ASSISTANT
+        return not message.is_result and self.history.kind_bytes[message.blocks[0]] in ASSISTANT
 
     def _compact(self, thread: _Thread, moment: Moment, tokens: int) -> Iterator[Choice]:
         cut = thread.cut(self.strategy.keep) if thread.messages else 0
@@ -202,6 +200,3 @@ class PiCompactionRun:
         for block in gone:
             if block != thread.summary:
                 yield Choice(block, removed)
-
-
-_ASSISTANT = (int(BlockKind.ASSISTANT_TEXT), int(BlockKind.THINKING), int(BlockKind.TOOL_CALL))

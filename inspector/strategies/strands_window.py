@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, ClassVar
 from inspector.session.model import BlockKind, TextUnavailableError
 from inspector.strategies.base import Choice, Decision
 from inspector.strategies.entries import Reader
+from inspector.strategies.kinds import TOOL_RESULT
 from inspector.strategies.measures import sent_text
 from inspector.strategies.operations import RemoveBlock
 from inspector.strategies.rendition import Action, Rendition
@@ -183,7 +184,7 @@ class StrandsWindowRun:
         return place in thread.plain[-1:]
 
     def _add(self, thread: _Thread, entry: Entry) -> None:
-        kinds = {int(self.history.kind[block]) for block in entry.blocks}
+        kinds = {self.history.kind_bytes[block] for block in entry.blocks}
         last = len(thread.messages) - 1
         in_results = last >= 0 and last in thread.results[-1:]
         # The results of a batch are one message, and so is what the user says in it.
@@ -270,7 +271,7 @@ class StrandsWindowRun:
         return [Choice(block, decision) for block in blocks]
 
     def _is_cuttable(self, moment: Moment, block: int) -> bool:
-        if block in self._cut or self.history.kind[block] != BlockKind.TOOL_RESULT:
+        if block in self._cut or self.history.kind_bytes[block] != TOOL_RESULT:
             return False
         rendition = moment.rendition(block)
         images = self.history.session.blocks[block].media

@@ -1,0 +1,350 @@
+"""Strategies walked call by call, so that each sees what the ones before it left and what the plan has sent so far.
+
+Most calls change nothing, and those that do change little: a call's work here is what arrives and what is decided, and
+columns of numbers, which are slow to look at one by one, are plain lists.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from math import isnan
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from inspector.replay.changes import Estimate, ModelCall, Reason, effective_changes
+from inspector.strategies.rendition import Action
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    from inspector.replay.changes import Changes
+    from inspector.replay.stacks import Renderer, Stack
+    from inspector.strategies.base import Choice, Decision, Moment, Run
+    from inspector.strategies.batching import BatchedRun
+    from inspector.strategies.history import History
+    from inspector.strategies.rendition import Rendition
+
+_FEW = 4
+"""Blocks below which they are worked out one by one: most calls change no more."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PromptSizes:
+    """What every call's prompt measures with nothing cut by a plan, in the provider's tokens.
+
+    Attributes:
+        whole: Per call, the next one included, float64.
+        ratio: Per call, the provider's tokens for one of our counted tokens, float64.
+        blanked: Per call, the next one included, counted tokens the agent itself had blanked by then, which `whole` is
+            without, int64; None for none.
+        envelopes: Per block, counted tokens that go with it when it is removed, beside its own, int64; None for none.
+    """
+
+    whole: NDArray[np.float64]
+    ratio: NDArray[np.float64]
+    blanked: NDArray[np.int64] | None = None
+    envelopes: NDArray[np.int64] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What is told of the next call instead of being worked out from the calls before it; None for what is not.
+
+    Attributes:
+        input_tokens: What the provider measures of the prompt, and measured of the one before.
+        idle_seconds: Time since the previous call.
+    """
+
+    input_tokens: int | None = None
+    idle_seconds: float | None = None
+
+
+@dataclass
+class Layer:
+    """One strategy of the plan and what it has decided so far.
+
+    Attributes:
+        entry: Index of the strategy among the plan's entries.
+        run: The strategy at work, where it is asked call by call.
+        by_call: Its decisions in call order, where they are known in advance.
+        decided: By block, the latest decision.
+        batched: What holds its edits back, if anything does.
+    """
+
+    entry: int
+    run: Run | None = None
+    by_call: Iterator[tuple[int, Choice]] = field(default_factory=lambda: iter(()))
+    decided: dict[int, Decision] = field(default_factory=dict)
+    batched: BatchedRun | None = None
+    _waiting: tuple[int, Choice] | None = None
+
+    def choices(self, moment: WalkMoment) -> Iterable[Choice]:
+        """What the strategy changes at this call."""
+        return self.decide(moment) if self.batched is None else self.batched.step(moment)
+
+    def decide(self, moment: Moment) -> Iterable[Choice]:
+        """What the strategy decides at this call, whether or not it may change anything now."""
+        if self.run is not None:
+            return self.run.step(moment)
+        return self._due(moment.call)
+
+    def _due(self, call: int) -> Iterator[Choice]:
+        while True:
+            item = self._waiting or next(self.by_call, None)
+            self._waiting = None
+            if item is None:
+                return
+            if item[0] > call:
+                self._waiting = item
+                return
+            yield item[1]
+
+
+@dataclass
+class Walk:
+    """The call-by-call walk: what is decided, and what the prompts have come to.
+
+    Attributes:
+        history: What was recorded.
+        renderer: Applies operations.
+        sizes: What every prompt measures with nothing cut.
+        told: What is known of the next call by other means.
+        layers: The strategies, in the plan's order.
+    """
+
+    history: History
+    renderer: Renderer
+    sizes: PromptSizes
+    told: Circumstances
+    layers: list[Layer] = field(default_factory=list)
+    removed: dict[int, int] = field(default_factory=dict)
+    sent_prompt_tokens: list[int] = field(default_factory=list)
+    dirty: set[int] = field(default_factory=set)
+    estimates: list[Estimate] = field(default_factory=list)
+    model_calls: list[ModelCall] = field(default_factory=list)
+    thread_call: dict[int, int] = field(default_factory=dict)
+    _rows: list[tuple[int, int, int, int]] = field(default_factory=list)
+    _stacks: dict[Stack, int] = field(default_factory=dict)
+    _reasons: dict[Reason, int] = field(default_factory=dict)
+    _thread_removed: dict[int, int] = field(default_factory=dict)
+    _thread_context: dict[int, int] = field(default_factory=dict)
+    _sent: list[dict[int, Rendition]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._whole: list[float] = self.sizes.whole.tolist()
+        self._ratio: list[float] = self.sizes.ratio.tolist()
+        self._blanked: list[int] | None = None if self.sizes.blanked is None else self.sizes.blanked.tolist()
+        self.times: list[float] = self.history.call_time.tolist()
+
+    def changes(self) -> Changes:
+        """Walk every call, the next one included."""
+        history, layers = self.history, self.layers
+        measures_prompts = any(layer.run is not None for layer in layers)
+        self._sent = [{} for _ in layers]
+        arrival_order = np.argsort(history.enters, kind="stable").astype(np.int32)
+        bounds = np.searchsorted(history.enters[arrival_order], np.arange(history.call_count + 2)).tolist()
+        contexts: list[int] = history.call_context.tolist()
+        threads = [context.thread for context in history.session.contexts]
+        for call in range(history.call_count + 1 if threads and layers else 0):
+            context = contexts[call]
+            thread = threads[context]
+            starts = self._thread_context.get(thread) != context
+            if starts:
+                self._enter(thread, context, call)
+            arrived = arrival_order[bounds[call] : bounds[call + 1]]
+            touched: set[int] = set()
+            for depth, layer in enumerate(layers):
+                moment = WalkMoment(self, depth, call, thread, arrived, starts)
+                for block, decision in layer.choices(moment):
+                    layer.decided[block] = decision
+                    touched.add(block)
+                    for sent in self._sent[depth:]:
+                        sent.pop(block, None)
+                    self.dirty.add(block)
+            if touched:
+                self._record(touched, call)
+            if measures_prompts:
+                self.sent_prompt_tokens.append(self.prompt_tokens(call, self.settle(thread)))
+            self.thread_call[thread] = call
+        columns = np.array(self._rows, dtype=np.int32).reshape(-1, 4).T
+        blocks, calls, stacks, reasons = columns
+        changes = effective_changes(
+            history, self.renderer, blocks, calls, stacks, reasons, tuple(self._stacks), tuple(self._reasons)
+        )
+        return replace(changes, estimates=tuple(self.estimates), model_calls=tuple(self.model_calls))
+
+    def stack(self, block: int, depth: int) -> Stack:
+        """The operations of the first `depth` strategies on a block."""
+        operations = []
+        for layer in self.layers[:depth]:
+            decision = layer.decided.get(block)
+            if decision is not None and decision.operation is not None:
+                operations.append(decision.operation)
+        return tuple(operations)
+
+    def rendition(self, block: int, depth: int) -> Rendition:
+        """What the first `depth` strategies, of which there is at least one, make of a block."""
+        known = self._sent[depth - 1]
+        rendition = known.get(block)
+        if rendition is None:
+            rendition = known[block] = self.renderer.rendition(block, self.stack(block, depth))
+        return rendition
+
+    def settle(self, thread: int) -> int:
+        """Counted tokens the strategies left out of the thread's present prompt."""
+        total = self._thread_removed.get(thread, 0)
+        if not self.dirty:
+            return total
+        for block, removed in zip(self.dirty, self._removed_from(self.dirty), strict=True):
+            total += removed - self.removed.get(block, 0)
+            self.removed[block] = removed
+        self._thread_removed[thread] = total
+        self.dirty.clear()
+        return total
+
+    def prompt_tokens(self, call: int, removed: int) -> int:
+        """What the provider would measure of a call's prompt with so many counted tokens left out."""
+        blanked = 0 if self._blanked is None else self._blanked[call]
+        return round(self._whole[call] - self._ratio[call] * (removed - blanked))
+
+    def _removed_from(self, blocks: Iterable[int]) -> list[int]:
+        listed = list(blocks)
+        if len(listed) <= _FEW:
+            return [self._removed_from_one(block) for block in listed]
+        columns = np.array(listed, dtype=np.int32)
+        table: dict[Stack, int] = {}
+        depth = len(self.layers)
+        stacks = [table.setdefault(self.stack(block, depth), len(table)) for block in listed]
+        outcome = self.renderer.outcome(columns, np.array(stacks, dtype=np.int32), tuple(table))
+        removed = (self.renderer.table.tokens[columns] - outcome.tokens).astype(np.int64)
+        if self.sizes.envelopes is not None:
+            removed += np.where(outcome.action == Action.REMOVED, self.sizes.envelopes[columns], 0)
+        tokens: list[int] = removed.tolist()
+        return tokens
+
+    def _removed_from_one(self, block: int) -> int:
+        rendition = self.rendition(block, len(self.layers))
+        if rendition.action is Action.WHOLE:
+            return 0
+        removed = int(self.renderer.table.tokens[block]) - self.renderer.tokens(block, rendition)
+        if self.sizes.envelopes is not None and rendition.action is Action.REMOVED:
+            removed += int(self.sizes.envelopes[block])
+        return removed
+
+    def _enter(self, thread: int, context: int, call: int) -> None:
+        self._thread_context[thread] = context
+        blocks = self.history.prompt(call)
+        self._thread_removed[thread] = (
+            sum(self.removed.get(block, 0) for block in blocks.tolist()) if self.removed else 0
+        )
+
+    def _record(self, blocks: set[int], call: int) -> None:
+        depth = len(self.layers)
+        # A strategy gives many blocks of a call the same decision, and to look that up is to take it apart.
+        known: dict[tuple[int, ...], tuple[int, int]] = {}
+        for block in sorted(blocks):
+            decided = [layer.decided.get(block) for layer in self.layers]
+            key = tuple(map(id, decided))
+            found = known.get(key)
+            if found is None:
+                stack = self.stack(block, depth)
+                deciding = [(at, decision) for at, decision in enumerate(decided) if decision is not None]
+                acting = [each for each in deciding if each[1].operation is not None] or deciding
+                at, decision = acting[-1]
+                reason = Reason(self.layers[at].entry, decision)
+                found = known[key] = (
+                    self._stacks.setdefault(stack, len(self._stacks)),
+                    self._reasons.setdefault(reason, len(self._reasons)),
+                )
+            self._rows.append((block, call, *found))
+
+
+class WalkMoment:
+    """What one strategy may see of one call."""
+
+    __slots__ = ("arrived", "call", "depth", "starts_context", "thread", "walk")
+
+    def __init__(
+        self, walk: Walk, depth: int, call: int, thread: int, arrived: NDArray[np.int32], starts_context: bool
+    ) -> None:
+        """See `Moment`; `depth` is the strategy's place among the layers."""
+        self.walk, self.depth, self.call, self.thread = walk, depth, call, thread
+        self.arrived, self.starts_context = arrived, starts_context
+
+    @property
+    def history(self) -> History:
+        """What was recorded."""
+        return self.walk.history
+
+    @property
+    def _told(self) -> Circumstances:
+        return self.walk.told if self.call == self.walk.history.call_count else _NOTHING_TOLD
+
+    @property
+    def previous_prompt_tokens(self) -> int:
+        """Prompt tokens of the thread's previous call under the plan."""
+        if self._told.input_tokens is not None:
+            return self._told.input_tokens
+        previous = self.walk.thread_call.get(self.thread)
+        return 0 if previous is None else self.walk.sent_prompt_tokens[previous]
+
+    @property
+    def prompt_tokens(self) -> int:
+        """Prompt tokens of this call as it stands."""
+        if self._told.input_tokens is not None:
+            return self._told.input_tokens
+        return self.walk.prompt_tokens(self.call, self.walk.settle(self.thread))
+
+    @property
+    def idle_seconds(self) -> float | None:
+        """Time since the thread's previous call."""
+        if self._told.idle_seconds is not None:
+            return self._told.idle_seconds
+        previous = self.walk.thread_call.get(self.thread)
+        if previous is None:
+            return None
+        gap = self.walk.times[self.call] - self.walk.times[previous]
+        return None if isnan(gap) else gap
+
+    def prompt(self) -> NDArray[np.int32]:
+        """The blocks of this call's prompt, removed ones left out."""
+        blocks = self.history.prompt(self.call)
+        if not self.walk.dirty and not self.walk.removed:
+            return blocks
+        kept = [block for block in blocks.tolist() if self.rendition(block).action is not Action.REMOVED]
+        return np.array(kept, dtype=np.int32)
+
+    def rendition(self, block: int) -> Rendition:
+        """How the block would be sent now."""
+        return self.walk.rendition(block, self.depth + 1)
+
+    def tokens(self, block: int) -> int:
+        """Its tokens."""
+        return self.walk.renderer.tokens(block, self.rendition(block))
+
+    def note_estimate(self, tokens: float) -> None:
+        """Keep what the strategy takes the prompt to measure."""
+        self.walk.estimates.append(Estimate(self.walk.layers[self.depth].entry, self.call, tokens))
+
+    def note_model_call(self, prompt_tokens: int, output_tokens: int) -> None:
+        """Keep what the strategy asks a model for."""
+        entry = self.walk.layers[self.depth].entry
+        self.walk.model_calls.append(ModelCall(entry, self.call, prompt_tokens, output_tokens))
+
+    def tokens_under(self, choice: Choice) -> int:
+        """Tokens of the choice's block if it were made."""
+        stack = self.walk.stack(choice.block, self.depth)
+        if choice.decision.operation is not None:
+            stack = (*stack, choice.decision.operation)
+        renderer = self.walk.renderer
+        return renderer.tokens(choice.block, renderer.rendition(choice.block, stack))
+
+    def text(self, block: int) -> str:
+        """The block's text as it would be sent now."""
+        return self.rendition(block).text(self.history.session.text(self.history.session.blocks[block]))
+
+
+_NOTHING_TOLD = Circumstances()
