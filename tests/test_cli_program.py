@@ -48,7 +48,7 @@ def test_commands_never_import_the_screen(arguments: list[str]):
     ("arguments", "part"),
     [
         (["report"], "PATH"),
-        (["report", "x", "--format", "md"], "'text', 'json'"),
+        (["report", "x", "--format", "pdf"], "'text', 'json'"),
         (["report", "x", "--nonsense"], "--nonsense"),
         (["report", "x", "--runs-per-day", "nan"], "--runs-per-day"),
         (["report", "x", "--strategy", "tired-stale"], "tiered-stale"),
