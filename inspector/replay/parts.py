@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from inspector.session.blocks import CHAT
 from inspector.session.model import BlockKind, TextUnavailableError
 from inspector.strategies.rendition import Action
 
@@ -46,6 +47,8 @@ def tool_input(text: str) -> Any:
 
 def recorded_part(session: Session, block: Block) -> Part | None:
     """The block's content part as its record holds it in Anthropic's form, or None where it holds no such thing."""
+    if block.origin.locator == CHAT:
+        return None
     try:
         record = msgspec.json.decode(session.texts.record(block))
     except (TextUnavailableError, msgspec.DecodeError):

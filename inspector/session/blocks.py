@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 DIGEST_BYTES = 16
 
+CHAT = "chat"
+"""The locator of blocks that were counted through their record, whose `part` is no index into a list of content."""
+
 TOO_DEEP = '"nested too deeply"'
 """Stands for a value whose JSON cannot be written, because it holds itself or a thousand levels."""
 

@@ -74,6 +74,8 @@ def candidates(folder: Path) -> list[Candidate]:
 def sessions_in(folder: Path) -> Iterator[Found]:
     """Sessions below a folder, newest file first, told by their content. Subagents' are left out."""
     for candidate in candidates(folder):
+        if any(known.is_beside(candidate.path) for known in FORMATS):
+            continue
         try:
             known = detect(candidate.path, most_document_bytes=MOST_DOCUMENT_BYTES).format
             inside = known.inside(candidate.path)
@@ -116,12 +118,28 @@ def _one(file: Path) -> Iterator[Candidate]:
         yield Candidate(file, status.st_size, status.st_mtime)
 
 
+def _folder(folder: Path, entries: list[os.DirEntry[str]]) -> Iterator[Candidate]:
+    """A folder that is itself a session: as large as its files, as new as the newest."""
+    statuses = []
+    for entry in entries:
+        try:
+            statuses.append(entry.stat())
+        except OSError:
+            continue
+    if statuses:
+        size = sum(status.st_size for status in statuses)
+        yield Candidate(folder, max(size, 1), max(status.st_mtime for status in statuses))
+
+
 def _walk(folder: Path, depth: int) -> Iterator[Candidate]:
     try:
         entries = list(os.scandir(folder))
     except OSError:
         return
     names = {entry.name for entry in entries}
+    if any(signs <= names for known in FORMATS for signs in known.folders):
+        yield from _folder(folder, entries)
+        return
     passed_over = PASSED_OVER | SUBAGENT_FOLDERS
     if names >= PIECES | {"session"}:
         passed_over |= PIECES

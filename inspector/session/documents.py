@@ -19,10 +19,11 @@ from inspector.session.reuse import reused
 from inspector.session.texts import FileTexts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
     from typing import BinaryIO
 
+    from inspector.session.beside import Beside
     from inspector.session.model import Session
     from inspector.session.nodes import Node
     from inspector.session.texts import BlocksOfRecord
@@ -45,6 +46,7 @@ class DocumentReader:
         format_name: str,
         interpret: Callable[[Node, Assembly], None],
         blocks_of_record: BlocksOfRecord,
+        beside: Sequence[Beside] = (),
     ) -> None:
         """Open a file.
 
@@ -53,11 +55,13 @@ class DocumentReader:
             format_name: The format's name.
             interpret: Fills an assembly from the document.
             blocks_of_record: Gives the blocks of an entry read again.
+            beside: Documents that `interpret` looks at too; where one changes, everything is put together anew.
 
         Raises:
             SessionError: It cannot be opened.
         """
         self._path = path
+        self._beside = tuple(beside)
         self._format = format_name
         self._interpret = interpret
         self._blocks_of_record = blocks_of_record
@@ -83,7 +87,9 @@ class DocumentReader:
         """Look at the file again, and read it again where it was written anew."""
         try:
             place = Place.of(self._path.stat())
-            if place == self._place:
+            # All are looked at, so that none is seen to have changed twice.
+            is_same_beside = not [one for one in self._beside if one.changed()]
+            if place == self._place and is_same_beside:
                 return Change.NONE
             if place.size == 0:
                 return Change.UNREADABLE

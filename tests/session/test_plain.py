@@ -234,7 +234,7 @@ def test_an_anthropic_response_tells_its_usage(tmp_path: Path) -> None:
     session = open_session(write(tmp_path / "log.jsonl", log))
     assert session.calls[0].usage == Usage(uncached=5, cache_read=90, cache_write_5m=7, output=3)
     assert outline(session) == [("user", ["list the files"]), ("assistant", ["Hi."])]
-    assert session.format == "anthropic-messages"
+    assert session.format == "claude-trace"
 
 
 def test_requests_that_repeat_the_conversation_are_one_conversation(tmp_path: Path) -> None:

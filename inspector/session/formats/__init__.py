@@ -9,7 +9,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from inspector.session.errors import SessionError
-from inspector.session.formats import claude_code, codex, copilot, gemini, goose, hermes, opencode, pi, plain, responses
+from inspector.session.formats import (
+    atif,
+    claude_code,
+    claude_trace,
+    cline,
+    codex,
+    copilot,
+    gemini,
+    goose,
+    hermes,
+    opencode,
+    pi,
+    plain,
+    responses,
+    swe_agent,
+)
 from inspector.session.formats.base import Detection, Format, Sample
 from inspector.session.formats.plain.reader import read_conversation
 from inspector.session.locator import Locator
@@ -28,6 +43,11 @@ FORMATS: tuple[Format, ...] = (
     hermes.FORMAT,
     goose.FORMAT,
     opencode.FORMAT,
+    claude_trace.FORMAT,
+    cline.FORMAT,
+    atif.FORMAT,
+    swe_agent.SWE,
+    swe_agent.MINI,
     responses.FORMAT,
     plain.ANTHROPIC,
     plain.OPENAI,

@@ -62,6 +62,11 @@ def nothing_inside(path: Path) -> Sequence[Inside]:  # noqa: ARG001  # what most
     return ()
 
 
+def never_beside(path: Path) -> bool:  # noqa: ARG001  # what most formats answer, whatever the path
+    """No file that only tells of another one."""
+    return False
+
+
 @dataclass(frozen=True)
 class Format:
     """One format that can be read. A module that defines one is added to `inspector.session.formats.FORMATS`.
@@ -79,6 +84,8 @@ class Format:
             a session. Raises `SessionError`.
         locate: From a session's path to the path of another one that belongs to it, by its id; None where it is not
             to be found.
+        folders: Names that, where all of them stand in a folder, make the folder itself a session.
+        is_beside: Whether a file only tells of a session that another file holds.
     """
 
     name: str
@@ -91,6 +98,8 @@ class Format:
     homes: Callable[[], tuple[Path, ...]] = tuple
     inside: Callable[[Path], Sequence[Inside]] = nothing_inside
     locate: Callable[[Path, str], Path | None] = nowhere
+    folders: tuple[frozenset[str], ...] = ()
+    is_beside: Callable[[Path], bool] = never_beside
 
 
 @dataclass(frozen=True)
@@ -205,6 +214,15 @@ class Sample:
             return msgspec.json.decode(data)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return lenient_json(data)[0]
+
+    @cached_property
+    def only_value(self) -> Any:
+        """The one JSON value the file is, on one line or many; None for lines of their own and for folders."""
+        if self.is_directory:
+            return None
+        if not self.is_lines:
+            return self.document
+        return self.records[0] if len(self.records) == 1 else None
 
     def _beginnings(self) -> Iterator[bytes]:
         """Ever more of the file, as long as that may show more of its lines."""

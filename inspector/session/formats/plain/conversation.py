@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
 from inspector.session.formats.plain.entries import SYSTEM, TOOLS, Names, blocks_beside, blocks_of_entry, role_of
 from inspector.session.formats.plain.usage import usage_of
-from inspector.session.model import BlockKind, Call, ContextCause, Message, Role
+from inspector.session.model import BlockKind, Call, Compaction, ContextCause, Message, Role
 from inspector.session.times import seconds_of_any
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     Keep = Callable[[Sequence[TextBlock], Node], None]
 
 Digests = tuple[bytes, ...]
+
+COUNTER = "x-anthropic-billing-header:"
+"""How a system text begins that Claude Code writes anew for every request; the API does not count it."""
 
 
 @dataclass
@@ -51,10 +55,25 @@ class Entry:
     blocks: list[TextBlock]
     about: dict[str, Any]
 
-    @property
+    @cached_property
     def digests(self) -> Digests:
         """What identifies the entry: the same in every request that repeats it."""
-        return tuple(made.block.digest + bytes([made.block.kind]) for made in self.blocks)
+        return tuple(
+            made.block.digest + bytes([made.block.kind])
+            for made in self.blocks
+            if not made.block.preview.startswith(COUNTER)
+        )
+
+
+def is_same(before: Digests, entry: Entry) -> bool:
+    """Whether an entry is what stood in its place before; an answer is so too where its reasoning is not sent again."""
+    if before == entry.digests:
+        return True
+    return entry.role is Role.ASSISTANT and _spoken(before) == _spoken(entry.digests) != ()
+
+
+def _spoken(digests: Digests) -> Digests:
+    return tuple(digest for digest in digests if digest[-1] != BlockKind.THINKING)
 
 
 class PlainConversation:
@@ -91,13 +110,19 @@ class PlainConversation:
         opening = next((entry.digests for entry in entries if entry.role not in (Role.SYSTEM, Role.OTHER)), ())
         thread, common = self._continued(opening, entries)
         is_continued = thread is not None
-        if thread is None:
-            thread, common = self._new_thread(), 0
+        if thread is None and (thread := self._compacted(entries)) is not None:
+            is_continued, common = True, 0
+            self._begin_compacted(thread, entries)
             self._threads_of_opening.setdefault(opening, []).append(thread)
-        elif common < len(thread.digests):
-            self._begin_again(thread, common)
+        elif thread is None:
+            thread, common = self._new_thread(request), 0
+            self._threads_of_opening.setdefault(opening, []).append(thread)
+        known = self._begin_again(thread, common) if is_continued and common < len(thread.digests) else {}
         thread.names |= names
         for entry in entries[common:]:
+            if places := known.get(entry.digests):
+                self._keep_member(thread, places.pop(0), entry)
+                continue
             # A request that changed its own history repeats answers that were given before.
             is_call = entry.role is Role.ASSISTANT and not is_continued
             self._append(thread, entry, is_call=is_call, is_repeated=entry.role is Role.ASSISTANT and not is_call)
@@ -114,22 +139,50 @@ class PlainConversation:
         for thread in self._threads_of_opening.get(opening, ()):
             common = 0
             for before, entry in zip(thread.digests, entries, strict=False):
-                if before != entry.digests:
+                if not is_same(before, entry):
                     break
                 common += 1
             if common >= most:
                 best, most = thread, common
         return best, most
 
-    def _begin_again(self, thread: Thread, common: int) -> None:
-        kept = thread.context.members[:common]
+    def _begin_again(self, thread: Thread, common: int) -> dict[Digests, list[int]]:
+        """Begin a context with what a request has in common with the last; where else its entries stand already."""
+        members = thread.context.members
+        known: dict[Digests, list[int]] = {}
+        for digests, index in zip(thread.digests[common:], members[common:], strict=True):
+            known.setdefault(digests, []).append(index)
         thread.context = self._assembly.add_context(thread.number, ContextCause.REWIND)
-        thread.context.members.extend(kept)
-        thread.context.carried = len(kept)
+        thread.context.members.extend(members[:common])
+        thread.context.carried = common
         del thread.digests[common:]
+        return known
 
-    def _new_thread(self) -> Thread:
-        number = len(self._threads)
+    def _keep_member(self, thread: Thread, index: int, entry: Entry) -> None:
+        """Take a message into the context that stood elsewhere in the one before."""
+        thread.context.members.append(index)
+        thread.context.carried = len(thread.context.members)
+        thread.context.touch()
+        thread.digests.append(entry.digests)
+
+    def _compacted(self, entries: list[Entry]) -> Thread | None:  # noqa: ARG002  # for those who can tell
+        """The conversation that a request goes on with, where it sends a summary of it alone."""
+        return None
+
+    def _begin_compacted(self, thread: Thread, entries: list[Entry]) -> None:
+        """Begin the context that a compaction leaves."""
+        thread.context = self._assembly.add_context(thread.number, ContextCause.COMPACTION)
+        thread.digests.clear()
+        first = len(self._assembly.messages)
+        time = next(
+            (seconds_of_any(entry.about[name]) for entry in entries for name in TIMES if name in entry.about), None
+        )
+        self._assembly.compactions.append(Compaction(first, "auto", time=time))
+
+    def _new_thread(self, request: Request | None = None) -> Thread:  # noqa: ARG002  # for those who number them otherwise
+        return self._thread_of(len(self._threads))
+
+    def _thread_of(self, number: int) -> Thread:
         thread = Thread(number, self._assembly.add_context(number, ContextCause.START))
         self._threads.append(thread)
         return thread

@@ -1,0 +1,56 @@
+"""ATIF: the Agent Trajectory Interchange Format of the Harbor framework, versions 1.0 to 1.8.
+
+The format is that of `harbor/models/trajectories` in the harbor package and of the models in the atif package.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from inspector.session.formats.base import Format
+from inspector.session.values import mapping, objects, string
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from inspector.session.formats.base import Sample
+    from inspector.session.reading import Reader
+
+NAME = "atif"
+
+
+def _recognise(sample: Sample) -> str:
+    document = sample.only_value
+    if not is_trajectory(document):
+        return ""
+    version = string(document.get("schema_version")) or "ATIF without a version"
+    return f"a JSON document of schema {version} with {len(document['steps'])} steps"
+
+
+def is_trajectory(value: Any) -> bool:
+    """Whether a value is a trajectory: by its schema, or by steps that only this format has."""
+    about = mapping(value)
+    if not isinstance(about.get("steps"), list):
+        return False
+    if string(about.get("schema_version")).upper().startswith("ATIF"):
+        return True
+    steps = objects(about["steps"][:20])
+    return "agent" in about and bool(steps) and all("step_id" in step and "source" in step for step in steps)
+
+
+def _reader(path: Path) -> Reader:
+    from inspector.session.documents import DocumentReader
+    from inspector.session.formats.atif.conversation import blocks_again, interpret
+
+    return DocumentReader(path, NAME, interpret, blocks_again)
+
+
+FORMAT = Format(
+    name=NAME,
+    title="ATIF (Harbor trajectories)",
+    where="",
+    is_live=True,
+    exact="tokens of every step of one call that has metrics",
+    recognise=_recognise,
+    reader=_reader,
+)

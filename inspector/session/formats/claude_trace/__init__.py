@@ -1,0 +1,64 @@
+"""Logs of requests to a model's API and what was answered, one exchange a line, as claude-trace and proxies write them.
+
+Every request repeats the whole conversation (`apps/claude-trace/src/types.ts` in badlogic/lemmy). The address tells
+which API was asked; answers are JSON, or the events of a stream as they came.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from inspector.session.formats.base import Format
+from inspector.session.values import mapping, sequence, string
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from inspector.session.formats.base import Sample
+    from inspector.session.reading import Reader
+
+NAME = "claude-trace"
+
+ADDRESSES = ("/v1/messages", "/chat/completions", "api.anthropic.com", "bedrock-runtime", "aiplatform.googleapis.com")
+
+
+def _recognise(sample: Sample) -> str:
+    if sample.is_directory:
+        return ""
+    records = sample.records if sample.is_lines else sequence(sample.document)[:50]
+    found = [record for record in records if is_exchange(record)]
+    spoken = [record for record in found if isinstance(request_body(record).get("messages"), list)]
+    if not spoken or len(found) * 2 <= len(records):
+        return ""
+    what = "lines" if sample.is_lines else "entries"
+    return f"{len(found)} of its first {len(records)} {what} are requests to a model's API with what was answered"
+
+
+def is_exchange(record: Any) -> bool:
+    """Whether a record is a request over HTTP, answered or not."""
+    request = mapping(mapping(record).get("request"))
+    address = string(request.get("url"))
+    is_http = bool(address) and ("headers" in request or "method" in request or "body" in request)
+    return is_http and ("response" in record or any(known in address for known in ADDRESSES))
+
+
+def request_body(record: Any) -> Any:
+    """What a request asked; empty where it has no JSON body."""
+    return mapping(mapping(mapping(record).get("request")).get("body"))
+
+
+def _reader(path: Path) -> Reader:
+    from inspector.session.formats.claude_trace.reader import trace_reader
+
+    return trace_reader(path, NAME)
+
+
+FORMAT = Format(
+    name=NAME,
+    title="Request logs (claude-trace and proxies)",
+    where=".claude-trace in the folder where the agent was started",
+    is_live=True,
+    exact="tokens of every call that was answered",
+    recognise=_recognise,
+    reader=_reader,
+)

@@ -1,0 +1,142 @@
+"""Reading logs of requests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from inspector.session.assembly import Assembly
+from inspector.session.decoding import line_bounds
+from inspector.session.documents import DocumentReader
+from inspector.session.formats.base import Sample
+from inspector.session.formats.claude_trace import is_exchange
+from inspector.session.formats.claude_trace.conversation import TraceConversation
+from inspector.session.formats.claude_trace.streams import answer_of
+from inspector.session.formats.plain.entries import blocks_of_entry, value_of
+from inspector.session.formats.plain.reader import blocks_of_record
+from inspector.session.formats.plain.shapes import Request, is_message
+from inspector.session.lines import LinesReader
+from inspector.session.nodes import FileNode
+from inspector.session.values import mapping, string
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from inspector.session.blocks import TextBlock
+    from inspector.session.model import Origin
+    from inspector.session.nodes import Node
+    from inspector.session.reading import Reader
+    from inspector.session.texts import BlocksOfRecord
+
+REPLY = ("id", "model", "usage", "created")
+
+
+class StreamNode:
+    """An answer that stands in the log as the text of its stream."""
+
+    def __init__(self, node: Node) -> None:
+        """The answer in a string."""
+        self._node = node
+        self.offset = node.offset
+        self.length = node.length
+
+    def value(self) -> Any:
+        """The message it carries."""
+        return answer_of(string(self._node.value()))
+
+    def raw(self) -> bytes:
+        """The string."""
+        return self._node.raw()
+
+    def fields(self) -> dict[str, Node]:
+        """Nothing of it stands in the file as JSON."""
+        return {}
+
+    def items(self) -> list[Node]:
+        """Nothing of it stands in the file as JSON."""
+        return []
+
+
+def blocks_again(record: bytes, origin: Origin, /) -> list[TextBlock]:
+    """The blocks of a message that is read again."""
+    if record.startswith(b'"') and not origin.locator.startswith(("system", "tools")):
+        return blocks_of_entry(answer_of(string(value_of(record))), origin.offset, origin.length, {})
+    return blocks_of_record(record, origin)
+
+
+class TraceInterpreter:
+    """Makes a session out of the lines of a log."""
+
+    def __init__(self, assembly: Assembly | None = None) -> None:
+        self.assembly = assembly if assembly is not None else Assembly()
+        self.blocks_of_record: BlocksOfRecord = blocks_again
+        self._conversation = TraceConversation(self.assembly)
+
+    def take(self, data: bytes, offset: int, first_line: int) -> None:
+        """Take whole lines. What cannot be read becomes a diagnostic."""
+        for start, end, number in line_bounds(data):
+            node = FileNode(data[start:end], offset + start)
+            value = node.value()
+            if isinstance(value, dict):
+                self.add(node, value)
+            else:
+                reason = "invalid JSON" if value is None else "not a JSON object"
+                self.assembly.diagnose(reason, first_line + number, offset + start, skipped=True)
+
+    def add(self, node: Node, value: dict[str, Any]) -> None:
+        """Add an exchange."""
+        request = _request(node) if is_exchange(value) else None
+        if request is None:
+            self.assembly.record_counts["other request" if is_exchange(value) else "other"] += 1
+            return
+        self.assembly.record_counts["request" if request.response is not None else "request without an answer"] += 1
+        self._conversation.add_request(request)
+
+
+def trace_reader(path: Path, name: str) -> Reader:
+    """A reader for a log, one exchange a line or all in one list."""
+    if Sample(path).is_lines:
+        return LinesReader(path, name, TraceInterpreter())
+    return DocumentReader(path, name, _interpret, blocks_again)
+
+
+def _interpret(node: Node, assembly: Assembly) -> None:
+    interpreter = TraceInterpreter(assembly)
+    for item in node.items():
+        value = item.value()
+        if isinstance(value, dict):
+            interpreter.add(item, value)
+        else:
+            assembly.diagnose("not an exchange", 0, max(item.offset, 0), skipped=True)
+
+
+def _request(node: Node) -> Request | None:
+    """The request of an exchange; None where it asks for no answer of a model."""
+    outer = node.fields()
+    request = outer["request"].fields()
+    body = request["body"].fields() if "body" in request else {}
+    address = string(request["url"].value())
+    if "messages" not in body or "count_tokens" in address:
+        return None
+    about: dict[str, Any] = {name: body[name].value() for name in ("model", "max_tokens") if name in body}
+    for name in ("timestamp", "time"):
+        if name in request:
+            about["timestamp"] = request[name].value()
+    response, reply = _answer(outer["response"].fields() if "response" in outer else {})
+    return Request(body["messages"].items(), body.get("system"), body.get("tools"), response, reply, about)
+
+
+def _answer(response: dict[str, Node]) -> tuple[Node | None, dict[str, Any]]:
+    """The message that was answered, and what stands beside it."""
+    for name in ("body_raw", "body"):
+        if name in response and isinstance(text := response[name].value(), str):
+            answer = mapping(answer_of(text))
+            if is_message(answer):
+                return StreamNode(response[name]), {key: answer[key] for key in REPLY if key in answer}
+    body = response["body"].fields() if "body" in response else {}
+    reply: dict[str, Any] = {name: body[name].value() for name in REPLY if name in body}
+    for choice in body["choices"].items() if "choices" in body else ():
+        if "message" in (inside := choice.fields()):
+            return inside["message"], reply
+    if "body" in response and is_message(response["body"].value()):
+        return response["body"], reply
+    return None, {}

@@ -1,0 +1,94 @@
+"""Answers that came as a stream of server-sent events, put together as if they had come at once.
+
+Events are those of Anthropic's Messages API (https://docs.anthropic.com/en/docs/build-with-claude/streaming) and chunks
+those of OpenAI's chat completions.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from inspector.session.decoding import lenient_json
+from inspector.session.values import mapping, objects, string
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DONE = "[DONE]"
+
+PIECES = {
+    "text_delta": "text",
+    "thinking_delta": "thinking",
+    "input_json_delta": "partial_json",
+    "signature_delta": "signature",
+}
+"""Kinds of deltas and the field that each goes on in."""
+
+
+def events_of(stream: str) -> Iterator[dict[str, Any]]:
+    """The JSON objects that a stream's events carry; what is cut off or no JSON is left out."""
+    for line in stream.splitlines():
+        if line.startswith("data:") and (data := line[5:].strip()) != DONE:
+            value = lenient_json(data.encode(errors="replace"))[0]
+            if isinstance(value, dict):
+                yield value
+
+
+def answer_of(stream: str) -> dict[str, Any]:
+    """The message a stream carries, with `model`, `id` and `usage`; empty where it carries none."""
+    answer: dict[str, Any] = {}
+    blocks: dict[int, dict[str, Any]] = {}
+    calls: dict[int, dict[str, Any]] = {}
+    for event in events_of(stream):
+        kind = string(event.get("type"))
+        if kind == "message_start":
+            message = mapping(event.get("message"))
+            answer.update({name: message[name] for name in ("id", "model", "role", "usage") if name in message})
+        elif kind == "content_block_start":
+            blocks[_place(event)] = dict(mapping(event.get("content_block")))
+        elif kind == "content_block_delta":
+            _go_on(blocks.setdefault(_place(event), {}), mapping(event.get("delta")))
+        elif kind == "message_delta":
+            # What is reported at the end counts what was sent until then; zeros and nothings do not.
+            last = {name: value for name, value in mapping(event.get("usage")).items() if value}
+            answer["usage"] = {**mapping(answer.get("usage")), **last}
+        elif isinstance(event.get("choices"), list):
+            _take_chunk(answer, calls, event)
+    if blocks:
+        answer["content"] = [_finished(blocks[place]) for place in sorted(blocks)]
+    if calls:
+        answer["tool_calls"] = [calls[place] for place in sorted(calls)]
+    return {"role": "assistant", **answer} if "content" in answer or "tool_calls" in answer else answer
+
+
+def _place(event: dict[str, Any]) -> int:
+    index = event.get("index")
+    return index if isinstance(index, int) else 0
+
+
+def _go_on(block: dict[str, Any], delta: Any) -> None:
+    name = PIECES.get(string(delta.get("type")))
+    if name is not None:
+        block[name] = string(block.get(name)) + string(delta.get(name))
+
+
+def _finished(block: dict[str, Any]) -> dict[str, Any]:
+    if "partial_json" not in block:
+        return block
+    text = block.pop("partial_json")
+    value = lenient_json(text.encode(errors="replace"))[0]
+    return {**block, "input": value if isinstance(value, dict) else text}
+
+
+def _take_chunk(answer: dict[str, Any], calls: dict[int, dict[str, Any]], chunk: dict[str, Any]) -> None:
+    answer.update({name: chunk[name] for name in ("id", "model", "usage") if chunk.get(name)})
+    for choice in objects(chunk.get("choices"))[:1]:
+        delta = mapping(choice.get("delta"))
+        for name in ("content", "reasoning_content", "refusal"):
+            if isinstance(delta.get(name), str) and delta[name]:
+                answer[name] = string(answer.get(name)) + delta[name]
+        for call in objects(delta.get("tool_calls")):
+            known = calls.setdefault(_place(call), {"id": "", "function": {"name": "", "arguments": ""}})
+            known["id"] = known["id"] or string(call.get("id"))
+            for name in ("name", "arguments"):
+                known["function"][name] += string(mapping(call.get("function")).get(name))

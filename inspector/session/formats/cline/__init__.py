@@ -1,0 +1,116 @@
+"""Cline, Roo Code and Kilo Code: a folder a task with two JSON documents, or the documents of Cline's SDK.
+
+In VS Code a task's folder holds `api_conversation_history.json`, what is sent, and `ui_messages.json`, what is shown,
+in which usage stands. The SDK and the command line write `<id>.messages.json` and, beside it, `<id>.json`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from inspector.session.errors import SessionError
+from inspector.session.formats.base import Format, Sample
+from inspector.session.formats.cline.places import HISTORY, SDK_SUFFIX, history_of
+from inspector.session.values import mapping, objects, string
+
+if TYPE_CHECKING:
+    from inspector.session.reading import Reader
+
+NAME = "cline"
+
+OWN_FIELDS = frozenset({"modelInfo", "metrics", "condenseParent", "condenseId", "truncationParent", "isSummary"})
+"""Fields of messages that only these programs write."""
+
+OWN_TEXTS = ("<environment_details>", "<task>\n", "] Result:")
+
+ABOUT = frozenset({"session_id", "started_at", "status", "messages_path"})
+"""What the document beside an SDK's messages has."""
+
+EXTENSIONS = ("saoudrizwan.claude-dev", "rooveterinaryinc.roo-cline", "kilocode.kilo-code")
+
+EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
+
+
+def _recognise(sample: Sample) -> str:
+    if sample.is_directory:
+        return _recognise_beside(sample.path / HISTORY)
+    document = sample.only_value
+    if isinstance(document, dict) and document.keys() >= ABOUT:
+        return _recognise_beside(history_of(sample.path), "the document beside ")
+    if isinstance(document, dict) and isinstance(document.get("messages"), list):
+        has_own = "sessionId" in document and ("agent" in document or "updated_at" in document)
+        return f"a JSON document with {len(document['messages'])} of Cline's messages" if has_own else ""
+    messages = objects(document)
+    if not messages or len(messages) * 2 <= len(document):
+        return ""
+    found = sum(_is_own(message) for message in messages)
+    return f"a JSON list of messages, {found} of {len(messages)} with what only Cline or Roo writes" if found else ""
+
+
+def _recognise_beside(path: Path, words: str = "in its ") -> str:
+    try:
+        reason = _recognise(Sample(path)) if path.is_file() else ""
+    except (SessionError, OSError):
+        return ""
+    return f"{words}{path.name}, {reason}" if reason else ""
+
+
+def _is_own(message: dict[str, Any]) -> bool:
+    if message.get("role") not in ("user", "assistant") or "content" not in message:
+        return False
+    if OWN_FIELDS & message.keys():
+        return True
+    if message["role"] != "user":
+        return False
+    texts = [string(part.get("text")) for part in objects(message["content"])] or [string(message["content"])]
+    return any(sign in text[:2000] or text.startswith(sign) for text in texts for sign in OWN_TEXTS)
+
+
+def _reader(path: Path) -> Reader:
+    from inspector.session.formats.cline.reader import task_reader
+
+    return task_reader(history_of(path), NAME)
+
+
+def _homes() -> tuple[Path, ...]:
+    storages = [*(folder / "User" / "globalStorage" for folder in _editors())]
+    tasks = [storage / extension / "tasks" for storage, extension in product(storages, EXTENSIONS)]
+    data = os.environ.get("CLINE_DATA_DIR") or Path(os.environ.get("CLINE_DIR") or Path.home() / ".cline") / "data"
+    own = [Path(data) / "sessions", Path(data) / "tasks"]
+    # The folders that editors might have are many; those that are not there would only be in the way.
+    return (*own, tasks[0], *(folder for folder in tasks[1:] if folder.is_dir()))
+
+
+def _editors() -> list[Path]:
+    if sys.platform == "darwin":
+        root = Path.home() / "Library" / "Application Support"
+    elif sys.platform == "win32":
+        root = Path(os.environ.get("APPDATA", Path.home()))
+    else:
+        configured = os.environ.get("XDG_CONFIG_HOME")
+        root = Path(configured) if configured else Path.home() / ".config"
+    servers = [Path.home() / name / "data" for name in (".vscode-server", ".vscode-server-insiders", ".cursor-server")]
+    return [*(root / editor for editor in EDITORS), *servers]
+
+
+def _is_beside(path: Path) -> bool:
+    """Whether a file only tells about a session in another one."""
+    return not path.name.endswith(SDK_SUFFIX) and history_of(path) != path and history_of(path).is_file()
+
+
+FORMAT = Format(
+    name=NAME,
+    title="Cline, Roo Code, Kilo Code",
+    where="globalStorage of VS Code and its kin: <extension>/tasks; ~/.cline/data, or $CLINE_DATA_DIR",
+    is_live=True,
+    exact="tokens of every call whose usage is recorded, beside the messages in older versions",
+    recognise=_recognise,
+    reader=_reader,
+    homes=_homes,
+    folders=(frozenset({HISTORY}),),
+    is_beside=_is_beside,
+)

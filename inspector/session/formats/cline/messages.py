@@ -1,0 +1,113 @@
+"""From one message of a task to what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import count as numbers
+from typing import TYPE_CHECKING, Any
+
+from inspector.session.formats.chat import Spoken
+from inspector.session.formats.cline.xml_calls import CALL, parts_with_calls, result_places
+from inspector.session.model import Usage
+from inspector.session.times import seconds_of_any
+from inspector.session.values import count, mapping, objects, string
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Called = Sequence[tuple[str, str]]
+"""Ids and tools of calls."""
+
+
+def spoken_in(message: Mapping[str, Any], place: int = 0, open_calls: Called = ()) -> Spoken:
+    """What a message says.
+
+    Args:
+        message: The message.
+        place: Its index, from which calls without an id get one.
+        open_calls: The calls before it that have no result yet.
+    """
+    role = string(message.get("role"))
+    if message.get("type") == "reasoning" and not role:
+        texts = [string(part.get("text")) for part in objects(message.get("summary"))] or [string(message.get("text"))]
+        signature = string(message.get("encrypted_content"))
+        part = {"type": "thinking", "thinking": "\n".join(texts), "signature": signature}
+        return Spoken({"role": "assistant", "content": [part]})
+    content = message.get("content")
+    if isinstance(content, str):
+        content = [{"type": "text", "text": content}] if content else []
+    parts = [_file_as_text(part) for part in content] if isinstance(content, list) else []
+    if role == "assistant":
+        parts = _with_calls(parts, place)
+    elif role == "user":
+        parts = _with_results(parts, list(open_calls))
+    value: dict[str, Any] = {"role": role, "content": parts}
+    if isinstance(message.get("reasoning_content"), str):
+        value["reasoning_content"] = message["reasoning_content"]
+    is_summary = message.get("isSummary") is True
+    model = mapping(message.get("modelInfo"))
+    return Spoken(
+        value,
+        seconds_of_any(message.get("ts")),
+        identifier=string(message.get("id")),
+        is_call=role == "assistant" and not is_summary,
+        model=string(model.get("id")) or string(model.get("modelId")),
+        usage=usage_of(mapping(message.get("metrics"))),
+        is_meta=message.get("isTruncationMarker") is True,
+        is_summary=is_summary,
+    )
+
+
+def calls_in(value: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Ids and tools of the calls in a message that was read."""
+    parts = objects(value.get("content"))
+    return [(string(part.get("id")), string(part.get("name"))) for part in parts if part.get("type") == "tool_use"]
+
+
+def _file_as_text(part: Any) -> Any:
+    """A file that was mentioned is sent with its content."""
+    if isinstance(part, dict) and part.get("type") == "file" and isinstance(part.get("content"), str):
+        return {"type": "text", "text": part["content"]}
+    return part
+
+
+def _with_calls(parts: list[Any], place: int) -> list[Any]:
+    """An answer with the calls it makes in XML, where it makes no others."""
+    if any(isinstance(part, dict) and part.get("type") == "tool_use" for part in parts):
+        return parts
+    names: Iterator[str] = (f"call-{place}-{number}" for number in numbers())
+    made: list[Any] = []
+    for part in parts:
+        text = string(part.get("text")) if isinstance(part, dict) and part.get("type") == "text" else ""
+        made += parts_with_calls(text, names) if CALL.search(text) else [part]
+    return made
+
+
+def _with_results(parts: list[Any], open_calls: list[tuple[str, str]]) -> list[Any]:
+    """A user's message with the results among its texts as results, each of the call that it answers."""
+    answered = {part.get("tool_use_id") for part in parts if isinstance(part, dict)}
+    waiting = [call for call in open_calls if call[0] not in answered]
+    made = list(parts)
+    for place, tool in result_places(parts):
+        call = next((one for one in waiting if one[1] == tool), waiting[0] if waiting else ("", tool))
+        if call in waiting:
+            waiting.remove(call)
+        made[place] = {"type": "tool_result", "tool_use_id": call[0], "content": parts[place].get("text")}
+    return made
+
+
+def usage_of(metrics: Mapping[str, Any]) -> Usage | None:
+    """A message's metrics. Their input includes what a cache was read or written for.
+
+    The rules are those of `sdk/packages/llms/src/providers/ai-sdk.ts` and
+    `apps/vscode/src/shared/messages/metrics.ts` in cline/cline.
+    """
+    tokens = mapping(metrics.get("tokens"))
+    read = count(metrics.get("cacheReadTokens")) or count(tokens.get("cached"))
+    written = count(metrics.get("cacheWriteTokens"))
+    prompt = count(metrics.get("inputTokens")) or count(tokens.get("prompt"))
+    # Versions that wrote what was not cached alone can be told only where that is less than the cached part.
+    uncached = prompt - read - written if prompt >= read + written else prompt
+    output = count(metrics.get("outputTokens")) or count(tokens.get("completion"))
+    usage = Usage(uncached=uncached, cache_read=read, cache_write_5m=written, output=output)
+    return usage if usage.prompt or usage.output else None

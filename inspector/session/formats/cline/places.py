@@ -1,0 +1,31 @@
+"""Which files belong to one task."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HISTORY, SHOWN = "api_conversation_history.json", "ui_messages.json"
+
+SDK_SUFFIX = ".messages.json"
+
+
+def history_of(path: Path) -> Path:
+    """The document with a task's messages, given any of its files or its folder."""
+    if path.is_dir():
+        return path / HISTORY
+    if path.name == SHOWN:
+        return path.with_name(HISTORY)
+    if not path.name.endswith(SDK_SUFFIX):
+        messages = path.with_name(path.name.removesuffix(".json") + SDK_SUFFIX)
+        return messages if messages.is_file() else path
+    return path
+
+
+def beside(path: Path) -> tuple[Path, ...]:
+    """The documents that tell more of the messages in `path`."""
+    if path.name.endswith(SDK_SUFFIX):
+        return (path.with_name(path.name.removesuffix(SDK_SUFFIX) + ".json"),)
+    return (path.with_name(SHOWN),)
