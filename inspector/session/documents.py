@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from inspector.session.assembly import Assembly
 from inspector.session.errors import SessionError
 from inspector.session.lines import Place, is_whole, open_for_reading
+from inspector.session.locator import Locator
 from inspector.session.nodes import FileNode
 from inspector.session.reading import Change, Progress
 from inspector.session.reuse import reused
@@ -51,7 +52,7 @@ class DocumentReader:
         """Open a file.
 
         Args:
-            path: The file.
+            path: The file, perhaps with the name of one of several sessions in it.
             format_name: The format's name.
             interpret: Fills an assembly from the document.
             blocks_of_record: Gives the blocks of an entry read again.
@@ -60,7 +61,8 @@ class DocumentReader:
         Raises:
             SessionError: It cannot be opened.
         """
-        self._path = path
+        self._session_path = path
+        self._path = path = Locator.of(path).file
         self._beside = tuple(beside)
         self._format = format_name
         self._interpret = interpret
@@ -80,7 +82,7 @@ class DocumentReader:
     def snapshot(self) -> Session:
         """What has been read."""
         if self._session is None:
-            self._session = self._assembly.snapshot(self._format, self._path, self._texts, (self._path,))
+            self._session = self._assembly.snapshot(self._format, self._session_path, self._texts, (self._path,))
         return self._session
 
     def refresh(self) -> Change:
@@ -112,7 +114,10 @@ class DocumentReader:
         before = self.snapshot()
         self._use(file, place)
         self._assembly, self._session = Assembly(), None
-        self._take(data)
+        try:
+            self._take(data)
+        except SessionError:
+            return Change.REPLACED  # the session that was read is no longer in it
         self._assembly.messages = reused(self._assembly.messages, before.messages)
         return Change.NONE if self.snapshot() == before else Change.APPENDED
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from inspector.session.decoding import lenient_json
 from inspector.session.errors import SessionError
+from inspector.session.locator import Locator
 from inspector.session.model import Diagnostic
 from inspector.session.reading import Change, Progress
 from inspector.session.texts import FileTexts
@@ -86,7 +87,8 @@ class LinesReader:
         Raises:
             SessionError: It cannot be opened.
         """
-        self._path = path
+        self._session_path = path
+        self._path = path = Locator.of(path).file
         self._format = format_name
         self._interpreter = interpreter
         self._file = open_for_reading(path)
@@ -112,7 +114,7 @@ class LinesReader:
     def snapshot(self) -> Session:
         """What has been read so far."""
         return self._interpreter.assembly.snapshot(
-            self._format, self._path, self._texts, (self._path,), self._unfinished
+            self._format, self._session_path, self._texts, (self._path,), self._unfinished
         )
 
     def watched(self) -> Path:

@@ -19,11 +19,14 @@ from inspector.session.formats import (
     gemini,
     goose,
     hermes,
+    inspect_ai,
     opencode,
+    openhands,
     pi,
     plain,
     responses,
     swe_agent,
+    transcripts,
 )
 from inspector.session.formats.base import Detection, Format, Sample
 from inspector.session.formats.plain.reader import read_conversation
@@ -46,8 +49,12 @@ FORMATS: tuple[Format, ...] = (
     claude_trace.FORMAT,
     cline.FORMAT,
     atif.FORMAT,
+    inspect_ai.FORMAT,
+    openhands.FORMAT,
+    openhands.FORMAT_0,
     swe_agent.SWE,
     swe_agent.MINI,
+    transcripts.FORMAT,
     responses.FORMAT,
     plain.ANTHROPIC,
     plain.OPENAI,

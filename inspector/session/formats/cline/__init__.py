@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from inspector.session.errors import SessionError
 from inspector.session.formats.base import Format, Sample
 from inspector.session.formats.cline.places import HISTORY, SDK_SUFFIX, history_of
-from inspector.session.values import mapping, objects, string
+from inspector.session.values import objects, string
 
 if TYPE_CHECKING:
     from inspector.session.reading import Reader

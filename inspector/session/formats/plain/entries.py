@@ -85,7 +85,9 @@ def blocks_beside(value: Any, raw: bytes, offset: int, length: int, locator: str
             text_block(BlockKind.SYSTEM_TEXT, text_of_part(part), Origin(offset, length, index, 0, locator))
             for index, part in enumerate(value)
         ]
-    text = value if isinstance(value, str) else raw.decode(errors="replace")
+    # Line breaks and indentation of a document written for people are not sent.
+    written = compact_json(value) if b"\n" in raw else raw.decode(errors="replace")
+    text = value if isinstance(value, str) else written
     return [text_block(BlockKind.SYSTEM_TEXT, clean_text(text), Origin(offset, length, 0, 0, locator))]
 
 

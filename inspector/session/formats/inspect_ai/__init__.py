@@ -1,0 +1,70 @@
+"""Inspect: logs of evaluations with the inspect-ai package, as `.eval` archives or JSON documents.
+
+A log holds many samples, each a conversation of its own: `log.eval#<sample>_epoch_<n>` names one. The forms are those
+of `inspect_ai/log/_log.py` and `inspect_ai/log/_recorders`; that package brings a hundred others, so that its logs are
+read here without it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from inspector.session.formats.base import Format, Inside, Sample
+from inspector.session.locator import Locator
+from inspector.session.values import mapping
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from inspector.session.reading import Reader
+
+NAME = "inspect"
+
+ZIP = b"PK\x03\x04"
+
+
+def _recognise(sample: Sample) -> str:
+    if sample.head.startswith(ZIP):
+        from inspector.session.formats.inspect_ai.archive import Archive
+
+        archive = Archive.at(sample.path)
+        return f"an archive with {len(archive.samples)} of Inspect's samples" if archive.is_log else ""
+    document = sample.only_value
+    if not is_log(document):
+        return ""
+    return f"a JSON document with {len(document['samples'])} of Inspect's samples"
+
+
+def is_log(value: Any) -> bool:
+    """Whether a value is a log."""
+    log = mapping(value)
+    about = mapping(log.get("eval"))
+    return "status" in log and isinstance(log.get("samples"), list) and ("task" in about or "eval_id" in about)
+
+
+def _reader(path: Path) -> Reader:
+    from inspector.session.formats.inspect_ai.reader import log_reader
+
+    return log_reader(path, NAME)
+
+
+def _inside(path: Path) -> Sequence[Inside]:
+    from inspector.session.formats.inspect_ai.samples import titles_of_samples
+
+    found = titles_of_samples(path, is_archive=Sample(path).head.startswith(ZIP))
+    modified = path.stat().st_mtime
+    listed = [Inside(Locator(path, name).path, name, title, modified=modified) for name, title in found]
+    return listed[::-1] if len(listed) > 1 else ()
+
+
+FORMAT = Format(
+    name=NAME,
+    title="Inspect (.eval and JSON logs)",
+    where="logs in the folder where the evaluation was run, or $INSPECT_LOG_DIR",
+    is_live=True,
+    exact="tokens of every call, where the log has its events",
+    recognise=_recognise,
+    reader=_reader,
+    inside=_inside,
+)

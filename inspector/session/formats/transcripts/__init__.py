@@ -1,0 +1,61 @@
+"""Conversations written down as one text each, as tau-bench keeps its examples: `user: …`, `assistant: …`, `tool: …`.
+
+A file holds one conversation a line; `file.jsonl#line-3` names one. What was called is not written down.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from inspector.session.formats.base import Format, Inside, Sample
+from inspector.session.locator import Locator
+from inspector.session.values import mapping, string
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from inspector.session.reading import Reader
+
+NAME = "transcripts"
+
+FIELD = "messages_display"
+
+
+def _recognise(sample: Sample) -> str:
+    records = sample.records if sample.is_lines else ()
+    found = sum(is_transcript(record) for record in records)
+    return f"{found} of its first {len(records)} lines are transcripts" if found * 2 > len(records) else ""
+
+
+def is_transcript(value: Any) -> bool:
+    """Whether a value is a conversation written down as a text."""
+    return string(mapping(value).get(FIELD)).startswith(("user: ", "assistant: ", "system: "))
+
+
+def _reader(path: Path) -> Reader:
+    from inspector.session.formats.transcripts.reader import transcript_reader
+
+    return transcript_reader(path, NAME)
+
+
+def _inside(path: Path) -> Sequence[Inside]:
+    from inspector.session.formats.transcripts.reader import titles_in
+
+    modified = path.stat().st_mtime
+    found = [
+        Inside(Locator(path, name).path, name, title, modified=modified) for name, title in titles_in(path).items()
+    ]
+    return found[::-1] if len(found) > 1 else ()
+
+
+FORMAT = Format(
+    name=NAME,
+    title="Chat transcripts (tau-bench)",
+    where="",
+    is_live=True,
+    exact="nothing: neither calls nor tokens are recorded",
+    recognise=_recognise,
+    reader=_reader,
+    inside=_inside,
+)
