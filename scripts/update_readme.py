@@ -18,6 +18,8 @@ from strategy_pictures import picture
 from inspector.cli.commands import COMMANDS
 from inspector.session.formats import FORMATS
 from inspector.strategies.registry import STRATEGIES
+from inspector.ui.setting_list import SETTINGS
+from inspector.ui.themes import THEME_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -105,6 +107,17 @@ def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     return "".join("| " + " | ".join(field.replace("|", "\\|") for field in line) + " |\n" for line in lines)
 
 
+def settings() -> str:
+    """What can be set."""
+    rows = [(f"`{each.name}`", f"`{each.default}`", each.takes, each.text) for each in SETTINGS.values()]
+    return table(("setting", "default", "what it takes", "what it does"), rows)
+
+
+def themes() -> str:
+    """The themes that come with the program."""
+    return table(("theme", "what it is like"), [(f"`{name}`", words) for name, words in THEME_WORDS.items()])
+
+
 def cache_cases() -> str:
     """A few strategies on a sample session, in tokens and in dollars."""
     return table(HEAD, rows())
@@ -113,6 +126,8 @@ def cache_cases() -> str:
 PARTS: dict[str, Callable[[], str]] = {
     "cache-cases": cache_cases,
     "commands": commands,
+    "settings": settings,
+    "themes": themes,
     "formats": formats,
     "strategies": strategies,
     "parameters": parameters,
@@ -124,6 +139,7 @@ FILES = (
     ROOT / "README.md",
     ROOT / "docs" / "cache-and-cost.md",
     ROOT / "docs" / "keys.md",
+    ROOT / "docs" / "settings.md",
     ROOT / "docs" / "strategies.md",
 )
 

@@ -15,7 +15,7 @@ from inspector.safe_text import one_line
 from inspector.ui.screens.inspect import InspectScreen
 from inspector.ui.screens.study import StudyScreen
 from inspector.ui.settings import Settings, load_settings, save_setting
-from inspector.ui.themes import DARK, THEMES
+from inspector.ui.themes import DARK, THEME_WORDS, THEMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 SWITCH_INTERVAL = 0.0005
 """Seconds a thread computes before another may: decoding and counting then cost the screen a millisecond, not five."""
+
+SECONDS_OF_PROBLEM = 10.0
 
 
 class InspectorApp(App[None]):
@@ -57,7 +59,7 @@ class InspectorApp(App[None]):
         self.set_reactive(App.theme, DARK.name)
         self.stylesheet.set_variables(self.get_css_variables())
         if not self._use_theme(self.settings.theme):
-            problem = f"there is no theme {self.settings.theme!r}; using dark"
+            problem = f"there is no theme {self.settings.theme!r}; using dark. There are {', '.join(THEMES)}"
             self.settings = replace(self.settings, problems=(*self.settings.problems, problem))
             self._use_theme("dark")
 
@@ -91,6 +93,21 @@ class InspectorApp(App[None]):
         """Keep the screen quick while threads compute, and give keys the user's names."""
         sys.setswitchinterval(SWITCH_INTERVAL)
         self.set_keymap(dict(self.settings.keymap))
+        for problem in self.settings.problems:
+            self._tell_problem(problem)
+        if self.settings.keymap:
+            self._check_keymap()
+
+    def _tell_problem(self, problem: str) -> None:
+        self.notify(one_line(problem), title="Settings", severity="warning", timeout=SECONDS_OF_PROBLEM, markup=False)
+
+    @work(thread=True, group="keymap", description="check the keymap", exit_on_error=False)
+    def _check_keymap(self) -> None:
+        """Find names and keys of the user's keymap that do nothing: to know all names, every screen is imported."""
+        from inspector.ui.keymap import problems_with_keymap
+
+        for problem in problems_with_keymap(self.settings.keymap):
+            self.call_from_thread(self._tell_problem, f"keymap: {problem}")
 
     def _use_theme(self, name: str) -> bool:
         """Use a theme, if there is one of that name."""
@@ -142,10 +159,9 @@ class InspectorApp(App[None]):
         """Every command by name, those that apply now."""
         if isinstance(screen, InspectScreen | StudyScreen):
             yield from screen.commands()
-        for name in THEMES:
+        for name, words in THEME_WORDS.items():
             if self.theme != THEMES[name].name:
-                words = "the terminal's own colours" if name == "ansi" else f"{name} background"
-                yield SystemCommand(f"theme: {name.title()}", words, partial(self.action_use_theme, name))
+                yield SystemCommand(f"theme: {name.capitalize()}", words, partial(self.action_use_theme, name))
         yield SystemCommand("theme: Choose", "Any of Textual's themes", self.action_change_theme)
         yield SystemCommand("session: Open another", "Choose from a list of sessions", self.action_sessions)
         yield SystemCommand("picture: Save", "The screen or the context chart as an SVG file", self.action_picture)

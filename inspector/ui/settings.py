@@ -1,20 +1,16 @@
 """What a user may set: `settings.toml` in the platform's configuration folder. A broken file is reported, never fatal.
 
-```toml
-theme = "dark"          # dark, light, ansi (the terminal's own colours), or the name of any Textual theme
-runs_per_day = 24       # such sessions a day, for what a saving comes to
-log_scale = false       # token bars: true for lengths in ratios, false in proportion
-
-[keymap]                # keys by the names the help screen shows
-"plan.undo" = "ctrl+z"
-```
+`setting_list` says what there is; docs/settings.md shows a whole file.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
+
+from inspector.ui.setting_list import SETTINGS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +18,7 @@ if TYPE_CHECKING:
 
 APPLICATION = "inspector"
 FILE_NAME = "settings.toml"
-MOST_RUNS = 1_000_000_000
+LONGEST_SHOWN = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +26,7 @@ class Settings:
     """The settings.
 
     Attributes:
-        theme: `dark`, `light`, `ansi`, or the name of any Textual theme.
+        theme: A name of `themes.THEMES`, or that of any Textual theme.
         runs_per_day: Such sessions a day.
         log_scale: Equal lengths of the timeline's token bars are equal ratios, not equal amounts.
         keymap: Keys by binding name.
@@ -75,34 +71,26 @@ def load_settings(path: Path | None = None) -> Settings:
 def _from_table(table: Mapping[str, Any], path: Path) -> Settings:
     settings, problems = Settings(path=path), []
     for name, value in table.items():
-        try:
-            changed: dict[str, Any] = {name: _checked(name, value)}
+        problem = _problem(name, value)
+        if problem:
+            problems.append(f"{path}: {problem}")
+        else:
+            changed: dict[str, Any] = {name: value}
             settings = replace(settings, **changed)
-        except ValueError as error:
-            problems.append(f"{path}: {name} {error}")
     return replace(settings, problems=tuple(problems))
 
 
-def _checked(name: str, value: object) -> object:
-    match name:
-        case "theme" if isinstance(value, str):
-            return value
-        case "theme":
-            raise ValueError("is the name of a theme")
-        case "runs_per_day":
-            if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= MOST_RUNS:
-                return value
-            raise ValueError(f"is a number above 0, at most {MOST_RUNS:,}")
-        case "log_scale":
-            if isinstance(value, bool):
-                return value
-            raise ValueError("is true or false")
-        case "keymap":
-            if isinstance(value, dict) and all(isinstance(key, str) for key in value.values()):
-                return value
-            raise ValueError("is a table of keys by name")
-        case _:
-            raise ValueError("is no setting")
+def _problem(name: str, value: object) -> str:
+    """What is wrong with a setting, and what is done about it; empty when nothing is."""
+    described = SETTINGS.get(name)
+    if described is None:
+        near = get_close_matches(name, SETTINGS, n=1)
+        meant = f"did you mean {near[0]}?" if near else f"there are {', '.join(SETTINGS)}"
+        return f"{name} is no setting; {meant}"
+    if not described.accepts(value):
+        shown = repr(value) if len(repr(value)) < LONGEST_SHOWN else "that"
+        return f"{name} takes {described.takes.replace('`', '')}, not {shown}; using {described.default}"
+    return ""
 
 
 def with_line(text: str, name: str, value: str | float | bool) -> str:

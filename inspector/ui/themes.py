@@ -1,7 +1,8 @@
-"""The colours: a dark, a light and a terminal's-own theme. Hues are told apart by colour-blind eyes too.
+"""The colours: dark, light, high contrast, without green or red, and the terminal's own.
 
 Roles and states use the blue, orange, bluish green and vermillion of Okabe and Ito's palette (https://jfly.uni-koeln.de/color/),
-never red against green; every state has a glyph or a word besides.
+never red against green; every state has a glyph or a word besides. The theme for colour-blind eyes does without the
+green too, which is close to grey for some.
 """
 
 from __future__ import annotations
@@ -9,6 +10,36 @@ from __future__ import annotations
 from typing import Final
 
 from textual.theme import Theme
+
+
+def _variables(
+    border: str, blurred: str, key: str, bar: tuple[str, str, str], background: str, **more: str
+) -> dict[str, str]:
+    """What Textual derives otherwise: borders, keys, and a scrollbar in the surface's own colours.
+
+    Args:
+        border: Borders around what has the focus.
+        blurred: Borders around everything else.
+        key: Keys in the status line.
+        bar: The scrollbar at rest, under the mouse, and held.
+        background: What is behind it.
+        more: Other variables, with underscores for hyphens.
+    """
+    return {
+        "border": border,
+        "border-blurred": blurred,
+        "block-cursor-text-style": "none",
+        "footer-key-foreground": key,
+        "scrollbar": bar[0],
+        "scrollbar-hover": bar[1],
+        "scrollbar-active": bar[2],
+        "scrollbar-background": background,
+        "scrollbar-background-hover": background,
+        "scrollbar-background-active": background,
+        "scrollbar-corner-color": background,
+        **{name.replace("_", "-"): value for name, value in more.items()},
+    }
+
 
 DARK: Final = Theme(
     name="inspector-dark",
@@ -23,19 +54,7 @@ DARK: Final = Theme(
     surface="#181C23",
     panel="#222833",
     dark=True,
-    variables={
-        "border": "#5AAEE6",
-        "border-blurred": "#39424F",
-        "block-cursor-text-style": "none",
-        "footer-key-foreground": "#E8A33D",
-        "scrollbar": "#39424F",
-        "scrollbar-hover": "#4C5868",
-        "scrollbar-active": "#5AAEE6",
-        "scrollbar-background": "#181C23",
-        "scrollbar-background-hover": "#181C23",
-        "scrollbar-background-active": "#181C23",
-        "scrollbar-corner-color": "#181C23",
-    },
+    variables=_variables("#5AAEE6", "#39424F", "#E8A33D", ("#39424F", "#4C5868", "#5AAEE6"), "#181C23"),
 )
 
 LIGHT: Final = Theme(
@@ -51,19 +70,47 @@ LIGHT: Final = Theme(
     surface="#F4F4EF",
     panel="#E8E8E1",
     dark=False,
-    variables={
-        "border": "#005F9E",
-        "border-blurred": "#BFC3C0",
-        "block-cursor-text-style": "none",
-        "footer-key-foreground": "#9A5700",
-        "scrollbar": "#C6CAC6",
-        "scrollbar-hover": "#A9AFAB",
-        "scrollbar-active": "#005F9E",
-        "scrollbar-background": "#F4F4EF",
-        "scrollbar-background-hover": "#F4F4EF",
-        "scrollbar-background-active": "#F4F4EF",
-        "scrollbar-corner-color": "#F4F4EF",
-    },
+    variables=_variables("#005F9E", "#BFC3C0", "#9A5700", ("#C6CAC6", "#A9AFAB", "#005F9E"), "#F4F4EF"),
+)
+
+CONTRAST: Final = Theme(
+    name="inspector-contrast",
+    primary="#6CC4FF",
+    secondary="#D0D0D0",
+    accent="#FFC33A",
+    success="#3DF0B8",
+    warning="#FFE45C",
+    error="#FF9A76",
+    foreground="#FFFFFF",
+    background="#000000",
+    surface="#000000",
+    panel="#1C1C1C",
+    dark=True,
+    variables=_variables(
+        "#FFFFFF",
+        "#8C8C8C",
+        "#FFC33A",
+        ("#8C8C8C", "#B4B4B4", "#FFFFFF"),
+        "#000000",
+        text_muted="#E0E0E0",
+        text_disabled="#B4B4B4",
+    ),
+)
+
+COLOUR_BLIND: Final = Theme(
+    name="inspector-colour-blind",
+    primary="#56B4E9",
+    secondary="#CC79A7",
+    accent="#E69F00",
+    success="#56B4E9",
+    warning="#F0E442",
+    error="#D55E00",
+    foreground="#E8E8E8",
+    background="#101010",
+    surface="#161616",
+    panel="#242424",
+    dark=True,
+    variables=_variables("#56B4E9", "#4A4A4A", "#E69F00", ("#4A4A4A", "#606060", "#56B4E9"), "#161616"),
 )
 
 ANSI: Final = Theme(
@@ -93,5 +140,14 @@ ANSI: Final = Theme(
     },
 )
 
-THEMES: Final = {"dark": DARK, "light": LIGHT, "ansi": ANSI}
+THEMES: Final = {"dark": DARK, "light": LIGHT, "contrast": CONTRAST, "colour-blind": COLOUR_BLIND, "ansi": ANSI}
 """What settings call them."""
+
+THEME_WORDS: Final = {
+    "dark": "dark background",
+    "light": "light background",
+    "contrast": "black background, all text as bright as can be",
+    "colour-blind": "blue for what is good, orange and yellow for the rest",
+    "ansi": "the terminal's own colours",
+}
+"""What they are like."""

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from inspector.ui.keymap import problems_with_keymap
 from inspector.ui.session_state import state_path
 from inspector.ui.settings import Settings, load_settings, save_setting, settings_path, with_line
 
@@ -105,3 +106,35 @@ def test_any_change_can_be_read_back(text: str, runs: float, scale: bool, theme:
 def test_settings_and_state_are_where_the_platform_wants_them(private_home: Path, tmp_path: Path) -> None:
     assert private_home in settings_path().parents
     assert private_home in state_path(tmp_path / "session.jsonl").parents
+
+
+def test_a_name_nearly_right_is_suggested(tmp_path: Path) -> None:
+    path = tmp_path / "settings.toml"
+    path.write_text("theem = 'light'\n")
+
+    assert "did you mean theme?" in load_settings(path).problems[0]
+
+
+@pytest.mark.parametrize(
+    ("keymap", "told"),
+    [
+        ({"plan.undo": "u"}, ""),
+        ({"plan.undo": "?"}, "app.help"),
+        ({"plan.undoo": "u"}, "did you mean plan.undo?"),
+        ({"plan.undo": "ctrl+"}, "is no key"),
+        ({"plan.undo": "hyperspace"}, "is no key"),
+        ({"plan.undo": "a"}, "plan.swap"),
+        ({"plan.undo": "a", "plan.swap": "f5"}, ""),
+        ({"plan.undo": "f5, question_mark", "app.help": "f1"}, ""),
+    ],
+)
+def test_what_is_wrong_with_a_keymap_is_told(keymap: dict[str, str], told: str) -> None:
+    problems = problems_with_keymap(keymap)
+
+    assert bool(problems) == bool(told)
+    assert told in "".join(problems)
+
+
+async def test_a_keymap_that_does_nothing_is_told_on_the_screen(running, session_file) -> None:
+    async with running(session_file.path, settings=Settings(keymap={"plan.undoo": "u"})) as run:
+        await run.until(lambda: any("did you mean plan.undo?" in each.message for each in run.app._notifications))

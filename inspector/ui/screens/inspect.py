@@ -20,7 +20,7 @@ from inspector.ui import numbers
 from inspector.ui.help import help_sections
 from inspector.ui.screens.inspect_keys import INSPECT_BINDINGS, key_hints
 from inspector.ui.screens.studying import Studying
-from inspector.ui.settings import MOST_RUNS
+from inspector.ui.setting_list import MOST_RUNS
 from inspector.ui.widgets.cost_bar import CostBar
 from inspector.ui.widgets.header import Heading, SessionHeader
 from inspector.ui.widgets.pane import Pane, Placeholder, Word
@@ -80,8 +80,6 @@ class InspectScreen(Studying):
         self.say_instead(Word(f"opening {self.path.name}"))
         self.set_interval(1, self._tick)
         self.bindings_updated_signal.subscribe(self, self._show_keys)
-        for problem in self.settings.problems:
-            self.show_notice(problem, is_problem=True)
         self.call_after_refresh(self.open_file)
 
     def open_another(self, path: Path) -> None:
