@@ -64,7 +64,7 @@ COMMANDS = {
             (
                 "inspector report session.jsonl",
                 "inspector report session.jsonl --strategy tiered-stale --strategy tiered-stale:data=200",
-                "inspector report session.jsonl --plan tuned.toml --format json -o report.json",
+                "inspector report session.jsonl --plan careful --plan tuned.toml --format json -o report.json",
             ),
             "inspector.cli.report",
         ),
@@ -111,8 +111,9 @@ COMMANDS = {
         Command(
             "strategies",
             "the strategies there are and what can be tuned",
-            "Lists every strategy with where it comes from; with a name, its parameters with unit, default and range.",
-            ("inspector strategies", "inspector strategies tiered-stale", "inspector strategies --json"),
+            "Lists every strategy with where it comes from; with a name, its parameters with unit, default and range. "
+            "With --plans, the plans that are ready and those you saved.",
+            ("inspector strategies", "inspector strategies tiered-stale", "inspector strategies --plans"),
             "inspector.cli.strategies",
         ),
         Command(

@@ -1,8 +1,9 @@
-"""Plans on the command line: from plan files and from strategies in their one-line form."""
+"""Plans on the command line: plan files, saved and ready plans by name, and strategies in their one-line form."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,9 +26,9 @@ _QUOTED = re.compile(r'("(?:[^"\\]|\\.)*")')
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
-    """One plan as it was asked for: a plan file, or strategies in their one-line form."""
+    """One plan as it was asked for: a plan file or the name of a plan, or strategies in their one-line form."""
 
-    file: Path | None = None
+    plan: str = ""
     spec: str = ""
 
 
@@ -42,7 +43,7 @@ class _Append(argparse.Action):
         option_string: str | None = None,
     ) -> None:
         text = str(values)
-        request = PlanRequest(file=Path(text)) if option_string == "--plan" else PlanRequest(spec=text)
+        request = PlanRequest(plan=text) if option_string == "--plan" else PlanRequest(spec=text)
         namespace.plans = [*namespace.plans, request]
 
 
@@ -54,7 +55,15 @@ def add_plan_arguments(parser: argparse.ArgumentParser, each: str) -> None:
         each: What giving several of them means, for the help.
     """
     parser.add_argument(
-        "--plan", metavar="FILE", action=_Append, dest="plans", default=(), help=f"a plan saved as TOML; {each}"
+        "--plan",
+        metavar="PLAN",
+        action=_Append,
+        dest="plans",
+        default=(),
+        help=(
+            "a plan file (TOML), a plan you saved under a name, or a ready one such as careful; "
+            f"{each}; 'inspector strategies --plans' lists them"
+        ),
     )
     parser.add_argument(
         "--strategy",
@@ -77,18 +86,50 @@ def plan_of(request: PlanRequest, session: Session | None = None) -> Plan:
         session: Where given, values that are not named take the defaults that fit this session's tools.
 
     Raises:
-        CommandError: The file cannot be read, or what is written names no strategy, parameter or value there is.
+        CommandError: The file cannot be read, no plan has that name, or what is written names no strategy, parameter or
+            value there is.
     """
     from inspector.strategies.plan import Plan, PlanError
 
+    if not request.spec:
+        return _named_plan(request.plan, session)
     try:
-        if request.file is None:
-            return Plan.from_specs(specs_of(request.spec), session=session)
-        return Plan.from_toml(read_text(request.file))
+        return Plan.from_specs(specs_of(request.spec), session=session)
     except PlanError as error:
-        if request.file is None:
-            raise CommandError(f"--strategy {request.spec}: {error.message}", ExitCode.WRONG_USAGE) from None
-        raise CommandError(f"{request.file}: {error.message}") from None
+        raise CommandError(f"--strategy {request.spec}: {error.message}", ExitCode.WRONG_USAGE) from None
+
+
+def _named_plan(text: str, session: Session | None) -> Plan:
+    """The plan in the file of that path, else the saved one, else the ready one of that name."""
+    from inspector.strategies.presets import PRESETS
+    from inspector.ui.plan_library import SUFFIX, saved_plans
+
+    path = Path(text).expanduser()
+    if path.exists() or os.sep in text or text.endswith(SUFFIX):
+        return _plan_in(path)
+    saved = {name: each for each in saved_plans() for name in (each.name, each.path.stem)}
+    if text in saved:
+        return _plan_in(saved[text].path)
+    if text in PRESETS:
+        return PRESETS[text].plan(session)
+    raise CommandError(f"--plan {text}: {_unknown(text, [*saved, *PRESETS])}", ExitCode.WRONG_USAGE)
+
+
+def _plan_in(path: Path) -> Plan:
+    from inspector.strategies.plan import Plan, PlanError
+
+    try:
+        return Plan.from_toml(read_text(path))
+    except PlanError as error:
+        raise CommandError(f"{path}: {error.message}") from None
+
+
+def _unknown(text: str, names: list[str]) -> str:
+    from inspector.strategies.registry import STRATEGIES, suggestion
+
+    if text.partition(":")[0] in STRATEGIES:
+        return f"is a strategy; say --strategy {text}"
+    return f"no file, saved plan or ready plan has that name{suggestion(text, names)}"
 
 
 def specs_of(text: str) -> list[str]:

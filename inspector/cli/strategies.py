@@ -1,4 +1,4 @@
-"""`inspector strategies`: what there is, and what can be tuned."""
+"""`inspector strategies`: what there is, what can be tuned, and which plans are ready."""
 
 from __future__ import annotations
 
@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Which strategy, and in which form."""
-    parser.add_argument("name", nargs="?", metavar="NAME", help="only this strategy, with all its parameters")
+    parser.add_argument(
+        "name", nargs="?", metavar="NAME", help="only this strategy, with all its parameters, or this plan"
+    )
+    parser.add_argument(
+        "--plans", action="store_true", dest="shows_plans", help="the ready plans and those you saved, by name"
+    )
     parser.add_argument(
         "--tools", metavar="PATH", type=Path, help="how the tools of this session are classed, unknown ones named"
     )
@@ -24,26 +29,65 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Print one strategy or all of them."""
-    from inspector.report.json_text import to_json
+    """Print one strategy or all of them, one plan or all of them, or how a session's tools are classed."""
     from inspector.report.strategy_pages import strategies_text, strategy_data, strategy_text
     from inspector.strategies.parameters import ParameterError
-    from inspector.strategies.registry import STRATEGIES, strategy_type
+    from inspector.strategies.presets import PRESETS
+    from inspector.strategies.registry import STRATEGIES, strategy_type, suggestion
 
     color = wants_color(sys.stdout)
     if options.tools is not None:
         return _show_tools(options, color=color)
-    try:
-        named = strategy_type(options.name) if options.name else None
-    except ParameterError as error:
-        raise CommandError(str(error), ExitCode.WRONG_USAGE) from None
-    if options.json:
-        data = [strategy_data(each) for each in STRATEGIES.values()] if named is None else strategy_data(named)
-        write(to_json(data, ascii_only=not encodes_everything(sys.stdout)))
-    elif named is None:
+    if options.shows_plans or (options.name in PRESETS and options.name not in STRATEGIES):
+        return _show_plans(options, color=color)
+    if options.name is None:
+        if options.json:
+            return _write_json([strategy_data(each) for each in STRATEGIES.values()])
         write(strategies_text(STRATEGIES.values(), color=color))
-    else:
-        write(strategy_text(named, color=color))
+        return ExitCode.FINE
+    try:
+        named = strategy_type(options.name)
+    except ParameterError:
+        known = suggestion(options.name, [*STRATEGIES, *PRESETS])
+        message = f"no strategy or ready plan is called {options.name!r}{known}"
+        raise CommandError(message, ExitCode.WRONG_USAGE) from None
+    if options.json:
+        return _write_json(strategy_data(named))
+    write(strategy_text(named, color=color))
+    return ExitCode.FINE
+
+
+def _show_plans(options: Namespace, *, color: bool) -> int:
+    from inspector.report.plan_pages import KnownPlan, plan_data, plan_text, plans_text
+    from inspector.strategies.presets import PRESETS
+    from inspector.ui.plan_library import saved_plans
+
+    known = [
+        KnownPlan(each.name, each.problem or f"Yours, in {each.path}", tuple(each.plan.to_specs()) if each.plan else ())
+        for each in saved_plans()
+    ]
+    known += [KnownPlan(each.name, each.summary, each.specs) for each in PRESETS.values()]
+    if options.name is not None:
+        named = next((each for each in known if each.name == options.name), None)
+        if named is None:
+            from inspector.strategies.registry import suggestion
+
+            meant = suggestion(options.name, [each.name for each in known])
+            raise CommandError(f"no plan is called {options.name!r}{meant}", ExitCode.WRONG_USAGE)
+        if options.json:
+            return _write_json(plan_data(named))
+        write(plan_text(named, color=color))
+        return ExitCode.FINE
+    if options.json:
+        return _write_json([plan_data(each) for each in known])
+    write(plans_text(known, color=color))
+    return ExitCode.FINE
+
+
+def _write_json(data: object) -> int:
+    from inspector.report.json_text import to_json
+
+    write(to_json(data, ascii_only=not encodes_everything(sys.stdout)))
     return ExitCode.FINE
 
 

@@ -27,7 +27,7 @@ def compact(messages: Sequence[Entry], plan: Plan | str, form: Form | None = Non
 
     Args:
         messages: An Anthropic or OpenAI message list, oldest first.
-        plan: A plan, or its one-line form: `tiered-stale:data=400`.
+        plan: A plan, its one-line form (`tiered-stale:data=400`), or the name of a ready one (`careful`).
         form: The form of the messages; told from their content where not given.
 
     Raises:

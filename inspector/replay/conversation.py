@@ -26,7 +26,7 @@ class Conversation:
     that remember or wait for a trigger stand where they would. Texts are counted once, when they come.
 
     Args:
-        plan: A plan, or its one-line form: `tiered-stale:data=400`.
+        plan: A plan, its one-line form (`tiered-stale:data=400`), or the name of a ready one (`careful`).
         form: The form of the messages; told from their content where not given.
 
     Raises:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from inspector.replay.inputs import ReplayInputs
 from inspector.strategies.history import History
 from inspector.strategies.plan import Plan
+from inspector.strategies.presets import PRESETS
+from inspector.strategies.registry import STRATEGIES
 from inspector.tokens.counter import load_counter
 from inspector.tokens.table import count_session
 
@@ -36,12 +38,16 @@ def counted(session: Session, previous: TokenTable | None = None) -> TokenTable:
 
 
 def plan_of_given(plan: Plan | str) -> Plan:
-    """A plan, or the plan of one strategy in its one-line form.
+    """A plan, the plan of one strategy in its one-line form, or a ready plan by its name.
 
     Raises:
         PlanError: The text is none.
     """
-    return Plan.from_specs([plan]) if isinstance(plan, str) else plan
+    if not isinstance(plan, str):
+        return plan
+    if plan in PRESETS and plan not in STRATEGIES:
+        return PRESETS[plan].plan()
+    return Plan.from_specs([plan])
 
 
 @cache

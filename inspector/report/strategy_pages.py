@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.report.layout import HEADING, LABEL, LEFT, WIDTH, WRAPPED, Page
 from inspector.strategies.parameters import ParameterKind
+from inspector.strategies.presets import PRESETS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,6 +25,10 @@ def strategies_text(strategies: Iterable[StrategyType], width: int = WIDTH, *, c
         page.line(f"{strategy.name}: {strategy.title}", HEADING)
         page.line(strategy.summary, indent=2)
         page.line(f"Source: {strategy.source}", LABEL, indent=2)
+    page.line()
+    page.line("plans that are ready", HEADING)
+    page.line(", ".join(PRESETS), indent=2)
+    page.line("Use one with --plan NAME; 'inspector strategies --plans' says what each is.", LABEL, indent=2)
     return page.text()
 
 

@@ -21,7 +21,8 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import tomli_w
 
@@ -49,6 +50,18 @@ class PlanError(ValueError):
     def __init__(self, message: str) -> None:
         super().__init__(message)
         self.message = message
+
+
+class Held(Protocol):
+    """A conversation under a plan: messages go in as they come, and what to send comes out before every call."""
+
+    def add(self, *messages: dict[str, Any]) -> None:
+        """Add messages at the end; they are kept as they are."""
+        ...
+
+    def to_send(self) -> list[dict[str, Any]]:
+        """The messages to send with the next call, in the form they came in."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +123,16 @@ class Plan:
         entries = list(self.entries)
         entries[index] = entry
         return replace(self, entries=tuple(entries))
+
+    def start(self, form: Literal["anthropic", "openai"] | None = None) -> Held:
+        """A conversation under this plan, for an agent to hold while it works: `inspector.Conversation`.
+
+        Args:
+            form: The form of the messages; told from their content where not given.
+        """
+        # Replaying needs plans; a plan needs replaying for this convenience alone, and so looks it up by its name.
+        held: Held = import_module("inspector.replay.conversation").Conversation(self, form)
+        return held
 
     @classmethod
     def of(cls, *strategies: Strategy, name: str = "") -> Plan:

@@ -63,6 +63,11 @@ _ALL = (
         "The micro-x agent loop: a cap at insertion, and a token budget.",
         ("cap-at-insertion", "token-budget:variant=shipped"),
     ),
+    Preset(
+        "micro-x-summary",
+        "The micro-x agent loop as it is now: a cap at insertion, and a summary at a threshold.",
+        ("cap-at-insertion", "summarize"),
+    ),
     Preset("smart-retention", "The focus agent's projection.", ("smart-retention:variant=shipped",)),
     Preset("keep-recent", "The projection smart retention took the place of.", ("keep-recent",)),
     Preset("odincode", "OdinCode: the newest three results.", ("clear-old:variant=shipped",)),
@@ -71,6 +76,11 @@ _ALL = (
     ),
     Preset("utah", "Utah: prune old results in two tiers.", ("prune-old",)),
     Preset("anthropic", "The Anthropic API's clearing of tool uses.", ("anthropic-clear-tool-uses",)),
+    Preset(
+        "claude-code",
+        "Claude Code's microcompact as its builds around 2.0.76 were read; not confirmed by its makers.",
+        ("anthropic-clear-tool-uses:trigger=40000,clear-at-least=20000",),
+    ),
     Preset("langchain", "LangChain's context editing.", ("langchain-clear-tool-uses",)),
     Preset("langchain-summary", "LangChain's summarization.", ("langchain-summarization",)),
     Preset(

@@ -5,11 +5,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector import Conversation, compact
+from inspector import Conversation, Plan, compact
 from inspector.strategies.registry import STRATEGIES
+from tests.strategies.odd_lists import lists
+from tests.strategies.test_every_strategy import EAGER
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PLANS = ["tiered-stale:default=20", "token-budget:budget=1000,keep=10", "clear-old:keep=1", "keep-recent:keep=1"]
+PLANS = [
+    "careful",
+    "tiered-stale:default=20",
+    "token-budget:budget=1000,keep=10",
+    "clear-old:keep=1",
+    "keep-recent:keep=1",
+]
 
 
 @st.composite
@@ -27,6 +35,18 @@ def conversations(draw):
         ]
         entries.append({"role": "user", "content": results or f"question {turn}"})
     return entries
+
+
+@pytest.mark.parametrize("made", EAGER, ids=lambda made: made.name)
+@settings(max_examples=3, deadline=None)
+@given(messages=lists())
+def test_every_strategy_fed_message_by_message_gives_what_it_gives_for_the_whole_list(made, messages):
+    plan = Plan.of(made)
+    held = plan.start()
+    for count, message in enumerate(messages, 1):
+        held.add(message)
+        if count % 3 == 0 or count == len(messages):
+            assert held.to_send() == compact(messages[:count], plan)
 
 
 @pytest.mark.parametrize("plan", PLANS)

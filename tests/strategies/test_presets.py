@@ -27,7 +27,6 @@ STAND_ALONE = {
     # The founding documents' own, which "careful", "aggressive" and a plan of one's own are made of.
     "dedupe-reads",
     "truncate-after-use",
-    "summarize",
     # A choice a system offers beside its default.
     "anthropic-clear-thinking",
     "closed-windows",
