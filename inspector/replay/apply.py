@@ -39,7 +39,7 @@ def apply_once(
 
     Args:
         messages: An Anthropic or OpenAI message list, oldest first.
-        plan: A plan, the one-line form of one strategy (`tiered-stale:data=400`), or the name of a ready plan: `careful`.
+        plan: A plan, one strategy in its one-line form (`tiered-stale:data=400`), or a ready plan's name (`careful`).
         input_tokens: What the provider reported of the prompt. It stands for the previous prompt, where a strategy
             looks at that, and for this one, where a strategy looks at this one. Where not given, there was no previous
             prompt, and this one is counted.
