@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from inspector.replay.ledger import Figure
     from inspector.replay.projection import RunProjection
+    from inspector.replay.terms import Terms
     from inspector.ui.outcome import Outcome
 
 
@@ -63,17 +64,20 @@ class CostSummary:
     advice: str = ""
 
 
-def summarise(outcome: Outcome, runs: float, projection: RunProjection | None = None) -> CostSummary:
+def summarise(
+    outcome: Outcome, runs: float, projection: RunProjection | None = None, terms: Terms | None = None
+) -> CostSummary:
     """The figures of a plan beside those of the session as it was.
 
     Args:
         outcome: The plan's replay.
         runs: Such sessions a day.
         projection: How far the saving over many runs may be off, where that is known already.
+        terms: How many days a month are projected.
     """
     from math import isnan
 
-    from inspector.replay.projection import DAYS_PER_MONTH
+    from inspector.replay.terms import Terms
 
     before, totals = outcome.baseline.figures, outcome.totals
     savings, first_change = totals.savings, outcome.first_change
@@ -91,7 +95,7 @@ def summarise(outcome: Outcome, runs: float, projection: RunProjection | None = 
         pays_off=None if pays_off is None else int(pays_off),
         runs=runs,
         per_day=Amount(per_day, "projected"),
-        per_month=Amount(None if per_day is None else per_day * DAYS_PER_MONTH, "projected"),
+        per_month=Amount(None if per_day is None else per_day * (terms or Terms()).days_per_month, "projected"),
         plus_minus=None if plus_minus is None or isnan(plus_minus) else plus_minus,
         breaks=int(totals.breaks.value or 0),
         first_change=-1 if first_change is None else first_change,

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from inspector.replay.inputs import ReplayInputs
     from inspector.replay.outcome import PlanOutcome
     from inspector.replay.replay import ContextState, Replay
+    from inspector.replay.terms import Terms
     from inspector.strategies.plan import Plan
 
 
@@ -23,6 +24,7 @@ class Outcome:
         totals: What comes of the plan, each figure with how it is known.
         first_change: The first call the plan changes something at; None where it changes nothing.
         state: How every block stands at the call looked at.
+        terms: What calls are priced and served as; None for as they were recorded.
     """
 
     plan: Plan
@@ -31,6 +33,7 @@ class Outcome:
     totals: PlanOutcome
     first_change: int | None
     state: ContextState
+    terms: Terms | None = None
 
     @property
     def inputs(self) -> ReplayInputs:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from inspector.replay.inputs import ReplayInputs
     from inspector.replay.replay import Replay
+    from inspector.replay.terms import Terms
     from inspector.session.follow import Follower
     from inspector.session.model import Session
     from inspector.strategies.history import History
@@ -145,6 +146,7 @@ def replay_plan(
     earlier: Outcome | None,
     generation: int,
     post: Post,
+    terms: Terms | None = None,
 ) -> None:
     """Replay a plan and post what it comes to.
 
@@ -156,13 +158,14 @@ def replay_plan(
         earlier: An earlier outcome. Where it is of the same session and tokens, all it was worked out from stands.
         generation: Marks the message.
         post: Takes messages from any thread.
+        terms: What calls are priced and served as; None for as they were recorded.
     """
     from inspector.replay.comparison import compared
     from inspector.replay.outcome import outcome_of
     from inspector.replay.replay import replay
     from inspector.strategies.plan import Plan
 
-    inputs, baseline = _start(history, table, earlier)
+    inputs, baseline = _start(history, table, earlier, terms)
     baseline = baseline or replay(inputs, Plan())
     outcome = replay(inputs, plan) if plan.strategies else baseline
     looked_at = history.call_count if call is None else min(call, history.call_count)
@@ -171,7 +174,7 @@ def replay_plan(
     totals = outcome_of(baseline, outcome)
     first_change = compared(baseline, outcome).first_firing
     state = outcome.state(looked_at)
-    post(ReplayReady(generation, Outcome(plan, baseline, outcome, totals, first_change, state)))
+    post(ReplayReady(generation, Outcome(plan, baseline, outcome, totals, first_change, state, terms)))
 
 
 def measure(outcome: Outcome, known: PlanSizes | None, other: tuple[str, Plan] | None, post: Post) -> None:
@@ -199,7 +202,12 @@ def measure(outcome: Outcome, known: PlanSizes | None, other: tuple[str, Plan] |
 
 
 def judge(
-    outcome: Outcome, runs_per_day: float, known: KnownUses | None, post: Post, is_cancelled: IsCancelled
+    outcome: Outcome,
+    runs_per_day: float,
+    known: KnownUses | None,
+    post: Post,
+    is_cancelled: IsCancelled,
+    terms: Terms | None = None,
 ) -> None:
     """Tell how far a plan's saving may be off, what may go wrong with it, and what it cut that was used again.
 
@@ -209,14 +217,17 @@ def judge(
         known: Where the session used what its tool results said, if that was gathered; else every text is read for it.
         post: Takes messages from any thread.
         is_cancelled: True when the plan is another one by now.
+        terms: How many days a month are projected.
     """
     from inspector.replay.hazards import hazards_of
     from inspector.replay.projection import project_runs
+    from inspector.replay.terms import Terms
     from inspector.replay.uses import find_uses, needed_later
     from inspector.ui.risks import KnownUses, Risks
 
     costs = outcome.baseline.ledger.cost, outcome.replay.ledger.cost
-    post(ProjectionReady(outcome, project_runs(*costs, runs_per_day)))
+    days = (terms or Terms()).days_per_month
+    post(ProjectionReady(outcome, project_runs(*costs, runs_per_day, days)))
     hazards = hazards_of(outcome.replay)
     if is_cancelled():
         return
@@ -230,13 +241,18 @@ def judge(
     post(RisksFound(outcome, Risks(hazards, needed_later(outcome.replay, known.uses), known)))
 
 
-def _start(history: History, table: TokenTable, earlier: Outcome | None) -> tuple[ReplayInputs, Replay | None]:
+def _start(
+    history: History, table: TokenTable, earlier: Outcome | None, terms: Terms | None
+) -> tuple[ReplayInputs, Replay | None]:
     from inspector.replay.inputs import ReplayInputs
+    from inspector.replay.terms import Terms
 
-    if earlier is not None and earlier.inputs.history is history and earlier.inputs.table is table:
+    wanted = terms or Terms()
+    same_terms = earlier is not None and wanted.replays_as(earlier.terms or Terms())
+    if earlier is not None and same_terms and earlier.inputs.history is history and earlier.inputs.table is table:
         return earlier.inputs, earlier.baseline
-    pricing = earlier.inputs.pricing if earlier is not None else None
-    return ReplayInputs.of(history, table, pricing=pricing), None
+    pricing = earlier.inputs.pricing if earlier is not None and same_terms else wanted.pricing()
+    return ReplayInputs.of(history, table, pricing=pricing, cache=wanted.cache, window=wanted.window), None
 
 
 def follow_session(

@@ -201,7 +201,7 @@ class CompositionScreen(StudyScreen):
             self._divide()
 
     def _show(self, composition: Composition) -> None:
-        context, window = composition.context, self.source.session.window if self.source.session is not None else None
+        context, window = composition.context, self.outcome.inputs.window
         count = self.outcome.replay.history.call_count
         when = (
             "now"
@@ -211,7 +211,7 @@ class CompositionScreen(StudyScreen):
         prompt = f"{numbers.whole(context.prompt.value or 0)} tokens {context.prompt.known.value}"
         pane = self.query_one("#parts-pane", Pane)
         if composition.scope is Scope.WINDOW:
-            of = f" of {numbers.window(window)}" if window else ""
+            of = f" of {numbers.window(window.size)} {window.tokens.known.value}" if window.size else ""
             pane.border_title = Content(f"Window {when}: {prompt}{of}")
         else:
             pane.border_title = Content(f"Everything sent in {numbers.plural(count, 'call')}")

@@ -24,7 +24,7 @@ SIGNS = (
     ("▶", "the row the cursor is on"),
     ("exact", "reported by the provider"),
     ("calibrated", "our count, fitted to what the provider reported for this session"),
-    ("estimated", "our count alone"),
+    ("estimated", "our count alone, or what is usual; ≈ before a size says the same"),
     ("projected", "about calls that did not happen"),
     ("cache rebuilds", "what it costs to send again what a change put out of the provider's cache; within the saving"),
     (

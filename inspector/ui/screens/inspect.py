@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import partial
 from math import isnan
 from time import time
@@ -13,7 +12,6 @@ from textual.app import SystemCommand
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.getters import query_one
-from textual.message import Message
 
 from inspector.safe_text import clip_cells, one_line
 from inspector.ui import numbers
@@ -53,13 +51,6 @@ class InspectScreen(Studying):
 
     _notice_timer: Timer | None = None
     _tells_problem = False
-
-    @dataclass
-    class SettingChanged(Message):
-        """A setting has another value that should be kept."""
-
-        name: str
-        value: float
 
     def compose(self) -> ComposeResult:
         """The parts, from the top."""
@@ -178,7 +169,7 @@ class InspectScreen(Studying):
         outcome = self.outcome
         if outcome is not None:
             runs = self.settings.runs_per_day
-            self.cost.summary = summarise(outcome, runs, self.projection)
+            self.cost.summary = summarise(outcome, runs, self.projection, self.given_terms)
 
     def show_standing(self) -> None:
         """In the status line."""
@@ -195,10 +186,12 @@ class InspectScreen(Studying):
             self.header.heading = Heading(self.path.stem, state=self.state)
             return
         last = session.calls[-1] if session.calls else None
+        window = None if self.outcome is None else self.outcome.inputs.window
         self.header.heading = Heading(
             title=session.title or clip_cells(one_line(session.identifier or self.path.stem), LONGEST_IDENTIFIER),
             model=last.model if last is not None else "",
-            window=session.window,
+            window=session.window if window is None else window.size,
+            window_is_exact=window is None or window.tokens.known.value == "exact",
             messages=len(session.messages),
             calls=len(session.calls),
             tokens=self.tokens_known(),
@@ -256,6 +249,16 @@ class InspectScreen(Studying):
         else:
             pane.focus()
 
+    def focus_of_explanation(self) -> tuple[str, int]:
+        """Which part of the screen has the cursor, and on which block it is, -1 for none."""
+        if self.parts is not None and self._is_in(self.parts.chart):
+            return "chart", -1
+        if self.panel is not None and self._is_in(self.panel):
+            return "plan", -1
+        if self.parts is None or self._is_in(self.cost):
+            return "cost", -1
+        return "timeline", self.parts.timeline.cursor_block
+
     def _is_in(self, pane: Widget) -> bool:
         return self.focused is not None and pane in self.focused.ancestors_with_self
 
@@ -283,9 +286,7 @@ class InspectScreen(Studying):
         shown = f"{self.settings.runs_per_day:g}"
         answer = await self.app.push_screen_wait(ValueDialog("Runs a day", text, shown, problem_with_runs))
         if answer is not None:
-            self.settings = replace(self.settings, runs_per_day=float(answer.replace(",", "")))
-            self.post_message(self.SettingChanged("runs_per_day", self.settings.runs_per_day))
-            self.show_costs()
+            self.set_runs(float(answer.replace(",", "")))
 
     @work(group="dialog", exclusive=True, description="ask for a call", exit_on_error=False)
     async def action_ask_call(self) -> None:
@@ -332,6 +333,7 @@ class InspectScreen(Studying):
             if self.call is not None:
                 yield SystemCommand("call: Now", "Show everything as of now", self.action_now)
             yield SystemCommand("call: Go to", "Show everything as of one call", self.action_ask_call)
+            yield SystemCommand("cost: Explain", "How the figures under the cursor came about", self.action_explain)
             yield SystemCommand("cost: Set runs a day", "What a saving comes to over many runs", self.action_ask_runs)
         if self.is_counting:
             yield SystemCommand("tokens: Stop counting", "Leave the rest estimated", self.stop_counting)

@@ -18,9 +18,7 @@ from inspector.ui.messages import (
     FileChanged,
     LoadFailed,
     LoadProgress,
-    ProjectionReady,
     ReplayReady,
-    RisksFound,
     SessionAppended,
     SessionLoaded,
     TokensCounted,
@@ -33,6 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.replay.projection import RunProjection
+    from inspector.replay.terms import Terms
     from inspector.session.follow import Follower
     from inspector.session.model import Session
     from inspector.strategies.history import History
@@ -62,6 +61,7 @@ class SessionScreen(Screen[None]):
         rows: Its rows.
         table: Its token counts, estimated at first.
         plans: The plan, with what it was before.
+        given_terms: What calls are priced and served as; None for as they were recorded.
         outcome: The newest replay; None before the first.
         projection: How far its saving over many runs may be off; None while unknown.
         risks: What may go wrong with it; None while unknown.
@@ -81,6 +81,7 @@ class SessionScreen(Screen[None]):
         self.rows: Rows | None = None
         self.table: TokenTable | None = None
         self.plans: PlanHistory | None = None
+        self.given_terms: Terms | None = None
         self.outcome: Outcome | None = None
         self.projection: RunProjection | None = None
         self.risks: Risks | None = None
@@ -270,11 +271,12 @@ class SessionScreen(Screen[None]):
             return
         self._replay_started = monotonic()
         plan, call, outcome, generation = plans.plan, self.call, self.outcome, self._wanted
+        terms = self.given_terms
 
         def work() -> None:
             from inspector.ui import workers
 
-            workers.replay_plan(history, table, plan, call, outcome, generation, self.post_message)
+            workers.replay_plan(history, table, plan, call, outcome, generation, self.post_message, terms)
 
         self._work(work, "replay", "replay the plan")
         self.set_timer(SECONDS_UNTOLD, partial(self._tell_replay, generation))
@@ -295,37 +297,11 @@ class SessionScreen(Screen[None]):
             self._wanted -= 1
             self.request_replay()
         elif self.outcome is message.outcome:
-            self._judge(message.outcome)
+            self.judge(message.outcome)
 
-    def _judge(self, outcome: Outcome) -> None:
+    def judge(self, outcome: Outcome) -> None:
         """Find out what a plan that stands for the moment is about, and what it may lead to."""
-        self.measure(outcome)
-        if outcome.replay is outcome.baseline:
-            self.show_risks()
-            return
-        runs, uses = self.settings.runs_per_day, self._uses
-
-        def work() -> None:
-            from inspector.ui import workers
-
-            worker = get_current_worker()
-            workers.judge(outcome, runs, uses, self.post_message, lambda: worker.is_cancelled)
-
-        self._work(work, "judge", "judge the plan")
-
-    @on(ProjectionReady)
-    def _projection_ready(self, message: ProjectionReady) -> None:
-        if self.outcome is not None and message.outcome.replay is self.outcome.replay:
-            self.projection = message.projection
-            self.show_costs()
-
-    @on(RisksFound)
-    def _risks_found(self, message: RisksFound) -> None:
-        if message.risks.uses is not None and message.outcome.inputs.history.session.path == self.path:
-            self._uses = message.risks.uses
-        if self.outcome is not None and message.outcome.replay is self.outcome.replay:
-            self.risks = message.risks
-            self.show_risks()
+        raise NotImplementedError
 
     def change_plan(self, plan: Plan, *, merge: str = "") -> None:
         """Take another plan; see `PlanHistory.changed` for `merge`."""

@@ -48,6 +48,7 @@ class StudyScreen(Screen[None]):
         Binding("ctrl+y,ctrl+shift+z", "redo", "redo", id="study.redo", tooltip="Make it again", show=False),
         Binding("c", "study('compare')", "compare", id="study.compare", tooltip="Compare plans", show=False),
         Binding("t", "study('tune')", "tune", id="study.tune", tooltip="Find the value of a limit", show=False),
+        Binding("dollar_sign", "study('costs')", "costs", id="study.costs", tooltip="Every figure", show=False),
         Binding("v", "study('composition')", "window", id="study.window", tooltip="What fills the window", show=False),
     ]
 

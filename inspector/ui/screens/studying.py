@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.app import SystemCommand
 from textual.signal import Signal
 
-from inspector.ui.screens.remembering import Remembering
+from inspector.ui.screens.costing import Costing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -20,13 +20,14 @@ if TYPE_CHECKING:
     from inspector.ui.settings import Settings
 
 
-class Studying(Remembering):
+class Studying(Costing):
     """A session screen over which others can be opened."""
 
     STUDIES: ClassVar[Mapping[str, tuple[str, str]]] = {
         "compare": ("inspector.ui.screens.compare", "CompareScreen"),
         "tune": ("inspector.ui.screens.tune", "TuneScreen"),
         "composition": ("inspector.ui.screens.composition", "CompositionScreen"),
+        "costs": ("inspector.ui.screens.costs", "CostsScreen"),
     }
     """Per name, the module and the class of a screen. They need numpy and every strategy, so they are imported late."""
 
@@ -56,5 +57,7 @@ class Studying(Remembering):
             yield SystemCommand("plan: Compare", text, lambda: self.action_study("compare"))
             text = "What a limit of the plan comes to over its whole range"
             yield SystemCommand("plan: Tune", text, lambda: self.action_study("tune"))
+            text = "Every figure of the plan, what it is projected to, and on which terms"
+            yield SystemCommand("cost: Figures", text, lambda: self.action_study("costs"))
             text = "What the prompt is made of, what of it costs most, and what is in it twice"
             yield SystemCommand("call: Composition", text, lambda: self.action_study("composition"))

@@ -20,6 +20,10 @@ SECONDS_TO_IDLE = 300
 """A file left alone for longer is followed all the same, but no longer called live."""
 
 
+ABOUT = "\N{ALMOST EQUAL TO}"
+"""Stands before what is estimated, where there is no room for the word."""
+
+
 @dataclass(frozen=True, slots=True)
 class Heading:
     """What the header says.
@@ -28,6 +32,7 @@ class Heading:
         title: What the session is called; session text.
         model: The model of the newest call; session text. Empty when unknown.
         window: Tokens of the model's context window, None when unknown.
+        window_is_exact: The file says it; else it is estimated.
         messages: How many there are.
         calls: How many there are.
         tokens: How tokens are known, in a few words; empty before they are.
@@ -38,6 +43,7 @@ class Heading:
     title: str
     model: str = ""
     window: int | None = None
+    window_is_exact: bool = True
     messages: int = 0
     calls: int = 0
     tokens: str = ""
@@ -64,9 +70,10 @@ class SessionHeader(Widget):
         heading = self.heading
         faint = self.get_visual_style("header--faint")
         title = clip_cells(one_line(heading.title), LONGEST_TITLE)
-        size = clip_cells(one_line(heading.model), 32)
-        model = Content(size)
-        window = Content.styled(f"{numbers.window(heading.window)} window", faint) if heading.window else Content("")
+        model = Content(clip_cells(one_line(heading.model), 32))
+        about = "" if heading.window_is_exact else ABOUT
+        size = f"{about}{numbers.window(heading.window)} window" if heading.window else ""
+        window = Content.styled(size, faint)
         counts = f"{numbers.plural(heading.messages, 'message')}  {numbers.plural(heading.calls, 'call')}"
         return line_of(
             [

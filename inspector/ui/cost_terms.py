@@ -1,0 +1,174 @@
+"""The terms of the cost screen: what each is called, how it is written, and what a line of text makes of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from inspector.replay.prompt_cache import CACHE_MODELS
+from inspector.replay.terms import MOST_DAYS, MOST_NEXT_CALLS, RatesError, rates_of, rates_text
+from inspector.safe_text import one_line
+from inspector.ui import numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterator
+
+    from inspector.replay.inputs import ReplayInputs
+    from inspector.replay.terms import Terms
+
+AS_RECORDED: Final = "as recorded"
+LARGEST_WINDOW: Final = 1_000_000_000
+
+
+class TermError(ValueError):
+    """A term cannot have that value; the message says what it can have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One term.
+
+    Attributes:
+        name: Its key.
+        label: What it is called.
+        help: What may be answered.
+        shown: How its value is written; empty where it is as recorded.
+        taken: The terms with what was written; raises `TermError`.
+    """
+
+    name: str
+    label: str
+    help: str
+    shown: Callable[[Terms], str]
+    taken: Callable[[Terms, str], Terms]
+
+
+RUNS: Final = "runs"
+"""The key of runs a day, which are a setting and no term."""
+
+
+def _number(text: str, least: float, most: float, what: str) -> float:
+    try:
+        value = float(text.replace(",", ""))
+    except ValueError:
+        value = float("nan")
+    if not least <= value <= most:
+        raise TermError(f"{what} from {least:g} to {most:,.6g}")
+    return value
+
+
+def _whole(text: str, most: int, what: str) -> int:
+    value = _number(text, 1, most, what)
+    if value != int(value):
+        raise TermError(f"a whole number: {what}")
+    return int(value)
+
+
+def _cache(terms: Terms, text: str) -> Terms:
+    name = text.strip().lower()
+    if name and name not in CACHE_MODELS:
+        raise TermError(f"one of {', '.join(CACHE_MODELS)}, or nothing")
+    return replace(terms, cache=name or None)
+
+
+def _rates(terms: Terms, text: str) -> Terms:
+    if not text.strip():
+        return replace(terms, rates=None)
+    try:
+        return replace(terms, rates=rates_of(text))
+    except RatesError as error:
+        raise TermError(str(error)) from None
+
+
+TERMS: Final = (
+    Term(
+        "next",
+        "next calls",
+        "How many calls more the session is projected to, going on as it went.",
+        lambda terms: f"{terms.next_calls}",
+        lambda terms, text: replace(terms, next_calls=_whole(text, MOST_NEXT_CALLS, "a number of calls")),
+    ),
+    Term(
+        "days",
+        "days a month",
+        "On how many days of a month such sessions run.",
+        lambda terms: f"{terms.days_per_month:g}",
+        lambda terms, text: replace(terms, days_per_month=_number(text, 0, MOST_DAYS, "a number of days")),
+    ),
+    Term(
+        "factor",
+        "every price times",
+        "A batch at half price is 0.5, a discount of a tenth 0.9. A factor of the price file comes on top.",
+        lambda terms: f"{terms.factor:g}",
+        lambda terms, text: replace(terms, factor=_number(text, 0, 1000, "a factor")),
+    ),
+    Term(
+        "model",
+        "price as model",
+        "Every call is priced as this model; a provider's prefix may stand before it, as in bedrock/anthropic.…, "
+        "vertex_ai/…, azure/… or openrouter/…. Nothing: each call as the model that answered it.",
+        lambda terms: terms.model or "",
+        lambda terms, text: replace(terms, model=text.strip() or None),
+    ),
+    Term(
+        "rates",
+        "dollars per million",
+        "INPUT/OUTPUT[/CACHE-READ[/CACHE-WRITE]] in dollars per million tokens, as in 3/15/0.3/3.75. "
+        "Nothing: what the price file and the table say.",
+        lambda terms: "" if terms.rates is None else rates_text(terms.rates),
+        _rates,
+    ),
+    Term(
+        "cache",
+        "prompt cache",
+        f"Serve every call from this cache, whatever was reported: {', '.join(CACHE_MODELS)}. "
+        "Nothing: what was reported, and each model's own where nothing was.",
+        lambda terms: terms.cache or "",
+        _cache,
+    ),
+    Term(
+        "window",
+        "context window",
+        "Tokens. Nothing: what the file says, or the model's listing.",
+        lambda terms: f"{terms.window}" if terms.window else "",
+        lambda terms, text: replace(
+            terms, window=_whole(text, LARGEST_WINDOW, "a number of tokens") if text.strip() else None
+        ),
+    ),
+)
+"""Every term, in the order they are shown."""
+
+
+def term_lines(terms: Terms, runs_per_day: float, inputs: ReplayInputs) -> tuple[tuple[Hashable, str, str, str], ...]:
+    """Key, name, value and hint of every term, and of what the figures come from."""
+    change = "enter changes"
+    lines: list[tuple[Hashable, str, str, str]] = [(("term", RUNS), "runs a day", f"{runs_per_day:,.6g}", change)]
+    lines += [(("term", term.name), term.label, term.shown(terms) or AS_RECORDED, change) for term in TERMS]
+    return (*lines, *_sources(inputs))
+
+
+def _sources(inputs: ReplayInputs) -> Iterator[tuple[Hashable, str, str, str]]:
+    yield ("source", "prices"), "prices from", f"{inputs.pricing.source}; in dollars", ""
+    first = {call.model: call for call in reversed(inputs.history.session.calls)}
+    for model, cache in inputs.cache_models.items():
+        rates = inputs.pricing.rates(model, first[model].time)
+        if rates is None:
+            yield ("source", "rates", model), f"  {one_line(model)}", "no price", ""
+        else:
+            written = f"/{rates.cache_write_1h:g}" if rates.cache_write_1h != rates.cache_write_5m else ""
+            said = (
+                f"{rates.input:g} in, {rates.cache_read:g} read, {rates.cache_write_5m:g}{written} written, "
+                f"{rates.output:g} out"
+            )
+            yield ("source", "rates", model), f"  {one_line(model) or 'a model without a name'}", said, ""
+        yield ("source", "cache", model), "    its prompt cache", cache.title, ""
+    window = inputs.window
+    size = "unknown" if window.size is None else f"{numbers.whole(window.size)} tokens, {window.tokens.known.value}"
+    yield ("source", "window"), "context window", f"{size}: {window.source}", ""
+    fit = inputs.scale.calibration
+    fitted = (
+        f"× {fit.ratio:.3f}, {numbers.plural(fit.calls, 'call')}, ±{numbers.percent(fit.residual)}"  # noqa: RUF001  a multiplication is meant
+        if inputs.scale.known.value == "calibrated"
+        else f"× {fit.ratio:.3f}, usual for the model's family"  # noqa: RUF001  a multiplication is meant
+    )
+    yield ("source", "scale"), "our counts", f"{inputs.table.counter.name} {fitted}, {inputs.scale.known.value}", ""

@@ -1,0 +1,65 @@
+"""An explanation as text: the formula, how the figure is known, the numbers that go into it, and their source."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+
+from inspector.safe_text import one_line
+from inspector.ui import numbers
+
+if TYPE_CHECKING:
+    from inspector.replay.explanation import Explanation
+
+FAINT = "$text-muted"
+
+MEANINGS = {
+    "exact": "exact: reported by the provider, or counted in the file",
+    "calibrated": "calibrated: our count, fitted to what the provider reported for this session",
+    "estimated": "estimated: our count alone, or what is usual",
+    "projected": "projected: about calls that did not happen",
+}
+"""What `how known` means, as a whole line."""
+
+
+def explanation_content(explanation: Explanation, *, in_lines: bool) -> Content:
+    """The formula, how the figure is known, the numbers that go into it, and where they come from.
+
+    Args:
+        explanation: What to say.
+        in_lines: Every number on a line of its own; else one after another.
+    """
+    numbered = [
+        Content.assemble((f"{one_line(given.label).strip()} ", FAINT), quantity(given.value, given.unit))
+        for given in explanation.inputs
+    ]
+    if in_lines:
+        given = Content("\n").join([Content.assemble("  ", each) for each in numbered])
+    else:
+        given = Content.styled(" · ", FAINT).join(numbered)
+    parts = [
+        Content.styled(f"{explanation.formula[:1].upper()}{explanation.formula[1:]}.", "bold"),
+        Content.styled(f"{MEANINGS[explanation.known.value]}.", ""),
+        *([given] if numbered else []),
+        Content.styled(f"From: {one_line(explanation.source)}.", FAINT),
+    ]
+    return Content("\n").join(parts)
+
+
+def quantity(value: float | str | None, unit: str) -> str:
+    """A number with its unit; words as they are, made safe."""
+    if value is None:
+        return "not known, or never"
+    if isinstance(value, str):
+        return one_line(value)
+    if unit == "share":
+        return numbers.percent(value)
+    if unit == "$":
+        return numbers.dollars(value)
+    if unit.startswith("$ "):
+        return f"${value:g}{unit[1:]}"
+    if unit == "call":
+        return f"call {numbers.whole(value)}"
+    text = numbers.whole(value) if value == round(value) else f"{value:,.4g}"
+    return f"{text} {unit.removesuffix('s') if value == 1 else unit}".rstrip()
