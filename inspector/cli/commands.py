@@ -109,6 +109,17 @@ COMMANDS = {
             "inspector.cli.check",
         ),
         Command(
+            "convert",
+            "a session in a plain form that other programs take",
+            "Writes what the model would see next, or everything that was said, as messages of Anthropic's or OpenAI's "
+            "API or as an ATIF trajectory. What that form cannot say is counted on standard error.",
+            (
+                "inspector convert session.jsonl --to openai",
+                "inspector convert session.jsonl --to atif --what conversation -o trajectory.json",
+            ),
+            "inspector.cli.convert",
+        ),
+        Command(
             "strategies",
             "the strategies there are and what can be tuned",
             "Lists every strategy with where it comes from; with a name, its parameters with unit, default and range. "

@@ -30,6 +30,7 @@ def spoken_in(step: Mapping[str, Any], model: str = "") -> list[Spoken]:
     value: dict[str, Any] = {"role": role, "content": content_of(step.get("message"))}
     calls = objects(step.get("tool_calls")) if role == "assistant" else []
     if role == "assistant":
+        value["content"] = value["content"] or None
         value["reasoning_content"] = string(step.get("reasoning_content")) or None
         value["tool_calls"] = [_call(call) for call in calls]
     is_call = role == "assistant" and step.get("llm_call_count") != 0 and not is_copied

@@ -1,0 +1,52 @@
+"""`inspector convert`: a session in a plain form that other programs take."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from inspector.cli.console import encodes_everything, narrate, write
+from inspector.cli.exits import CommandError, ExitCode
+from inspector.cli.reading import read_session
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Which session, into what, and where to write it."""
+    from inspector.report.conversion import FORMS, PARTS
+
+    parser.add_argument("path", metavar="PATH", type=Path, help="a session file or folder")
+    parser.add_argument("--to", choices=tuple(FORMS), required=True, help="the form to write")
+    parser.add_argument(
+        "--what",
+        choices=PARTS,
+        default="context",
+        help="what the model would see next, or everything that was said (context)",
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write to a file instead of standard output")
+
+
+def run(options: Namespace) -> int:
+    """Print or save the session; what the form cannot say goes to standard error."""
+    from inspector.cli.saving import check_target, save
+    from inspector.report.conversion import convert
+    from inspector.report.json_text import to_json
+    from inspector.session.model import TextUnavailableError
+
+    if options.output is not None:
+        check_target(options.output, options.path)
+    session = read_session(options.path)
+    try:
+        document, losses = convert(session, options.to, options.what)
+    except TextUnavailableError as error:
+        raise CommandError(f"{options.path}: changed while it was read ({error}); try again") from None
+    if options.output is None:
+        write(to_json(document, ascii_only=not encodes_everything(sys.stdout)))
+    else:
+        save(options.output, to_json(document))
+    for sentence in losses.sentences():
+        narrate(sentence)
+    return ExitCode.FINE
