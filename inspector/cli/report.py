@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from inspector.cli.exits import CommandError
 from inspector.cli.plans import add_plan_arguments, plan_of
 from inspector.cli.reading import read_session
 from inspector.cli.reporting import FORMATS, add_report_arguments, check_output, deliver
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 REPORT_FORMATS = {
     **FORMATS,
+    "html": "a page that loads nothing",
     "md": "Markdown for pull requests and wikis",
     "csv": "for sheets, a row a call or a block",
 }
@@ -53,6 +55,8 @@ def run(options: Namespace) -> int:
     for request in options.plans:
         plan_of(request)  # a wrong plan is told before a big file is read
     check_output(options)
+    if options.format == "html":
+        _check_drawing()
     session = read_session(options.path)
     plans = [plan_of(request, session) for request in options.plans]
     report = report_of(priced_inputs(session, options), plans, _wanted(options))
@@ -66,11 +70,21 @@ def _wanted(options: Namespace) -> Wanted:
         options.runs_per_day,
         options.next_calls,
         options.explain,
-        ledger=options.ledger or options.format == "csv",
-        comparison=options.compare,
+        ledger=options.ledger or options.format in ("csv", "html"),
+        comparison=options.compare or options.format == "html",
         texts=options.include_text,
         days_per_month=options.days_per_month,
     )
+
+
+def _check_drawing() -> None:
+    """Tell what is not installed before a big file is read."""
+    from inspector.report.charts.drawing import ChartsMissingError, load_drawing
+
+    try:
+        load_drawing()
+    except ChartsMissingError as error:
+        raise CommandError(str(error)) from None
 
 
 def _writer(options: Namespace) -> TextWriter:
@@ -78,6 +92,8 @@ def _writer(options: Namespace) -> TextWriter:
         return _csv_of_blocks if options.rows == "blocks" else _csv_of_calls
     if options.format == "md":
         return _markdown
+    if options.format == "html":
+        return _html
     from inspector.report.text import report_text
 
     return report_text
@@ -100,3 +116,17 @@ def _markdown(report: Report, *, color: bool) -> str:  # noqa: ARG001  Markdown 
     from inspector.report.pages.markdown import markdown
 
     return markdown(page_content(report))
+
+
+def _html(report: Report, *, color: bool) -> str:  # noqa: ARG001  the reader's settings decide on colours
+    from inspector.report.charts import CHARTS, chart
+    from inspector.report.charts.drawing import ChartsMissingError
+    from inspector.report.charts.palette import PAGE
+    from inspector.report.pages.content import page_content
+    from inspector.report.pages.html import html
+
+    charts = {name: chart(name, report, PAGE) for name in CHARTS}
+    try:
+        return html(page_content(report), {name: each for name, each in charts.items() if each is not None})
+    except ChartsMissingError as error:
+        raise CommandError(str(error)) from None

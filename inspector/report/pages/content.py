@@ -41,8 +41,8 @@ def page_content(report: Report) -> PageContent:
         method_section(report),
     )
     return PageContent(
-        title=plain(report.session.title or report.session.id),
+        title=plain(report.session.title or f"Session {report.session.id}"),
         lead=lead(report, figures),
-        figures=large_figures(report, figures),
+        figures=tuple((title, cell) for title, cell in large_figures(report, figures) if cell.value is not None),
         sections=tuple(section for section in sections if section is not None),
     )

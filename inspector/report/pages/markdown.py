@@ -52,9 +52,7 @@ def _part(part: Part) -> Iterator[str]:
 
 def _line(line: Line) -> str:
     text = "".join(_words(cell) for cell in line.cells)
-    known = [cell.known for cell in line.cells if MARKS.get(cell.known)]
-    if known and known[0] not in text:
-        text = f"{text.removesuffix('.')} ({known[0]})."
+    text += f" ({line.known})" if line.known else ""
     return f"- {text}" if line.is_item else text
 
 

@@ -27,6 +27,9 @@ REPLAYED = (
     "it is negative, the plan costs more."
 )
 
+USUAL_DAYS = 30
+"""Days of a month where nobody says otherwise."""
+
 PREVIEW_LINES = 24
 """Lines of a configuration that are shown."""
 
@@ -79,6 +82,8 @@ def command_line(report: Report) -> str:
     words += [f"--strategy {shlex.quote(plain(specs))}" for specs in chosen]
     runs = next((plan.projection.runs_per_day for plan in report.plans if plan.projection is not None), None)
     words += [] if runs is None else [f"--runs-per-day {runs:g}"]
+    days = next((plan.projection.days_per_month for plan in report.plans if plan.projection is not None), USUAL_DAYS)
+    words += [] if days == USUAL_DAYS else [f"--days-per-month {days:g}"]
     prices = report.prices
     if prices is not None:
         words += [] if prices.factor == 1 else [f"--factor {prices.factor:g}"]

@@ -159,9 +159,11 @@ def projection_section(report: Report, figures: Figures) -> Section | None:
         return None
     head = ("plan", "runs a day", "saved a day", "saved a month", "at worst", "at best")
     table = Table("Projected savings", head, tuple(rows), frozenset(range(1, 6)))
+    days = next(plan.projection.days_per_month for plan in report.plans if plan.projection is not None)
     assumptions = (
         "About runs that did not happen. It assumes that every run is like this session, at the same prices, and a "
-        "month of 30 days. At worst and at best are the 5th and 95th percentile of a thousand sessions put together "
-        "from drawn stretches of this one: how far chance may carry the total, not whether other sessions are like it."
+        f"month of {days:g} days. At worst and at best are the 5th and 95th percentile of a thousand sessions put "
+        "together from drawn stretches of this one: how far chance may carry the total, not whether other sessions are "
+        "like it."
     )
     return Section("projection", "Projection", (table, Line((Cell(assumptions),))))

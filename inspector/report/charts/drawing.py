@@ -1,0 +1,59 @@
+"""Charts drawn: as SVG, and as the script a page draws them with again where a reader's pointer asks for more.
+
+vl-convert is an optional part of the installation. It carries Vega, Vega-Lite and Vega-Embed and fetches nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+
+class ChartsMissingError(Exception):
+    """What draws charts is not installed; the message says how to install it."""
+
+
+def load_drawing() -> ModuleType:
+    """The library that draws.
+
+    Raises:
+        ChartsMissingError: It is not installed.
+    """
+    try:
+        import vl_convert
+    except ImportError:
+        message = "charts need an optional part of the program; install it with: pip install 'session-inspector[html]'"
+        raise ChartsMissingError(message) from None
+    return vl_convert
+
+
+def svg(specification: dict[str, Any]) -> str:
+    """A chart as an SVG picture.
+
+    Raises:
+        ChartsMissingError: What draws it is not installed.
+    """
+    # No data may come from anywhere but the specification itself.
+    drawn: str = load_drawing().vegalite_to_svg(specification, allowed_base_urls=[])
+    return drawn
+
+
+def still(specification: dict[str, Any]) -> dict[str, Any]:
+    """A chart without the layers that only answer the pointer."""
+    layers = specification.get("layer")
+    if layers is None:
+        return specification
+    return {**specification, "layer": [layer for layer in layers if "params" not in layer]}
+
+
+def script(own: str) -> str:
+    """A script that holds the drawing library and, behind it, `own`, which finds it as `vegaEmbed`.
+
+    Raises:
+        ChartsMissingError: The library is not installed.
+    """
+    bundle: str = load_drawing().javascript_bundle(own)
+    # Within a page, these would end the script or open a comment, wherever they stand.
+    return bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")

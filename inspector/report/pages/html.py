@@ -1,0 +1,81 @@
+"""A page as one HTML file: everything in it, nothing fetched, nothing in it that could run but its own script.
+
+Foreign text is escaped by the template. Were any to slip through, the page's policy still lets no script run and no
+style apply but the two whose digests it names, and lets nothing be fetched at all.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import inspector
+from inspector.report.charts.drawing import ChartsMissingError, load_drawing, script, still, svg
+from inspector.report.figures_table import MARKS
+from inspector.report.pages.model import Chart
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from inspector.report.pages.model import PageContent
+
+MOST_ROWS = 25
+"""A longer table is folded away."""
+
+FEW_ROWS = 14
+"""The same behind a chart that says the same."""
+
+
+def html(content: PageContent, charts: Mapping[str, dict[str, Any]]) -> str:
+    """The whole page.
+
+    Args:
+        content: What it says.
+        charts: Vega-Lite specifications by name; a chart that is missing here is left out.
+
+    Raises:
+        ChartsMissingError: What draws charts is not installed.
+    """
+    load_drawing()
+    try:
+        from jinja2 import Environment, StrictUndefined
+        from markupsafe import Markup
+    except ImportError:
+        message = "pages need an optional part of the program; install it with: pip install 'session-inspector[html]'"
+        raise ChartsMissingError(message) from None
+    named = {part.name for section in content.sections for part in section.parts if isinstance(part, Chart)}
+    drawn = {name: specification for name, specification in charts.items() if name in named}
+    style = _asset("page.css")
+    code = script(_asset("charts.js")) if drawn else ""
+    environment = Environment(autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True)
+    template = environment.from_string(_asset("page.html.jinja"))
+    # The pictures, the style and the script are this program's own; foreign text in pictures was escaped with them.
+    return template.render(
+        content=content,
+        marks=MARKS,
+        most_rows=MOST_ROWS,
+        few_rows=FEW_ROWS,
+        version=inspector.__version__,
+        policy=_policy(style, code),
+        style=Markup(style),  # noqa: S704
+        script=Markup(code),  # noqa: S704
+        pictures={name: Markup(svg(still(specification))) for name, specification in drawn.items()},  # noqa: S704
+        specifications=drawn,
+    )
+
+
+def _asset(name: str) -> str:
+    return (files("inspector.report.pages") / "assets" / name).read_text(encoding="utf-8")
+
+
+def _policy(style: str, code: str) -> str:
+    scripts = f"'{_digest(code)}'" if code else "'none'"
+    return (
+        f"default-src 'none'; script-src {scripts}; style-src '{_digest(style)}'; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

@@ -1,0 +1,122 @@
+"""A report's page as a browser shows it: on a desk, on a phone, in the dark, on paper, and full of hostile texts."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from inspector.cli import main
+from tests.browser.conftest import visiting
+from tests.conftest import ROOT
+from tests.hostile import hostile_copy
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from playwright.sync_api import Browser
+
+SAMPLE = ROOT / "sample_sessions/coding-agent.jsonl"
+PLANS = ("--strategy", "tiered-stale", "--strategy", "token-budget + keep-recent", "--runs-per-day", "24")
+CHARTS = 4
+DESK, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+
+
+@pytest.fixture(scope="module")
+def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("page") / "page.html"
+    assert main(["report", str(SAMPLE), *PLANS, "--format", "html", "-o", str(target)]) == 0
+    return target
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("window", [DESK, PHONE], ids=["desk", "phone"])
+def test_it_is_shown_whole_without_a_request_or_a_complaint(chromium: Browser, page_file: Path, window, scheme: str):
+    with visiting(chromium, page_file.as_uri(), viewport=window, color_scheme=scheme) as visit:
+        visit.page.locator(".chart.vega-embed svg").nth(CHARTS - 1).wait_for()
+        width, charts = visit.page.evaluate(
+            "[document.documentElement.scrollWidth,"
+            " [...document.querySelectorAll('.chart svg')].map(each => each.getBoundingClientRect().right)]"
+        )
+        background = visit.page.evaluate("getComputedStyle(document.body).backgroundColor")
+
+        assert visit.requests == [page_file.as_uri()]
+        assert visit.said == []
+        assert width <= window["width"]
+        assert max(charts) <= window["width"]
+        assert (background == "rgb(255, 255, 255)") == (scheme == "light")
+
+
+@pytest.mark.parametrize(("window", "scheme"), [(DESK, "light"), (PHONE, "dark")], ids=["desk", "phone"])
+def test_axe_finds_nothing_serious(chromium: Browser, page_file: Path, window, scheme: str):
+    with visiting(chromium, page_file.as_uri(), viewport=window, color_scheme=scheme) as visit:
+        visit.page.wait_for_selector(".chart.vega-embed svg")
+        visit.page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
+        found = Axe().run(visit.page).response["violations"]
+
+    assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == []
+
+
+def test_the_pointer_finds_the_figures_of_a_call(chromium: Browser, page_file: Path, tmp_path: Path):
+    target = tmp_path / "report.json"
+    assert main(["report", str(SAMPLE), *PLANS, "--ledger", "--format", "json", "-o", str(target)]) == 0
+    calls = json.loads(target.read_text(encoding="utf-8"))["ledger"]["calls"]
+    with visiting(chromium, page_file.as_uri(), viewport=DESK) as visit:
+        visit.page.wait_for_selector("[data-chart=context].vega-embed svg")
+        visit.page.hover("[data-chart=context] svg")
+        tip = visit.page.wait_for_selector("#vg-tooltip-element.visible")
+        rows = dict(line.split("\t") for line in tip.inner_text().splitlines())
+
+    call = calls[int(rows["call"]) - 1]
+    assert rows["without a plan"] == f"{call['baseline']['prompt_tokens']:,}"
+    assert rows["plan A"] == f"{call['plans'][0]['prompt_tokens']:,}"
+    assert rows["plan B"] == f"{call['plans'][1]['prompt_tokens']:,}"
+
+
+def test_on_paper_it_is_dark_on_white_and_as_wide_as_the_sheet(chromium: Browser, page_file: Path, tmp_path: Path):
+    with visiting(chromium, page_file.as_uri(), viewport={"width": 690, "height": 1000}, color_scheme="dark") as visit:
+        visit.page.wait_for_selector(".chart.vega-embed svg")
+        visit.page.emulate_media(media="print", color_scheme="dark")
+        paper, ink, width = visit.page.evaluate(
+            "[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color,"
+            " document.documentElement.scrollWidth]"
+        )
+        printed = visit.page.pdf(format="A4")
+
+    assert (paper, ink) == ("rgb(255, 255, 255)", "rgb(0, 0, 0)")
+    assert width <= 690
+    assert printed.startswith(b"%PDF-")
+
+
+def test_where_scripts_do_not_run_the_charts_are_still_there(chromium: Browser, page_file: Path):
+    with visiting(chromium, page_file.as_uri(), java_script_enabled=False) as visit:
+        assert visit.page.locator(".chart > svg").count() == CHARTS
+        assert visit.page.locator(".chart.vega-embed").count() == 0
+
+
+@pytest.mark.parametrize("options", [(), ("--include-text",)], ids=["figures", "texts"])
+def test_in_a_hostile_session_nothing_executes_and_nothing_breaks(chromium: Browser, tmp_path: Path, options):
+    said = (
+        "<script>window.executed=1</script><img src=x onerror='window.executed=1'>\"'></title></style></script>"
+        "<svg onload='window.executed=1'><!--{{constructor.constructor('window.executed=1')()}} javascript:alert(1) "
+        "\x1b[31m\u202e"
+    )
+    session = hostile_copy(SAMPLE, tmp_path / "<img src=x onerror=alert(1)>.jsonl", said)
+    target = tmp_path / "page.html"
+    assert main(["report", str(session), *PLANS, *options, "--format", "html", "-o", str(target)]) == 0
+    with visiting(chromium, target.as_uri(), viewport=PHONE) as visit:
+        # A model of no known name has no price, and so there is no chart of the cost.
+        visit.page.locator(".chart.vega-embed svg").nth(CHARTS - 2).wait_for()
+        for chart in visit.page.locator(".chart svg").all():
+            chart.hover()
+        width = visit.page.evaluate("document.documentElement.scrollWidth")
+
+        assert visit.page.evaluate("window.executed") is None
+        assert visit.dialogs == []
+        assert visit.said == []
+        assert visit.requests == [target.as_uri()]
+        assert visit.page.locator("img").count() == 0
+        assert width <= PHONE["width"]
+        assert "<script>window.executed=1</script>" in visit.page.locator("main").inner_text()

@@ -1,0 +1,138 @@
+"""Reports as pages: what stands in the file. What a browser makes of it is tested in `tests/browser`."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from inspector.cli import main
+from inspector.cli.reading import read_session
+from inspector.cli.replaying import replay_inputs
+from inspector.report.charts import CHARTS, chart
+from inspector.report.charts.palette import PAGE
+from inspector.report.numbers import dollars, percent, whole
+from inspector.report.pages.content import page_content
+from inspector.report.pages.html import html
+from inspector.report.summary import report_of
+from inspector.report.wanted import Wanted
+from inspector.strategies.plan import Plan
+from tests.conftest import ROOT
+from tests.hostile import hostile_copy
+from tests.report.pages import Page, at, long_session
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+SAMPLE = ROOT / "sample_sessions/coding-agent.jsonl"
+PLANS = ("--strategy", "tiered-stale", "--strategy", "token-budget + keep-recent", "--runs-per-day", "24")
+
+
+def saved(path: Path, output: Path, *options: str) -> str:
+    assert main(["report", str(path), *options, "--format", "html", "-o", str(output)]) == 0
+    return output.read_text(encoding="utf-8")
+
+
+def test_every_figure_of_the_page_is_the_one_of_the_json_report(tmp_path: Path):
+    page = Page(saved(SAMPLE, tmp_path / "page.html", *PLANS, "--explain"))
+    target = tmp_path / "report.json"
+    assert main(["report", str(SAMPLE), *PLANS, "--explain", "--compare", "--format", "json", "-o", str(target)]) == 0
+    report = json.loads(target.read_text(encoding="utf-8"))
+
+    assert len(page.figures) > 500
+    for pointer, value, text in page.figures:
+        found = at(report, pointer)
+        assert (value is None and found is None) or float(value) == found, pointer
+        forms = {written(found) for written in (whole, dollars, percent)} if found is not None else {"-", "never"}
+        if found is not None and "/explain/" not in pointer:
+            forms |= {f"{found:g}", percent(100 * found), dollars(abs(found)), percent(abs(found))}
+            assert text.strip() in forms, (pointer, found)
+
+
+def test_the_page_shows_how_every_figure_is_known(tmp_path: Path):
+    text = saved(SAMPLE, tmp_path / "page.html", *PLANS)
+
+    assert '<abbr class="mark" title="calibrated">c</abbr>' in text
+    assert '<abbr class="mark" title="projected">p</abbr>' in text
+    assert "marked c" in text
+
+
+def test_the_policy_names_the_digests_of_the_style_and_the_script_and_allows_nothing_else(tmp_path: Path):
+    page = Page(saved(SAMPLE, tmp_path / "page.html", "--strategy", "tiered-stale"))
+    policy = next(a["content"] for tag, a in page.elements if a.get("http-equiv") == "Content-Security-Policy") or ""
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+
+    def digest(text: str) -> str:
+        return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+    scripts = [attributes for tag, attributes in page.elements if tag == "script"]
+    code = page.contents["script"][[each.get("type") for each in scripts].index("module")]
+    assert rules == {
+        "default-src": "'none'",
+        "script-src": digest(code),
+        "style-src": digest(page.contents["style"][0]),
+        "base-uri": "'none'",
+        "form-action": "'none'",
+    }
+
+
+def test_the_page_points_nowhere_but_into_itself(tmp_path: Path):
+    page = Page(saved(SAMPLE, tmp_path / "page.html", *PLANS))
+
+    for _, attributes in page.elements:
+        for name in ("src", "href", "action", "poster", "data", "srcset"):
+            assert (attributes.get(name) or "#").startswith("#")
+        assert not any(name.startswith("on") for name in attributes)
+
+
+def test_ten_thousand_messages_make_a_page_of_less_than_two_megabytes(tmp_path: Path):
+    inputs = replay_inputs(read_session(long_session(tmp_path / "long.json", 10_000)))
+    plans = [Plan.from_specs([spec]) for spec in ("tiered-stale", "clear-old", "token-budget")]
+    report = report_of(inputs, plans, Wanted(24, ledger=True))
+    charts = {name: drawn for name in CHARTS if (drawn := chart(name, report, PAGE)) is not None}
+    page = html(page_content(report), charts)
+
+    assert report.session.messages == 10_000
+    assert set(charts) == {"context", "cost", "composition"}
+    assert len(page.encode()) < 2_000_000
+
+
+def test_hostile_texts_make_no_element(tmp_path: Path):
+    harmless = {tag for tag, _ in Page(saved(SAMPLE, tmp_path / "page.html", *PLANS)).elements}
+    said = (
+        "</script></style></title><script>x()</script><img src=x onerror=x()><svg onload=x()>\"'--><!--<![CDATA[{{7*7}}"
+    )
+    session = hostile_copy(SAMPLE, tmp_path / "hostile.jsonl", said)
+    page = Page(saved(session, tmp_path / "hostile.html", *PLANS, "--include-text"))
+
+    assert {tag for tag, _ in page.elements} <= harmless | {"abbr"}
+    assert len([tag for tag, _ in page.elements if tag in ("script", "style", "img")]) == 3
+    assert not any(name.startswith("on") for _, attributes in page.elements for name in attributes)
+
+
+def test_titles_and_the_home_folder_stay_home_unless_texts_are_asked_for(private_home: Path, tmp_path: Path):
+    session = private_home / "project" / "session.jsonl"
+    session.parent.mkdir()
+    session.write_bytes(SAMPLE.read_bytes())
+    without = saved(session, tmp_path / "without.html")
+    with_texts = saved(session, tmp_path / "with.html", "--include-text")
+
+    assert "Billing audit" not in without
+    assert "Billing audit for March 2024" in with_texts
+    for text in (without, with_texts):
+        assert str(private_home) not in text
+        assert "~/project/session.jsonl" in text
+
+
+def test_without_what_draws_charts_it_is_said_how_to_install_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys
+):
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+
+    assert main(["report", str(SAMPLE), "--format", "html", "-o", str(tmp_path / "page.html")]) == 1
+    assert "pip install 'session-inspector[html]'" in capsys.readouterr().err
+    assert not (tmp_path / "page.html").exists()
