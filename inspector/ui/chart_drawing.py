@@ -82,7 +82,7 @@ def layout_of(series: ChartSeries, width: int, height: int) -> Layout:
     """Where everything goes on `width` by `height` cells."""
     top = upper_end(series.peak, series.window, *(level.tokens for level in series.levels))
     values = (top, top // 2, series.window or 0, *(level.tokens for level in series.levels))
-    labels = max(len(short_size(value)) for value in values) + 1
+    labels = max(len(short_size(value)) for value in values if value <= top) + 1
     if width < 4 * labels:
         labels = 0
     rows = height - 2 if height >= LEGEND_HEIGHT else height - 1

@@ -11,11 +11,15 @@ import numpy as np
 
 from inspector.safe_text import one_line
 from inspector.strategies.rendition import Action, Rendition, Slice
+from inspector.ui.detail_forms import Form, form_of, member_pieces, row_style
+from inspector.ui.detail_page import PageRow, rows_of_words
 from inspector.ui.numbers import plural
 from inspector.ui.wrapping import Wrapped, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable
+
+    from numpy.typing import NDArray
 
 ELLIPSIS: Final = "⋯"
 
@@ -28,8 +32,15 @@ class SectionKind(StrEnum):
     """Sent in place of what was cut: a marker, a pointer, a summary."""
     ABSENT = "absent"
     """Recorded, and not part of the prompt."""
+    TAKEN = "taken"
+    """Recorded, and cut by the plan."""
+    NAME = "name"
+    """Names the text under it."""
     NOTE = "note"
     """Neither recorded nor sent: said by the inspector."""
+
+
+_GUTTERS: Final = {SectionKind.INSERTED: "▎", SectionKind.ABSENT: "┊", SectionKind.TAKEN: "-"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +49,7 @@ class Section:
 
     text: str
     kind: SectionKind
+    form: Form = Form.PLAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +81,9 @@ class DetailContent:
         note: Why it is not sent whole, where it is not.
         absent: Why nothing of it is sent, for a block that is not in the prompt; empty for one that is.
         is_json: The text is JSON, and can be laid out as such.
+        is_tool_call: The text is the input of a tool.
+        media: The images and documents in it, each in a few safe words.
+        record: Reads the record the block was read from; None where there is none. Raises what `raw` does.
     """
 
     key: Hashable
@@ -78,27 +93,30 @@ class DetailContent:
     note: CutNote | None = None
     absent: str = ""
     is_json: bool = False
+    is_tool_call: bool = False
+    media: tuple[str, ...] = ()
+    record: Callable[[], bytes] | None = None
 
 
 def sent_sections(recorded: str, content: DetailContent) -> tuple[Section, ...]:
     """What is sent of a block, in order, with a note wherever something was left out."""
     if content.absent:
-        return (_note(one_line(content.absent)), Section(recorded, SectionKind.ABSENT))
+        return (note_section(one_line(content.absent)), Section(recorded, SectionKind.ABSENT))
     rendition = content.sent
     if rendition is None or rendition.action is Action.WHOLE:
-        return (Section(recorded, SectionKind.RECORDED),)
+        return (Section(recorded, SectionKind.RECORDED, form_of(recorded)),)
     if rendition.action is Action.REMOVED:
-        return (_note(_sentence("removed", len(recorded), content.note)),)
-    gaps = _gaps(rendition, len(recorded))
+        return (note_section(cut_note("removed", len(recorded), content.note)),)
+    gaps, form = gaps_of(rendition, len(recorded)), form_of(recorded)
     verb = "replaced" if rendition.action is Action.REPLACED else "cut here"
     sections: list[Section] = []
     is_first = True
     for index, piece in enumerate((*rendition.pieces, "")):
         if gaps[index]:
-            sections.append(_note(_sentence(verb, gaps[index], content.note if is_first else None)))
+            sections.append(note_section(cut_note(verb, gaps[index], content.note if is_first else None)))
             is_first = False
         if isinstance(piece, Slice):
-            sections.append(Section(recorded[piece.start : piece.stop], SectionKind.RECORDED))
+            sections.append(Section(recorded[piece.start : piece.stop], SectionKind.RECORDED, form))
         elif piece:
             sections.append(Section(piece, SectionKind.INSERTED))
     return tuple(section for section in sections if section.text)
@@ -145,6 +163,29 @@ class Document:
         part = int(np.searchsorted(self.first_rows, index, side="right")) - 1
         return self.folded[part].row(index - self.first_rows[part]), self.sections[part].kind
 
+    def shown(self, index: int) -> PageRow:
+        """One row as it is drawn: what it is part of stands before it, and a form tells its parts apart."""
+        part = int(np.searchsorted(self.first_rows, index, side="right")) - 1
+        section, folded, row = self.sections[part], self.folded[part], index - self.first_rows[part]
+        style = f"detail--{section.kind.value}"
+        text = folded.row(row)
+        if section.form is Form.DIFFERENCE:
+            style = row_style(folded, row, style)
+        pieces = member_pieces(text, style) if section.form is Form.JSON else ((text, style),)
+        gutter = (_GUTTERS.get(section.kind, " "), style)
+        return PageRow((gutter, *pieces), style if section.kind is SectionKind.INSERTED else "")
+
+    def find(self, words: str) -> NDArray[np.int64]:
+        """The row of every place that holds the words, rising."""
+        found = [np.zeros(0, dtype=np.int64)]
+        found += [first + rows_of_words(words, part) for first, part in zip(self.first_rows, self.folded, strict=False)]
+        return np.concatenate(found)
+
+    def whole(self) -> str:
+        """All sections, notes left out where there is anything else."""
+        texts = [section.text for section in self.sections if section.kind is not SectionKind.NOTE]
+        return "".join(texts or [section.text for section in self.sections])
+
     def note_rows(self) -> tuple[int, ...]:
         """The first row of every note."""
         return tuple(
@@ -154,7 +195,7 @@ class Document:
         )
 
 
-def _gaps(rendition: Rendition, length: int) -> list[int]:
+def gaps_of(rendition: Rendition, length: int) -> list[int]:
     """Characters left out before every piece and after the last; what stands for a gap follows it."""
     gaps = [0] * (len(rendition.pieces) + 1)
     position, earliest = 0, 0
@@ -166,7 +207,8 @@ def _gaps(rendition: Rendition, length: int) -> list[int]:
     return gaps
 
 
-def _sentence(verb: str, characters: int, note: CutNote | None) -> str:
+def cut_note(verb: str, characters: int, note: CutNote | None) -> str:
+    """How much was left out, by whom and since when; without a note only how much."""
     amount = plural(characters, "character")
     if note is None:
         return f"{amount} {verb}"
@@ -179,7 +221,8 @@ def _sentence(verb: str, characters: int, note: CutNote | None) -> str:
     return f"{sentence} {ELLIPSIS} {note.known}" if note.known else sentence
 
 
-def _note(sentence: str) -> Section:
+def note_section(sentence: str) -> Section:
+    """Something the inspector says, set apart from what was recorded and sent."""
     return Section(
         f"{ELLIPSIS} {sentence} {ELLIPSIS}" if ELLIPSIS not in sentence else f"{ELLIPSIS} {sentence}", SectionKind.NOTE
     )

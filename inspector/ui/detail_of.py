@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from inspector.safe_text import one_line
 from inspector.session.model import BlockKind
 from inspector.strategies.rendition import Action
 from inspector.ui import numbers
 from inspector.ui.detail_content import CutNote, DetailContent
+from inspector.ui.previews import media_label
 
 if TYPE_CHECKING:
     from inspector.session.model import Session
@@ -35,6 +38,9 @@ def detail_of(session: Session, table: TokenTable, outcome: Outcome | None, inde
         title=f"{title}, {numbers.plural(tokens, 'token')}",
         raw=partial(session.text, block),
         is_json=block.kind is BlockKind.TOOL_CALL or block.preview.lstrip().startswith(_JSON_STARTS),
+        is_tool_call=block.kind is BlockKind.TOOL_CALL,
+        media=tuple(one_line(media_label(media)) for media in block.media),
+        record=partial(session.texts.record, block),
     )
     if outcome is None or index >= len(outcome.state.sent):
         return content
@@ -45,10 +51,9 @@ def _at_call(content: DetailContent, outcome: Outcome, index: int, *, is_error: 
     state, replay = outcome.state, outcome.replay
     title = f"{content.title}, failed" if is_error else content.title
     if not state.in_prompt[index]:
-        return DetailContent(content.key, title, content.raw, absent=absence(outcome, index), is_json=content.is_json)
-    action = Action(int(state.action[index]))
-    if action is Action.WHOLE:
-        return DetailContent(content.key, title, content.raw, is_json=content.is_json)
+        return replace(content, title=title, absent=absence(outcome, index))
+    if state.action[index] == Action.WHOLE:
+        return replace(content, title=title)
     since = replay.changed_at(index, state.call)
     note = CutNote(
         tokens=int(state.recorded[index]) - int(state.sent[index]),
@@ -56,7 +61,7 @@ def _at_call(content: DetailContent, outcome: Outcome, index: int, *, is_error: 
         call=since + 1 if since >= 0 else None,
     )
     rendition = replay.rendition(index, state.call)
-    return DetailContent(content.key, title, content.raw, rendition, note, is_json=content.is_json)
+    return replace(content, title=title, sent=rendition, note=note)
 
 
 def absence(outcome: Outcome, index: int) -> str:

@@ -50,7 +50,7 @@ def preview(block: Block, working_directory: str = "") -> str:
     if text or not (block.media or block.signature_characters):
         return text
     if block.media:
-        return one_line(", ".join(_media_label(media) for media in block.media[:4]))
+        return one_line(", ".join(media_label(media) for media in block.media[:4]))
     return f"encrypted, {plural(block.signature_characters, 'character')}"
 
 
@@ -97,7 +97,8 @@ def _unescaped(text: str) -> str:
     return text
 
 
-def _media_label(media: Media) -> str:
+def media_label(media: Media) -> str:
+    """An image or document in a few words, not yet safe: its type, its pixels, its size."""
     parts = [media.media_type or "media"]
     if media.width and media.height:
         parts.append(f"{media.width} by {media.height}")

@@ -11,8 +11,9 @@ from textual.worker import WorkerFailed
 from inspector.session.model import TextUnavailableError
 from inspector.strategies.rendition import Action, Rendition, Slice
 from inspector.ui.detail_content import CutNote, DetailContent, SectionKind
+from inspector.ui.detail_views import EMPTY
 from inspector.ui.widgets import detail as module
-from inspector.ui.widgets.detail import EMPTY, LOADING, NOTHING_CHOSEN, Detail
+from inspector.ui.widgets.detail import LOADING, NOTHING_CHOSEN, Detail
 from tests.ui.synthetic import HOSTILE
 
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
@@ -65,11 +66,14 @@ async def test_keys_and_clicks_change_the_view() -> None:
     app = DetailApp(CONTENT)
     async with app.run_test(size=(90, 20)) as pilot:
         await settle(pilot)
-        for change, view in (("r", "raw"), ("s", "sent"), ("left", "raw"), ("right", "sent")):
-            await pilot.press(change)
+        keys = {"r": "raw", "s": "sent", "left": "raw", "right": "sent", "d": "difference", "j": "laid", "R": "record"}
+        for key, view in keys.items():
+            await pilot.press(key)
             await settle(pilot)
             assert app.detail.shown == view
-            assert app.detail.line_count == (300 if view == "raw" else app.detail.document.first_rows[-1])
+            assert app.detail.line_count == len(app.detail.document) > 0
+            if view == "raw":
+                assert app.detail.line_count == 300
         for column, view in ((2, "raw"), (9, "sent")):
             await pilot.click(Detail, offset=(column, 0))
             assert app.detail.shown == view
@@ -117,29 +121,42 @@ async def test_the_next_cut_is_one_key_away() -> None:
 
 
 async def test_json_is_laid_out_on_demand() -> None:
-    app = DetailApp(DetailContent("call", "A Bash", lambda: '{"command": "ls", "timeout": 3}', is_json=True))
-    async with app.run_test(size=(60, 12)) as pilot:
+    app = DetailApp(DetailContent("call", "A Bash", lambda: '{"command": "ls", "timeout": [3]}', is_json=True))
+    async with app.run_test(size=(100, 12)) as pilot:
         await pilot.press("r")
         await settle(pilot)
-        assert shown(app.detail)[1] == ' {"command": "ls", "timeout": 3}'
-        assert "j json" in shown(app.detail)[0]
+        assert shown(app.detail)[1] == ' {"command": "ls", "timeout": [3]}'
         await pilot.press("j")
         await settle(pilot)
-        assert shown(app.detail)[1:5] == [" {", '   "command": "ls",', '   "timeout": 3', " }"]
+        laid = [" {", '   "command": "ls",', '   "timeout": [', "     3", "   ]", " }"]
+        assert shown(app.detail)[1:7] == laid
+        await pilot.press("j")
+        await settle(pilot)
+        assert app.detail.shown == "raw"
+        await pilot.press("j")
         app.detail.content = CONTENT
         await settle(pilot)
-        assert "not json" in shown(app.detail)[0]
-        assert shown(app.detail)[1] == " line 0 of the text"
+        assert "nothing to lay out" in shown(app.detail)[1]
+        assert shown(app.detail)[2] == " line 0 of the text"
 
 
 @pytest.mark.parametrize("width", [12, 40, 90])
 async def test_every_strip_is_as_wide_as_the_row_whatever_the_text_says(width: int) -> None:
     text = "\n".join(HOSTILE) * 3 + "".join(HOSTILE) * 10
     cut = Rendition((Slice(0, 300), "\x1b[31m[/marker]\u202e", Slice(400, len(text))), Action.CUT)
-    content = DetailContent(1, "\x1b]0;title\x07[/foo]", lambda: text, cut, CutNote(3, "\x1b[31m[b", 2))
+    content = DetailContent(
+        1,
+        "\x1b]0;title\x07[/foo]",
+        lambda: text,
+        cut,
+        CutNote(3, "\x1b[31m[b", 2),
+        media=("image/\x1b[31mpng",),
+        record=lambda: text.encode("utf-8", "surrogatepass"),
+    )
     app = DetailApp(content)
     async with app.run_test(size=(width, 40)) as pilot:
-        for key in ("r", "s", "pagedown"):
+        app.detail.search("e")
+        for key in ("r", "s", "pagedown", "d", "m", "j", "R"):
             await pilot.press(key)
             await settle(pilot)
             for y in range(40):

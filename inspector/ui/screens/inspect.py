@@ -273,6 +273,8 @@ class InspectScreen(Studying):
             self.show_notice("counting stopped: the rest of the session stays estimated")
         elif self.find_bar is not None and self.find_bar.has_class("-open"):
             self.find_bar.action_close()
+        elif self.zoomed:
+            self.action_zoom()
         elif not self._is_in(self.query_one("#timeline-pane")):
             self.remove_class("-plan-open")
             self._focus_rows()

@@ -96,6 +96,7 @@ INSPECT_BINDINGS: list[BindingType] = [
     ),
     _key("E", "explain", "explain", "cost.explain", "How the figure under the cursor came about", show=True),
     _key("d", "ask_runs", "runs a day", "cost.runs", "Say how many such sessions run in a day"),
+    _key("z", "zoom", "zoom", "pane.zoom", "Give this part the whole screen, or give it back", show=True),
     _key("tab", "pane(1)", "pane", "pane.next", "The next part of the screen"),
     _key("shift+tab", "pane(-1)", "pane", "pane.previous", "The part before"),
     _key("escape", "leave", "leave", "app.leave", "Stop counting; leave the plan"),

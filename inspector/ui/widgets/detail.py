@@ -1,52 +1,44 @@
-"""The detail: one block's text, as recorded or as sent, however long it is."""
+"""The detail: one block's text in any of its views, however long it is."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.reactive import reactive, var
 from textual.worker import Worker, WorkerState, get_current_worker
 
-from inspector.safe_text import cell_width, clip_cells, one_line
-from inspector.session.model import TextUnavailableError
-from inspector.ui.detail_content import Document, Section, SectionKind, laid_out, sent_sections
-from inspector.ui.numbers import whole
+from inspector.safe_text import cell_width, clip_cells, one_line, safe_text
+from inspector.ui.detail_content import Document, Section, SectionKind
+from inspector.ui.detail_views import VIEWS, Shown, prepare
+from inspector.ui.numbers import plural, whole
+from inspector.ui.widgets.detail_look import CLASSES, CSS
+from inspector.ui.widgets.detail_search import FoundPlaces, highlighted
 from inspector.ui.widgets.line_view import LineView, strip_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
+    import numpy as np
+    from numpy.typing import NDArray
+    from rich.style import Style
     from textual import events
     from textual.strip import Strip
 
     from inspector.ui.detail_content import DetailContent
-
-Shown = Literal["raw", "sent"]
+    from inspector.ui.detail_page import Page
 
 NOTHING_CHOSEN: Final = "Move the cursor to a row to see what it holds."
-EMPTY: Final = "This block has no text."
 LOADING: Final = "loading…"
 
 LOADING_AFTER = 0.15
 """Seconds before a text that is still being read is said to be."""
 
-_TABS: Final[tuple[tuple[Shown, str], ...]] = (("raw", "raw"), ("sent", "as sent"))
-_GUTTER: Final = {
-    SectionKind.RECORDED: " ",
-    SectionKind.INSERTED: "▎",
-    SectionKind.ABSENT: "┊",
-    SectionKind.NOTE: " ",
-}
-_STYLES: Final = {
-    SectionKind.RECORDED: "detail--recorded",
-    SectionKind.INSERTED: "detail--inserted",
-    SectionKind.ABSENT: "detail--absent",
-    SectionKind.NOTE: "detail--note",
-}
+MOST_COPIED: Final = 200_000
+"""Characters the clipboard is given: terminals refuse longer sequences, some without a word."""
 
 
 class Detail(LineView):
@@ -56,37 +48,25 @@ class Detail(LineView):
     dragged while one looks at what is left.
     """
 
-    DEFAULT_CSS = """
-    Detail {
-        & > .detail--header { color: $text-muted; }
-        & > .detail--tab { color: $text-muted; }
-        & > .detail--tab-active { color: $foreground; text-style: bold underline; }
-        & > .detail--recorded { color: $foreground; }
-        & > .detail--inserted { color: $foreground; background: $warning-muted; text-style: bold; }
-        & > .detail--absent { color: $text-muted; }
-        & > .detail--note { color: $text-accent; text-style: italic; }
-        &:ansi > .detail--inserted { background: ansi_default; text-style: bold reverse; }
-        &:nocolor > .detail--inserted { background: $surface; text-style: bold reverse; }
-    }
-    """
-
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "detail--header",
-        "detail--tab",
-        "detail--tab-active",
-        "detail--recorded",
-        "detail--inserted",
-        "detail--absent",
-        "detail--note",
-    }
+    DEFAULT_CSS = CSS
+    COMPONENT_CLASSES: ClassVar[set[str]] = set(CLASSES)
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("r", "show('raw')", "Raw", id="detail.raw", tooltip="Show the text as recorded"),
         Binding("s", "show('sent')", "As sent", id="detail.sent", tooltip="Show what the plan sends of it"),
-        Binding("j", "lay_out", "JSON", id="detail.json", tooltip="Lay out the recorded text as JSON, or not"),
+        Binding("d", "show('difference')", "Difference", id="detail.difference", tooltip="Show both side by side"),
+        Binding("j", "show('laid')", "Laid out", id="detail.json", tooltip="Lay it out: JSON, a tool's input, an edit"),
+        Binding("m", "show('markdown')", "Markdown", id="detail.markdown", tooltip="Show the text as Markdown"),
+        Binding("R", "show('record')", "Record", id="detail.record", tooltip="Show the record in the file"),
+        Binding("left", "other(-1)", "View", id="detail.previous-view", tooltip="The view to the left", show=False),
+        Binding("right", "other(1)", "View", id="detail.next-view", tooltip="The view to the right", show=False),
         Binding("x", "next_note", "Next cut", id="detail.next-cut", tooltip="Go to the next place something was cut"),
-        Binding("left,right", "other", "Other view", id="detail.other", tooltip="Change between views", show=False),
-        Binding("up", "scroll(-1)", "Up", id="detail.up", tooltip="Scroll up", show=False),
+        Binding("slash", "find", "Find", id="detail.find", tooltip="Search this text"),
+        Binding("n", "to_found(1)", "Match", id="detail.next-match", tooltip="To the next match", show=False),
+        Binding("N", "to_found(-1)", "Match", id="detail.previous-match", tooltip="To the match before", show=False),
+        Binding("y", "copy", "Copy", id="detail.copy", tooltip="Copy what is shown to the clipboard"),
+        Binding("vertical_line", "pager", "Pager", id="detail.pager", tooltip="Open what is shown in $PAGER"),
+        Binding("up,k", "scroll(-1)", "Up", id="detail.up", tooltip="Scroll up", show=False),
         Binding("down", "scroll(1)", "Down", id="detail.down", tooltip="Scroll down", show=False),
         Binding("pageup", "page(-1)", "Page up", id="detail.page-up", tooltip="Scroll up by a page", show=False),
         Binding("pagedown", "page(1)", "Page down", id="detail.page-down", tooltip="Scroll down by a page", show=False),
@@ -100,8 +80,6 @@ class Detail(LineView):
     """The block shown."""
     shown: reactive[Shown] = reactive[Shown]("sent", init=False)
     """Which of the views."""
-    as_json: reactive[bool] = reactive(False, init=False)
-    """The recorded text is laid out as JSON where it is JSON."""
 
     @dataclass
     class Prepared(Message):
@@ -109,31 +87,77 @@ class Detail(LineView):
 
         Attributes:
             generation: Which request it answers.
-            document: What to show.
+            page: What to show.
             key: The block.
-            recorded: Its recorded text, None where it could not be read.
-            is_laid_out: It was found to be JSON and is laid out.
+            recorded: Its recorded text, None where it was not or could not be read.
         """
 
         generation: int
-        document: Document
+        page: Page
         key: Hashable
         recorded: str | None
-        is_laid_out: bool
+
+    @dataclass
+    class Found(Message):
+        """A text was searched.
+
+        Attributes:
+            page: What was searched.
+            words: What for.
+            rows: The row of every place, rising.
+        """
+
+        page: Page
+        words: str
+        rows: NDArray[np.int64]
+
+    class FindAsked(Message):
+        """The user wants to search the text."""
+
+    @dataclass
+    class Told(Message):
+        """Something was done, or could not be.
+
+        Attributes:
+            notice: One line for people.
+        """
+
+        notice: str
+
+    @dataclass
+    class Counted(Message):
+        """How many places were found is known, or another of them is looked at.
+
+        Attributes:
+            notice: `3 of 41`, or that there is none.
+        """
+
+        notice: str
+
+    @dataclass
+    class PagerAsked(Message):
+        """The text is to be shown by another program.
+
+        Attributes:
+            text: The text, not yet safe.
+        """
+
+        text: str
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  Textual's name
         super().__init__(id=id, classes=classes)
-        self._document = Document.of((), 1)
+        self._page: Page = Document.of((), 1)
         self._generation = 0
         self._recorded: tuple[Hashable, str] | None = None
-        self._place: tuple[Hashable, Shown, bool] | None = None
+        self._place: tuple[Hashable, Shown] | None = None
         self._prepared_width = 0
-        self._is_laid_out = False
+        self._before: Shown = "sent"
+        self._found = FoundPlaces()
 
     @property
-    def document(self) -> Document:
+    def document(self) -> Page:
         """What is shown, folded."""
-        return self._document
+        return self._page
 
     @property
     def text_width(self) -> int:
@@ -144,12 +168,9 @@ class Detail(LineView):
         """Show another block, or the same one sent in another way."""
         self._prepare()
 
-    def watch_shown(self) -> None:
+    def watch_shown(self, before: Shown, _: Shown) -> None:
         """Show the other view."""
-        self._prepare()
-
-    def watch_as_json(self) -> None:
-        """Lay the text out, or not."""
+        self._before = before
         self._prepare()
 
     def on_resize(self) -> None:
@@ -162,7 +183,7 @@ class Detail(LineView):
         if self.line_at(event) == -1:
             offset = event.get_content_offset(self)
             position = 1
-            for shown, label in _TABS:
+            for shown, label in VIEWS:
                 if offset is not None and position <= offset.x < position + len(label):
                     self.shown = shown
                 position += len(label) + 3
@@ -174,8 +195,7 @@ class Detail(LineView):
             return
         if message.recorded is not None:
             self._recorded = (message.key, message.recorded)
-        self._is_laid_out = message.is_laid_out
-        self._show(message.document, message.key)
+        self._show(message.page, message.key)
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Say so when a text cannot be shown."""
@@ -185,23 +205,74 @@ class Detail(LineView):
             self._say(f"This text could not be shown: {reason}.")
 
     def action_show(self, shown: Shown) -> None:
-        """Choose a view."""
-        self.shown = shown
+        """Choose a view; chosen again, the one before it."""
+        self.shown = self._before if shown == self.shown else shown
 
-    def action_other(self) -> None:
-        """Change to the other view."""
-        self.shown = "raw" if self.shown == "sent" else "sent"
-
-    def action_lay_out(self) -> None:
-        """Lay out the recorded text as JSON, or not; shows the recorded text."""
-        self.as_json = not (self.as_json and self.shown == "raw")
-        self.shown = "raw"
+    def action_other(self, step: int) -> None:
+        """Change to the view beside this one, around the ends."""
+        names = [name for name, _ in VIEWS]
+        self.shown = names[(names.index(self.shown) + step) % len(names)]
 
     def action_next_note(self) -> None:
         """Put the next place something was cut at the top; the first one after the last."""
-        rows = self._document.note_rows()
+        rows = self._page.note_rows()
         if rows:
             self.scroll_to_line(next((row for row in rows if row > self.first_line), rows[0]))
+
+    def action_find(self) -> None:
+        """Ask what to search for."""
+        self.post_message(self.FindAsked())
+
+    def search(self, words: str) -> None:
+        """Look for words in what is shown, in a thread; empty for none."""
+        self._found = FoundPlaces(safe_text(words))
+        self.forget_lines()
+        if words:
+            self._search()
+
+    def _search(self) -> None:
+        page, words = self._page, self._found.words
+
+        def run() -> None:
+            self.post_message(self.Found(page, words, page.find(words)))
+
+        self.run_worker(
+            run, group="detail-search", description="searching a text", thread=True, exclusive=True, exit_on_error=False
+        )
+
+    def on_detail_found(self, message: Found) -> None:
+        """Go to the first place from here on."""
+        message.stop()
+        if message.page is self._page and message.words == self._found.words:
+            self._found = self._found.at_rows(message.rows, self.first_line)
+            self._go_to_found()
+
+    def action_to_found(self, step: int) -> None:
+        """To the next or previous place that was found, around the ends."""
+        if not self._found.words:
+            self.post_message(self.Told("nothing is searched for in this text: / asks"))
+        else:
+            self._found = self._found.moved(step)
+            self._go_to_found()
+
+    def _go_to_found(self) -> None:
+        row = self._found.row
+        if row is not None and not self.first_line <= row < self.first_line + self.page_height:
+            self.scroll_to_line(max(row - self.page_height // 3, 0))
+        self.forget_lines()
+        self.post_message(self.Counted(self._found.told))
+
+    def action_copy(self) -> None:
+        """Copy what is shown, control characters made visible: a text may be pasted where they are obeyed."""
+        text = self._page.whole()
+        copied = text[:MOST_COPIED]
+        self.app.copy_to_clipboard("\t".join(safe_text(part) for part in copied.split("\t")))
+        part = "" if len(text) <= MOST_COPIED else f"the first {whole(MOST_COPIED)} of "
+        self.post_message(self.Told(f"copied {part}{plural(len(text), 'character')}, if the terminal allows it"))
+
+    def action_pager(self) -> None:
+        """Open what is shown in the user's pager."""
+        self.post_message(self.PagerAsked(self._page.whole()))
 
     def action_scroll(self, step: int) -> None:
         """Scroll by rows."""
@@ -221,37 +292,33 @@ class Detail(LineView):
 
     def draw_line(self, line: int, width: int) -> Strip:
         """One row of the text."""
-        text, kind = self._document.row(line)
-        style = self.style_of(_STYLES[kind])
-        return strip_of(
-            [(_GUTTER[kind], style), (text, style)], width, style if kind is SectionKind.INSERTED else self.rich_style
-        )
+        pieces, rest = self._page.shown(line)
+        if self._found.words:
+            pieces = highlighted(pieces, self._found.words, is_here=line == self._found.row)
+        styled = ((text, self._styled(style)) for text, style in pieces)
+        return strip_of(styled, width, self.style_of(rest) if rest else self.rich_style)
+
+    def _styled(self, style: str | Style) -> Style:
+        return self.style_of(style) if isinstance(style, str) else self.style_of("detail--recorded") + style
 
     def draw_header(self, width: int) -> Strip:
         """The views, and what is shown."""
         header = self.style_of("detail--header")
         parts = [(" ", header)]
-        for index, (shown, label) in enumerate(_TABS):
+        for index, (shown, label) in enumerate(VIEWS):
             if index:
                 parts.append((" │ ", header))
             active = shown == self.shown
             parts.append((label, self.style_of("detail--tab-active" if active else "detail--tab")))
         content = self.content
-        if content is not None and self.shown == "raw":
-            parts.append((self._json_label(content), header))
         left = width - sum(cell_width(text) for text, _ in parts)
-        title = clip_cells(one_line(content.title), max(left - 3, 0)) if content is not None else ""
         size = f"  {whole(self.line_count)} rows" if self.line_count > self.page_height else ""
+        title = clip_cells(one_line(content.title), max(left - 3, 0)) if content is not None else ""
         if cell_width(title) + cell_width(size) + 3 > left:
             size = ""
         parts.append((" " * max(left - cell_width(title) - cell_width(size) - 1, 0), header))
         parts += [(title, header), (size, header)]
         return strip_of(parts, width, header)
-
-    def _json_label(self, content: DetailContent) -> str:
-        if self.as_json:
-            return "  json" if self._is_laid_out else "  not json"
-        return "  j json" if content.is_json else ""
 
     def _prepare(self) -> None:
         """Read and fold what is to be shown now, in a thread."""
@@ -265,13 +332,13 @@ class Detail(LineView):
             self._say(NOTHING_CHOSEN)
             return
         recorded = self._recorded[1] if self._recorded is not None and self._recorded[0] == content.key else None
-        work = partial(prepare, content, recorded, self.shown, self.text_width, as_json=self.as_json)
+        work = partial(prepare, content, recorded, self.shown, self.text_width)
         generation = self._generation
 
         def run() -> None:
-            document, text, is_laid_out = work()
+            page, text = work()
             if not get_current_worker().is_cancelled:
-                self.post_message(self.Prepared(generation, document, content.key, text, is_laid_out))
+                self.post_message(self.Prepared(generation, page, content.key, text))
 
         self.run_worker(
             run, group="detail", description="reading a text", thread=True, exclusive=True, exit_on_error=False
@@ -281,51 +348,24 @@ class Detail(LineView):
         self.refresh()
 
     def _say_loading(self, generation: int) -> None:
-        if generation == self._generation and self.content is not None:
-            place = (self.content.key, self.shown, self.as_json)
-            if self._place != place:
-                self._say(LOADING)
+        if (
+            generation == self._generation
+            and self.content is not None
+            and self._place != (self.content.key, self.shown)
+        ):
+            self._say(LOADING)
 
     def _say(self, sentence: str) -> None:
         self._show(Document.of((Section(sentence, SectionKind.NOTE),), self.text_width), None)
 
-    def _show(self, document: Document, key: Hashable | None) -> None:
-        place = (key, self.shown, self.as_json)
+    def _show(self, page: Page, key: Hashable | None) -> None:
+        place = (key, self.shown)
         stays = key is not None and place == self._place
         self._place = place
-        self._document = document
-        self.show_lines(len(document))
+        self._page = page
+        self.show_lines(len(page))
         if not stays:
             self.scroll_to_line(0)
-
-
-def prepare(
-    content: DetailContent, recorded: str | None, shown: Shown, width: int, *, as_json: bool
-) -> tuple[Document, str | None, bool]:
-    """Read a block's text where it has not been read, and fold what is to be shown of it.
-
-    Args:
-        content: The block.
-        recorded: Its recorded text, if it has been read.
-        shown: Which view.
-        width: Cells of a row.
-        as_json: Lay out the recorded text as JSON, if it is.
-
-    Returns:
-        What to show; the recorded text, None where it could not be read; whether it is laid out as JSON.
-    """
-    if recorded is None:
-        try:
-            recorded = content.raw()
-        except (TextUnavailableError, OSError) as error:
-            reason = one_line(str(error)) or "its file was replaced or is gone"
-            return Document.of((Section(f"unavailable: {reason}", SectionKind.NOTE),), width), None, False
-    formatted = laid_out(recorded) if as_json and shown == "raw" else None
-    if shown == "sent":
-        sections = sent_sections(recorded, content)
-    else:
-        sections = (Section(recorded if formatted is None else formatted, SectionKind.RECORDED),)
-    document = Document.of(sections, width)
-    if not len(document):
-        document = Document.of((Section(EMPTY, SectionKind.NOTE),), width)
-    return document, recorded, formatted is not None
+        if self._found.words:
+            self._found = FoundPlaces(self._found.words)
+            self._search()

@@ -1,0 +1,54 @@
+"""Showing a text in the user's pager: as a file of their own, made safe, never through a shell."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from inspector.safe_text import safe_text
+
+USUAL = ("less", "more")
+
+
+class PagerError(Exception):
+    """There is no pager, or it cannot be started; the message says what to do."""
+
+
+def pager_command() -> list[str]:
+    """The pager and its arguments: `$PAGER`, else the first of the usual ones there is.
+
+    Raises:
+        PagerError: There is none.
+    """
+    named = os.environ.get("PAGER", "")
+    try:
+        words = shlex.split(named)
+    except ValueError:
+        words = []
+    if words:
+        if shutil.which(words[0]) is None:
+            raise PagerError(f"$PAGER names {words[0]!r}, which is not there")
+        return words
+    usual = next((name for name in USUAL if shutil.which(name)), None)
+    if usual is None:
+        raise PagerError("there is no pager: set $PAGER to one")
+    return [usual]
+
+
+def show_in_pager(text: str, command: list[str]) -> None:
+    """Run the pager on a text and wait until it is left. The terminal must be its own meanwhile.
+
+    Raises:
+        PagerError: It cannot be started.
+    """
+    with tempfile.TemporaryDirectory(prefix="inspector-") as folder:
+        path = Path(folder) / "text"
+        path.write_text(safe_text(text), encoding="utf-8", errors="replace")
+        try:
+            subprocess.run([*command, str(path)], check=False)  # noqa: S603  the user's own pager, no shell
+        except OSError as error:
+            raise PagerError(f"{command[0]} cannot be started: {error.strerror}") from error

@@ -1,0 +1,88 @@
+"""Reading one text: searching it, opening it in a pager, giving it the whole screen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import SuspendNotSupported
+
+from inspector.ui.screens.jumping import Jumping
+from inspector.ui.widgets.pane import Pane
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from inspector.ui.widgets.detail import Detail
+    from inspector.ui.widgets.text_find import TextFind
+
+
+class Reading(Jumping):
+    """A session screen whose detail can be searched, paged and enlarged."""
+
+    ZOOMS: ClassVar[Mapping[str, str]] = {
+        "chart-pane": "-zoom-chart",
+        "timeline-pane": "-zoom-timeline",
+        "detail-pane": "-zoom-detail",
+    }
+    """Per part of the screen, the class under which it has all of it."""
+
+    text_find: TextFind | None = None
+    """Made when it is first asked for."""
+
+    async def on_detail_find_asked(self) -> None:
+        """Ask what to look for in the text."""
+        from inspector.ui.widgets.text_find import TextFind
+
+        if self.text_find is None:
+            self.text_find = TextFind()
+            await self.query_one("#detail-pane", Pane).mount(self.text_find)
+        self.text_find.open()
+
+    def on_text_find_changed(self, event: TextFind.Changed) -> None:
+        """Look for something else."""
+        if self.parts is not None:
+            self.parts.detail.search(event.text)
+
+    def on_text_find_done(self) -> None:
+        """Back to the text."""
+        if self.parts is not None:
+            self.parts.detail.focus()
+
+    def on_detail_counted(self, event: Detail.Counted) -> None:
+        """Say which of the places is looked at."""
+        if self.text_find is not None:
+            self.text_find.say(event.notice)
+
+    def on_detail_told(self, event: Detail.Told) -> None:
+        """Say what was done."""
+        self.show_notice(event.notice)
+
+    def on_detail_pager_asked(self, event: Detail.PagerAsked) -> None:
+        """Give the terminal to the user's pager."""
+        from inspector.ui.pager import PagerError, pager_command, show_in_pager
+
+        try:
+            command = pager_command()
+            with self.app.suspend():
+                show_in_pager(event.text, command)
+        except PagerError as error:
+            self.show_notice(str(error), is_problem=True)
+        except SuspendNotSupported:
+            self.show_notice("a pager cannot be opened here: there is no terminal to give it", is_problem=True)
+
+    def action_zoom(self) -> None:
+        """Give the focused part the whole screen, or give it back."""
+        if self.zoomed:
+            self.remove_class(*self.ZOOMS.values())
+            return
+        focused = self.focused
+        pane = None if focused is None else next((node.id for node in focused.ancestors if node.id in self.ZOOMS), None)
+        if pane is None:
+            self.show_notice("the timeline, the detail and the chart can have the whole screen: go to one of them")
+        else:
+            self.add_class(self.ZOOMS[pane])
+
+    @property
+    def zoomed(self) -> bool:
+        """One part has the whole screen."""
+        return any(self.has_class(name) for name in self.ZOOMS.values())
