@@ -68,6 +68,20 @@ class ModelCall(NamedTuple):
     output_tokens: int
 
 
+class Notice(NamedTuple):
+    """A line that the described program would print when it acts.
+
+    Attributes:
+        entry: Index of the strategy among the plan's entries.
+        call: The call it acts before.
+        text: The line, in the program's words.
+    """
+
+    entry: int
+    call: int
+    text: str
+
+
 @dataclass(frozen=True, eq=False)
 class Changes:
     """One row for every time a block's rendition becomes another, sorted by block, then call.
@@ -85,6 +99,7 @@ class Changes:
         considered: Per strategy and group, how many blocks it decided about, those it left whole included.
         estimates: What strategies took prompts to measure, where they say so.
         model_calls: Further requests the strategies make.
+        notices: What the described programs would print.
     """
 
     block: NDArray[np.int32]
@@ -99,6 +114,7 @@ class Changes:
     considered: Mapping[tuple[int, str], int]
     estimates: tuple[Estimate, ...] = ()
     model_calls: tuple[ModelCall, ...] = ()
+    notices: tuple[Notice, ...] = ()
 
     @cached_property
     def by_call(self) -> NDArray[np.int64]:

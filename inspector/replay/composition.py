@@ -13,7 +13,7 @@ import numpy as np
 from inspector.replay.changes import RECORDED, Changes, Reason, effective_changes
 from inspector.replay.recorded_clearing import recorded_clearing
 from inspector.replay.walk import Circumstances, Layer, PromptSizes, Walk
-from inspector.strategies.base import Choice, ScheduledStrategy, SequentialStrategy
+from inspector.strategies.base import Choice, ScheduledStrategy, SequentialStrategy, in_use
 from inspector.strategies.batching import BatchedRun, batched_schedule, batching_of
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def changes_of(
     history: History, renderer: Renderer, plan: Plan, sizes: PromptSizes, told: Circumstances | None = None
 ) -> Changes:
     """Everything the plan's enabled strategies change, on top of what the agent itself blanked."""
-    entries = [(index, entry.strategy) for index, entry in enumerate(plan.entries) if entry.enabled]
+    entries = [(index, in_use(entry.strategy)) for index, entry in enumerate(plan.entries) if entry.enabled]
     cleared = recorded_clearing(history)
     if len(entries) == 1 and not cleared:
         index, only = entries[0]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.changes import Estimate, ModelCall, Reason, effective_changes
+from inspector.replay.changes import Estimate, ModelCall, Notice, Reason, effective_changes
 from inspector.strategies.rendition import Action
 
 if TYPE_CHECKING:
@@ -125,6 +125,7 @@ class Walk:
     dirty: set[int] = field(default_factory=set)
     estimates: list[Estimate] = field(default_factory=list)
     model_calls: list[ModelCall] = field(default_factory=list)
+    notices: list[Notice] = field(default_factory=list)
     thread_call: dict[int, int] = field(default_factory=dict)
     _rows: list[tuple[int, int, int, int]] = field(default_factory=list)
     _stacks: dict[Stack, int] = field(default_factory=dict)
@@ -174,7 +175,12 @@ class Walk:
         changes = effective_changes(
             history, self.renderer, blocks, calls, stacks, reasons, tuple(self._stacks), tuple(self._reasons)
         )
-        return replace(changes, estimates=tuple(self.estimates), model_calls=tuple(self.model_calls))
+        return replace(
+            changes,
+            estimates=tuple(self.estimates),
+            model_calls=tuple(self.model_calls),
+            notices=tuple(self.notices),
+        )
 
     def stack(self, block: int, depth: int) -> Stack:
         """The operations of the first `depth` strategies on a block."""
@@ -333,6 +339,10 @@ class WalkMoment:
         """Keep what the strategy asks a model for."""
         entry = self.walk.layers[self.depth].entry
         self.walk.model_calls.append(ModelCall(entry, self.call, prompt_tokens, output_tokens))
+
+    def note_printed(self, text: str) -> None:
+        """Keep what the described program would print."""
+        self.walk.notices.append(Notice(self.walk.layers[self.depth].entry, self.call, text))
 
     def tokens_under(self, choice: Choice) -> int:
         """Tokens of the choice's block if it were made."""

@@ -7,20 +7,30 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from inspector.report.figures_table import MARKS
-from inspector.report.layout import HEADING, LABEL, LEFT, RIGHT, WRAPPED, plain
+from inspector.report.layout import HEADING, LABEL, LEFT, LOSS, RIGHT, WRAPPED, plain
 from inspector.report.numbers import dollars, percent, plural, whole
 from inspector.safe_text import clip_cells
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from inspector.report.details import BandFacts, CarriedBlockFacts, CarriedFacts, CompactionFacts, ExplanationFacts
+    from inspector.report.details import (
+        BandFacts,
+        CarriedBlockFacts,
+        CarriedFacts,
+        CompactionFacts,
+        ExplanationFacts,
+        ToolCutFacts,
+    )
     from inspector.report.document import PlanFacts, Report
     from inspector.report.layout import Page
 
 MOST_ROWS = 12
 """Rows of what takes up the prompts; the smallest are added up in one more."""
 
+
+MOST_NOTICES = 3
+"""What a described program would have printed is shown so often; all of it is in the JSON."""
 
 NAME_WIDTH = 33
 """Columns for what a row is about; a tool's name may be of any length."""
@@ -43,6 +53,21 @@ def carried_table(page: Page, report: Report) -> None:
         page.line()
         page.line("Results that cost most to carry along", HEADING)
         page.table(None, [_heavy(row) for row in report.heaviest], LEFT + WRAPPED)
+
+
+def tool_table(page: Page, plan: PlanFacts) -> None:
+    """Write what a plan cuts of every tool's results."""
+    if plan.tools:
+        head = ("tool", "results", "original", "sent", "saved in all calls", "")
+        page.table(head, [_tool(row) for row in plan.tools[:MOST_ROWS]], LEFT + RIGHT * 4 + LEFT)
+
+
+def notice_rows(plan: PlanFacts) -> list[tuple[str, str]]:
+    """What the programs it describes would have printed: the first lines, and how many more."""
+    notices = plan.notices
+    rows = [(f"prints at call {each.call:,}", plain(each.text)) for each in notices[:MOST_NOTICES]]
+    more = len(notices) - len(rows)
+    return [*rows, ("", f"and {more:,} more like it")] if more else rows
 
 
 def cache_rows(plan: PlanFacts) -> list[tuple[str, str]]:
@@ -107,6 +132,17 @@ def _carried(row: CarriedFacts) -> tuple[str | Text, ...]:
         dollars(row.usd),
         Text(MARKS[row.known.get("usd", "exact")], LABEL),
         whole(row.carried_tokens),
+    )
+
+
+def _tool(row: ToolCutFacts) -> tuple[str | Text, ...]:
+    return (
+        clip_cells(plain(row.tool or "not known"), NAME_WIDTH),
+        whole(row.results),
+        whole(row.original_tokens),
+        whole(row.sent_tokens),
+        Text(whole(row.saved_tokens), LOSS if row.saved_tokens < 0 else ""),
+        Text(MARKS[row.known.get("saved_tokens", "exact")], LABEL),
     )
 
 

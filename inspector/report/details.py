@@ -70,6 +70,25 @@ class OutcomeFacts(Struct, frozen=True, kw_only=True):
     known: Known
 
 
+class ToolCutFacts(Struct, frozen=True, kw_only=True):
+    """What a plan cuts of one tool's results."""
+
+    tool: Annotated[str, about("The tool; empty where it is not known.")]
+    results: Annotated[Count, about("How many of its results the plan changed at any call.")]
+    original_tokens: Annotated[Count, about("Tokens of these, whole, as counted.")]
+    sent_tokens: Annotated[Count, about("Tokens of these as they were sent last, as counted.")]
+    saved_tokens: Annotated[int, about("Tokens this left out of all prompts together; negative where it added.")]
+    known: Annotated[dict[str, How], about("How `saved_tokens` is known.")]
+
+
+class NoticeFacts(Struct, frozen=True, kw_only=True):
+    """What a described program would have printed."""
+
+    strategy: Annotated[str, about("Name of the strategy that stands for the program.")]
+    call: Annotated[int, about("The call before which it acts, counted from 1.")]
+    text: Annotated[str, about("The line, in the program's words.")]
+
+
 class CompactionFacts(Struct, frozen=True, kw_only=True):
     """A recorded compaction, and whether it would have happened under the plan. Not part of any total."""
 

@@ -19,8 +19,10 @@ from inspector.report.details import (
     ExplanationFacts,
     How,
     NextCallsFacts,
+    NoticeFacts,
     OutcomeFacts,
     PriceFacts,
+    ToolCutFacts,
     about,
 )
 from inspector.report.ledger_document import Ledger  # noqa: TC001  msgspec reads the types of fields
@@ -168,6 +170,12 @@ class PlanFacts(Struct, frozen=True, kw_only=True):
     compactions: Annotated[
         list[CompactionFacts], about("Recorded compactions, and what it would have made of them.")
     ] = field(default_factory=list)
+    tools: Annotated[list[ToolCutFacts], about("What it cuts of every tool's results, by what that saves.")] = field(
+        default_factory=list
+    )
+    notices: Annotated[list[NoticeFacts], about("What the programs it describes would have printed.")] = field(
+        default_factory=list
+    )
     next_calls: Annotated[NextCallsFacts | None, about("Null unless a number of calls was given.")] = None
     explain: Annotated[
         dict[str, ExplanationFacts] | None, about("How every figure came about; null unless asked for.")

@@ -8,6 +8,7 @@ from msgspec import structs
 
 from inspector.replay.compaction_forecast import compaction_forecasts
 from inspector.replay.comparison import Compared, compared
+from inspector.replay.cuts_by_tool import cuts_by_tool
 from inspector.replay.explanations import outcome_explanations
 from inspector.replay.ledger import HowKnown
 from inspector.replay.next_calls import project_session
@@ -26,12 +27,14 @@ from inspector.report.detail_facts import (
     next_calls_facts,
     outcome_facts,
 )
+from inspector.report.details import NoticeFacts, ToolCutFacts
 from inspector.report.document import PlanFacts, ProjectionFacts, TierFacts
 from inspector.report.figure_sets import figure_set
 from inspector.report.numbers import DOLLAR_DIGITS, rounded
 from inspector.report.savings import saving
 
 if TYPE_CHECKING:
+    from inspector.replay.cuts_by_tool import ToolCuts
     from inspector.replay.outcome import PlanOutcome
     from inspector.replay.projection import RunProjection
     from inspector.replay.replay import GroupOutcome, Replay
@@ -79,6 +82,8 @@ def plan_facts(planned: Replay, baseline: Replay, uses: Uses | None, wanted: Wan
         outcome=None if outcome is None else outcome_facts(outcome),
         carried=[] if tallies is None else [carried_facts(row) for row in tallies.by_kind()],
         compactions=[compaction_facts(forecast) for forecast in forecasts],
+        tools=[] if tallies is None else [_tool(row) for row in cuts_by_tool(tallies)],
+        notices=_notices(planned) if wanted.details else [],
         next_calls=_next_calls(planned, baseline, wanted.next_calls),
         explain=_explained_plan(planned, baseline, outcome, projection) if wanted.explain and outcome else None,
     )
@@ -110,6 +115,25 @@ def _tier(planned: Replay, group: GroupOutcome, tally: Tally | None) -> TierFact
         saved_usd=dollars(tally.saved),
         known=carried_known(tally),
     )
+
+
+def _tool(row: ToolCuts) -> ToolCutFacts:
+    return ToolCutFacts(
+        tool=row.tool,
+        results=row.results,
+        original_tokens=row.original,
+        sent_tokens=row.sent,
+        saved_tokens=row.saved,
+        known={"saved_tokens": row.known.value},
+    )
+
+
+def _notices(planned: Replay) -> list[NoticeFacts]:
+    entries = planned.plan.entries
+    return [
+        NoticeFacts(strategy=entries[notice.entry].strategy.name, call=notice.call + 1, text=notice.text)
+        for notice in planned.changes.notices
+    ]
 
 
 def _hazards(found: Compared) -> dict[str, int]:

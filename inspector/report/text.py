@@ -12,6 +12,8 @@ from inspector.report.detail_text import (
     compaction_rows,
     explanations,
     next_calls_rows,
+    notice_rows,
+    tool_table,
 )
 from inspector.report.figures_table import figures_tables, legend, plan_letter
 from inspector.report.layout import HEADING, LEFT, LOSS, RIGHT, WARNING, WIDTH, WRAPPED, Page, broken_after_commas
@@ -119,6 +121,7 @@ def _plan(page: Page, letter: str, plan: PlanFacts) -> None:
         named = len({tier.strategy for tier in tiers}) > 1
         head = ("tier", "results", "touched", "tokens cut", "in all calls", "saved on them")
         page.table(head, [_tier(tier, named=named) for tier in tiers], LEFT + RIGHT * 5)
+    tool_table(page, plan)
     page.pairs(_findings(plan))
 
 
@@ -137,7 +140,7 @@ def _tier(tier: TierFacts, *, named: bool) -> tuple[str | Text, ...]:
 
 
 def _findings(plan: PlanFacts) -> list[tuple[str, str]]:
-    rows = [*cache_rows(plan), *compaction_rows(plan)]
+    rows = [*notice_rows(plan), *cache_rows(plan), *compaction_rows(plan)]
     for label, counts in (("hazards", plan.hazards), ("needed later", plan.needed_later)):
         if counts is not None:
             rows.append((label, ", ".join(f"{name} {count:,}" for name, count in counts.items() if count) or "none"))

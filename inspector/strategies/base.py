@@ -135,6 +135,10 @@ class Moment(Protocol):
         """Say that this strategy asks a model for something before this call, in counted tokens; it is paid for."""
         ...
 
+    def note_printed(self, text: str) -> None:
+        """Say what the described program prints when it acts at this call, in its own words."""
+        ...
+
     def tokens_under(self, choice: Choice) -> int:
         """Tokens of the choice's block if this strategy made it."""
         ...
@@ -186,3 +190,17 @@ class SequentialStrategy(Strategy, Protocol):
     def start(self, history: History) -> Run:
         """A fresh run over one session."""
         ...
+
+
+@runtime_checkable
+class AdaptingStrategy(Strategy, Protocol):
+    """A strategy that is of one form for some of its values and of the other for the rest."""
+
+    def in_use(self) -> ScheduledStrategy | SequentialStrategy:
+        """The form its values ask for."""
+        ...
+
+
+def in_use(strategy: Strategy) -> Strategy:
+    """The strategy in the form its values ask for."""
+    return strategy.in_use() if isinstance(strategy, AdaptingStrategy) else strategy

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from inspector.strategies.history import History
 
 MARKER = "[truncated for context management]"
+NOTICE = "Note: Compacted {count} old tool result(s) — input tokens ({tokens:,}) exceeded budget ({budget:,})"
+"""What the program prints to its standard error whenever it has cut any."""
+
 _REMEMBERED = 200_000
 _marked: dict[bytes, bool] = {}
 
@@ -129,6 +132,9 @@ class TokenBudgetRun:
             held = set(arrived)
             thread.batches = [(run, [block for block in batch if block in held]) for run, batch in thread.batches]
         choices = list(self._cut(thread, moment))
+        if choices:
+            tokens, budget = moment.previous_prompt_tokens, self.strategy.budget
+            moment.note_printed(NOTICE.format(count=len(choices), tokens=tokens, budget=budget))
         if moment.starts_context:
             thread.batches.clear()
             arrived = [block for block in arrived if block not in self._done]

@@ -3,6 +3,10 @@
 Source: "Insertion-Time Tool Result Trimming", NousResearch hermes-agent issue 415. Its first phase, one threshold for
 all tools, is the default; `per-tool` turns on its second phase, a profile for each kind of tool. The hard cap that was
 there before stays behind it as an emergency brake. What the same agent does today instead is `store-large`.
+
+Its third phase would have the threshold adapt. Two ways stand there, and `adaptive` offers both: the window's share
+`min(12_000, context_length * 0.02)`, and the same share of what a prompt leaves of the window. Head and tail shrink as
+the threshold does. A result is trimmed by the threshold of the call it enters at, and never again.
 """
 
 from __future__ import annotations
@@ -13,20 +17,27 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 
 from inspector.strategies.arrivals import ScheduleBuilder
-from inspector.strategies.base import Decision
+from inspector.strategies.base import Choice, Decision
 from inspector.strategies.operations import CutText
 from inspector.strategies.parameters import Parameter, ParameterKind
+from inspector.strategies.settings import choice, number, whole
 from inspector.strategies.tools import meaning_mask, meaning_of
 from inspector.strategies.tunable import Tunable, setting
+from inspector.strategies.windows import window_of
 
 if TYPE_CHECKING:
-    from inspector.strategies.base import Schedule
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from inspector.strategies.base import Moment, Schedule
     from inspector.strategies.history import History
     from inspector.strategies.operations import BlockSource
     from inspector.strategies.rendition import Rendition
 
 MARKER = "\n\n[... {removed:,} chars trimmed from {tool} output ...]\n\n"
 PROFILES = ("shell", "read", "search", "web")
+_NAMES = (*PROFILES, "default")
 
 
 class _Profile(NamedTuple):
@@ -91,6 +102,9 @@ _SEARCH = _profile_settings("search", "a search, with per-tool", 8_000, 4_000, 4
 _WEB = _profile_settings("web", "a web page, with per-tool", 8_000, 4_000, 2_000)
 
 
+ADAPTIVE = ("off", "window", "remaining")
+
+
 @dataclass(frozen=True)
 class TrimAtInsertion(Tunable):
     """Keep head and tail of large results, once, when they are inserted."""
@@ -138,29 +152,117 @@ class TrimAtInsertion(Tunable):
         )
     )
 
+    adaptive: str = choice(
+        "adaptive",
+        ADAPTIVE,
+        "Lower every threshold to a share of the window, or of what the last prompt left of it; head and tail with it.",
+        group="adaptive",
+    )
+    adaptive_share: float = number(
+        "adaptive-share",
+        0.02,
+        "That share: so many characters for each of its tokens.",
+        minimum=0.0,
+        maximum=10.0,
+        group="adaptive",
+    )
+    adaptive_least: int = whole(
+        "adaptive-least",
+        1_000,
+        "No threshold is lowered below this.",
+        "characters",
+        maximum=1_000_000,
+        group="adaptive",
+    )
+    window: int = whole(
+        "window",
+        0,
+        "Size of the model's window; 0 for the session's own.",
+        "tokens",
+        maximum=10_000_000,
+        group="adaptive",
+    )
+
     def profile_of(self, tool: str) -> str:
         """The profile a tool's results are trimmed by: its kind's with `per-tool`, else `default`."""
         kind = str(meaning_of(tool))
         return kind if self.per_tool and kind in PROFILES else "default"
 
+    def in_use(self) -> TrimAtInsertion | _AdaptiveTrim:
+        """Asked call by call where the threshold depends on what the plan has sent."""
+        return _AdaptiveTrim(self) if self.adaptive == "remaining" else self
+
     def schedule(self, history: History) -> Schedule:
-        """Every result is decided when it enters."""
+        """Every result is decided when it enters, by the window where the threshold adapts at all."""
         builder = ScheduleBuilder()
-        results = history.results
-        exempt = meaning_mask(history.tool_names, (), self.exempt_tools)[history.tool[results]]
-        names = (*PROFILES, "default")
-        of_tool = np.array([names.index(self.profile_of(name)) for name in (*history.tool_names, "")], dtype=np.int32)
-        profile = of_tool[history.tool[results]]
-        for index, name in enumerate(names):
-            chosen = results[(profile == index) & ~exempt]
-            builder.add(chosen, history.enters[chosen], Decision(self._operation(name), "large at insertion", name))
+        most = None if self.adaptive == "off" else self.share_of(window_of(history, self.window))
+        results, profile = self.profiles_of_results(history)
+        for index, name in enumerate(_NAMES):
+            chosen = results[profile == index]
+            builder.add(chosen, history.enters[chosen], self.decision(name, most))
         return builder.schedule()
 
-    def _operation(self, name: str) -> CutText | TrimText:
+    def share_of(self, tokens: int) -> int:
+        """The longest a threshold may be, in characters, where so many tokens of the window are looked at."""
+        return max(int(tokens * self.adaptive_share), self.adaptive_least)
+
+    def profiles_of_results(self, history: History) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Every result that may be trimmed, and its profile's place among `_NAMES`."""
+        results = history.results
+        exempt = meaning_mask(history.tool_names, (), self.exempt_tools)[history.tool[results]]
+        of_tool = np.array([_NAMES.index(self.profile_of(name)) for name in (*history.tool_names, "")], dtype=np.int32)
+        return results[~exempt], of_tool[history.tool[results]][~exempt]
+
+    def decision(self, name: str, most: int | None = None) -> Decision:
+        """What is done to the results of a profile whose threshold may be so long."""
+        return Decision(self._operation(name, most), "large at insertion", name)
+
+    def _operation(self, name: str, most: int | None) -> CutText | TrimText:
         prefix = "" if name == "default" else f"{name}_"
         profile = _Profile(*(int(getattr(self, f"{prefix}{part}")) for part in _Profile._fields))
+        if most is not None and most < profile.threshold:
+            shrink = most / profile.threshold
+            profile = _Profile(most, int(profile.head * shrink), int(profile.tail * shrink))
         longest = profile.head + profile.tail + len(MARKER) + 1_000
         if self.cap == 0 or (longest <= self.cap and profile.threshold <= self.cap):
             # The cap cannot be reached, and a plain cut is worked out for all results at once.
             return CutText(profile.threshold, profile.head, profile.tail, MARKER, numbered=True)
         return TrimText(*profile, self.cap)
+
+
+@dataclass(frozen=True)
+class _AdaptiveTrim:
+    """Trimming at insertion with a threshold that depends on what the last prompt left of the window."""
+
+    name: ClassVar[str] = TrimAtInsertion.name
+    title: ClassVar[str] = TrimAtInsertion.title
+    summary: ClassVar[str] = TrimAtInsertion.summary
+    source: ClassVar[str] = TrimAtInsertion.source
+    parameters: ClassVar[tuple[Parameter, ...]] = TrimAtInsertion.parameters
+    strategy: TrimAtInsertion
+
+    def start(self, history: History) -> _AdaptiveTrimRun:
+        """A fresh run over one session."""
+        results, profiles = self.strategy.profiles_of_results(history)
+        profile_of = dict(zip(results.tolist(), profiles.tolist(), strict=True))
+        return _AdaptiveTrimRun(self.strategy, window_of(history, self.strategy.window), profile_of)
+
+
+@dataclass
+class _AdaptiveTrimRun:
+    """The trimming at work on one session: what waits to be inserted, and what has been."""
+
+    strategy: TrimAtInsertion
+    window: int
+    profile_of: dict[int, int]
+
+    def step(self, moment: Moment) -> Iterator[Choice]:
+        """Trim what has just arrived."""
+        arrived = [block for block in moment.arrived.tolist() if block in self.profile_of]
+        if not arrived:
+            return
+        # What an agent knows is what its last call reported; after a compaction that says nothing of the next prompt.
+        taken = 0 if moment.starts_context else moment.previous_prompt_tokens
+        most = self.strategy.share_of(max(self.window - taken, 0))
+        for block in arrived:
+            yield Choice(block, self.strategy.decision(_NAMES[self.profile_of[block]], most))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from inspector.session.model import BlockKind
-from inspector.strategies.base import Decision, ScheduledStrategy
+from inspector.strategies.base import Decision, ScheduledStrategy, in_use
 from inspector.strategies.history import History
 from inspector.strategies.operations import ReplaceText
 from inspector.strategies.rendition import Action, Rendition
@@ -114,6 +114,7 @@ class Resent:
         return layer
 
     def _layer(self, strategy: Strategy):
+        strategy = in_use(strategy)
         if not isinstance(strategy, ScheduledStrategy):
             return strategy.start(self.history).step
         schedule = strategy.schedule(self.history)
@@ -188,6 +189,9 @@ class Moment:
         pass
 
     def note_model_call(self, prompt_tokens: int, output_tokens: int) -> None:
+        pass
+
+    def note_printed(self, text: str) -> None:
         pass
 
     def tokens_under(self, choice: Choice) -> int:

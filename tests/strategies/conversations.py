@@ -21,7 +21,7 @@ from inspector.session.model import (
     Role,
     Session,
 )
-from inspector.strategies.base import Choice, Decision, ScheduledStrategy, SequentialStrategy, Strategy
+from inspector.strategies.base import Choice, Decision, ScheduledStrategy, SequentialStrategy, Strategy, in_use
 from inspector.strategies.history import History
 from inspector.strategies.rendition import Action, Rendition
 
@@ -172,6 +172,8 @@ class ObviousMoment:
 
     def note_estimate(self, tokens: float) -> None: ...
 
+    def note_printed(self, text: str) -> None: ...
+
     def note_model_call(self, prompt_tokens: int, output_tokens: int) -> None: ...
 
     @property
@@ -229,6 +231,7 @@ class Sent:
         self.session = session
         self.history = History.of(session) if history is None else history
         self.by_call: list[dict[int, Decision]] = []
+        strategy = in_use(strategy)
         if isinstance(strategy, ScheduledStrategy):
             self._from_schedule(strategy)
         else:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from inspector.session.model import BlockKind, Call, Context, ContextCause
-from inspector.strategies.base import ScheduledStrategy, SequentialStrategy
+from inspector.strategies.base import ScheduledStrategy, SequentialStrategy, in_use
 from inspector.strategies.history import NEVER, History
 from inspector.strategies.registry import STRATEGIES, strategy
 from inspector.strategies.rendition import Action
@@ -26,6 +26,12 @@ EAGER = (
     strategy("clear-old", keep=1, variant="shipped", frames=5),
     strategy("trim-at-insertion", threshold=20, head=8, tail=4, cap=50),
     strategy("trim-at-insertion", per_tool=True, read_threshold=10, read_head=2, read_tail=2, shell_threshold=30),
+    strategy(
+        "trim-at-insertion", threshold=2_000, head=700, tail=400, adaptive="window", window=1_500, adaptive_least=5
+    ),
+    strategy(
+        "trim-at-insertion", threshold=2_000, adaptive="remaining", adaptive_share=0.1, window=900, adaptive_least=9
+    ),
     strategy("prune-old", keep_turns=1, from_iteration=1, threshold=20, head=5, tail=5, clear_above=200),
     strategy("prune-old", keep_turns=1, from_iteration=2, threshold=20, clear_above=100, variant="projection"),
     strategy("truncate-after-use", keep=10),
@@ -241,7 +247,7 @@ def test_a_compaction_or_a_rewind_is_a_new_beginning(made, entries, data):
             )
         ),
     )
-    if isinstance(made, SequentialStrategy) or made.name in REMEMBERS:
+    if isinstance(in_use(made), SequentialStrategy) or made.name in REMEMBERS:
         # These remember across a rewind, as the systems they come from do; here it only has to hold together.
         assert len(Sent(detour, made).by_call) == len(detour.calls) + 1
         return

@@ -145,3 +145,27 @@ def test_a_preview_of_everything_has_no_ellipsis():
     sent = Sent(session_of(entries), StoreLarge(limit=50, folder="/saved"))
     assert text.limit == 0
     assert sent.text(3).endswith("Preview (first 100 chars):\n" + "a" * 100 + "\n</persisted-output>")
+
+
+@pytest.mark.parametrize(("window", "threshold"), [(200_000, 4_000), (1_000_000, 12_000), (32_000, 1_000)])
+def test_the_adaptive_threshold_is_a_share_of_the_window_and_head_and_tail_shrink_with_it(window, threshold):
+    strategy = TrimAtInsertion(adaptive="window", window=window)
+    assert inserted(strategy, "a" * threshold) == "a" * threshold
+    kept = threshold // 3
+    note = f"\n\n[... {threshold + 1 - 2 * kept:,} chars trimmed from terminal output ...]\n\n"
+    assert inserted(strategy, "a" * (threshold + 1)) == "a" * kept + note + "a" * kept
+
+
+def test_the_fuller_the_window_the_less_of_a_result_is_inserted_and_it_stays_so():
+    strategy = TrimAtInsertion(adaptive="remaining", window=20_000, adaptive_share=0.5)
+    session = session_of(steps(12, size=9_000, tool="terminal"))
+    sent = Sent(session, strategy)
+    calls = range(len(session.calls) + 1)
+    inserted_lengths = []
+    for block in sent.history.results.tolist():
+        lengths = {len(sent.text(block, call)) for call in calls if block in sent.history.prompt(call)}
+        assert len(lengths) == 1, "what was inserted stays"
+        inserted_lengths += lengths
+    assert inserted_lengths[0] == 9_000
+    assert inserted_lengths == sorted(inserted_lengths, reverse=True)
+    assert inserted_lengths[-1] < inserted_lengths[0] / 3
