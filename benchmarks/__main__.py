@@ -22,6 +22,7 @@ BENCHMARKS = {
     "plan-change": "plan_change",
     "append": "appending",
     "scroll": "scrolling",
+    "session-list": "session_list",
     "replay": "replaying",
     "recorded-usage": "recorded_usage",
 }

@@ -31,4 +31,4 @@ def run(options: Namespace) -> int:
     others = [sample.path for sample in samples() if sample != first]
     with ExitStack() as stack:
         shown = stack.enter_context(GrowingCopy(first.path)).path if first.grows else first.path
-        return open_screen([shown, *others])
+        return open_screen([shown], listed=others)

@@ -1,10 +1,10 @@
-"""Which sessions the screen opens: those that were named, those of a folder, or those of this machine's agents."""
+"""Which sessions the screen opens or lists: those named, those of a folder, those of this machine's agents."""
 
 from __future__ import annotations
 
 import difflib
 import os
-from itertools import islice
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from inspector.cli.commands import COMMANDS
@@ -13,48 +13,96 @@ from inspector.cli.reading import detect_format
 from inspector.session.locator import Locator
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
-MOST_SESSIONS = 100
-"""So many of a folder's sessions, the newest, are looked for before the screen opens."""
+    from inspector.session.listing import Header
 
 
-def sessions_to_open(paths: Sequence[Path]) -> list[Path]:
-    """The sessions to open: each named one, and the newest of each named folder or, with none named, of this machine.
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a command line asks for.
+
+    Attributes:
+        sessions: Sessions to open.
+        folders: Folders to list; None for the agents' own.
+    """
+
+    sessions: tuple[Path, ...] = ()
+    folders: tuple[Path, ...] | None = None
+
+
+def wanted(paths: Sequence[Path]) -> Wanted:
+    """The sessions to open, and the folders to list: where nothing is named, those of this machine's agents.
 
     Raises:
         CommandError: A path does not exist or is no session, or there is none to be found.
     """
     if not paths:
-        return _of_this_machine()
-    return list(dict.fromkeys(session for path in paths for session in _at(path)))
+        _require_files(None)
+        return Wanted()
+    sessions, folders = [], []
+    for path in dict.fromkeys(paths):
+        if _is_list(path):
+            _require_files(path)
+            folders.append(path)
+        else:
+            sessions.append(path)
+    return Wanted(tuple(sessions), tuple(folders) or None)
 
 
-def _at(path: Path) -> Iterable[Path]:
+def newest(folder: Path | None) -> Header:
+    """The session that was written to last, in a folder or in the agents' own.
+
+    Raises:
+        CommandError: There is none.
+    """
+    from inspector.session.listing import list_sessions, places
+
+    best: Header | None = None
+    for batch in list_sessions(places(None if folder is None else [folder])):
+        own = [header for header in batch if header.parent is None]
+        best = max([*own, *([best] if best is not None else [])], key=lambda header: header.modified, default=None)
+        if best is not None:
+            return best
+    raise CommandError(_nothing_in(folder))
+
+
+def _require_files(folder: Path | None) -> None:
+    """Refuse to list what is empty. Whether files are sessions is found out where the list is shown."""
+    from inspector.session.listing import may_hold_sessions, places
+
+    if not may_hold_sessions(places(None if folder is None else [folder])):
+        raise CommandError(_nothing_in(folder))
+
+
+def _is_list(path: Path) -> bool:
+    """Whether a path is a folder of sessions, and not one itself.
+
+    Raises:
+        CommandError: It does not exist, or is no session.
+    """
     if not os.path.lexists(Locator.of(path).file):
         near = difflib.get_close_matches(str(path), COMMANDS, n=1)
         meant = f"Did you mean the command {near[0]}?" if near else "Check the path, or see: inspector --help"
         raise CommandError(f"{path}: no such file or directory. {meant}")
-    if path.is_dir() and (found := _newest_in([path])):
-        return found
-    detect_format(path)
-    return [path]
+    if not path.is_dir():
+        detect_format(path)
+        return False
+    from inspector.session.errors import SessionError
+    from inspector.session.formats import detect
+
+    try:
+        return bool(detect(path).format.inside(path))
+    except SessionError:
+        return True
 
 
-def _of_this_machine() -> list[Path]:
-    from inspector.session.discover import homes
+def _nothing_in(folder: Path | None) -> str:
+    from inspector.session.discover import describe_folder
     from inspector.session.formats import FORMATS
 
-    found = _newest_in(homes())
-    if not found:
-        looked = ", ".join(str(home) for known in FORMATS for home in known.homes())
-        raise CommandError(f"no sessions on this machine (looked in {looked}). Name a file, or run: inspector demo")
-    return found
-
-
-def _newest_in(folders: Iterable[Path]) -> list[Path]:
-    from inspector.session.discover import sessions_in
-
-    found = [session for folder in folders for session in islice(sessions_in(folder), MOST_SESSIONS)]
-    return [session.path for session in sorted(found, key=lambda session: -session.modified)[:MOST_SESSIONS]]
+    if folder is not None:
+        return describe_folder(folder)
+    looked = ", ".join(str(home) for known in FORMATS for home in known.homes())
+    return f"no sessions on this machine (looked in {looked}). Name a file, or run: inspector demo"

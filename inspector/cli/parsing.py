@@ -61,7 +61,7 @@ def screen_parser() -> Parser:
     """The parser of a line without a command word: paths for the screen to open."""
     parser = Parser(
         prog="inspector",
-        usage="inspector [PATH ...]\n       inspector COMMAND ...",
+        usage="inspector [--last] [PATH ...]\n       inspector COMMAND ...",
         description=(
             "See what an AI agent carries in its context, and try live what each way of\n"
             "shrinking it would leave, cost and lose. Session files are only ever read."
@@ -74,7 +74,11 @@ def screen_parser() -> Parser:
         "paths",
         nargs="*",
         metavar="PATH",
-        help="a session file to open and follow, or a directory to pick from; nothing: pick from this machine's agents",
+        help="session files to open and follow, each in a tab, or a directory to pick from; nothing: pick from this "
+        "machine's agents",
+    )
+    parser.add_argument(
+        "--last", action="store_true", help="open the newest session, of a directory or of this machine's agents"
     )
     parser.add_argument("--version", action="version", version=f"inspector {__version__}")
     _add_color_option(parser)

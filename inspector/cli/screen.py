@@ -7,22 +7,60 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.cli.console import is_terminal
+from inspector.cli.console import is_terminal, wants_color, write
 from inspector.cli.exits import CommandError, ExitCode
-from inspector.cli.finding import sessions_to_open
+from inspector.cli.finding import newest, wanted
+from inspector.cli.progress import Progress
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
 
+MOST_LISTED = 1000
+"""Sessions in a plain list, the newest."""
+
 
 def run(options: Namespace) -> int:
     """Open the screen on the named paths. What cannot be read is told before the screen is drawn."""
-    if not options.paths:
-        require_terminal("inspector report PATH")
-    sessions = sessions_to_open([Path(path) for path in options.paths])
-    require_terminal(f"inspector report {sessions[0]}")
-    return open_screen(sessions)
+    paths = [Path(path) for path in options.paths]
+    if options.last:
+        found = [newest(folder) for folder in paths or (None,)]
+        session = max(found, key=lambda header: header.modified).path
+        require_terminal(f"inspector report {session}")
+        return open_screen([session])
+    asked = wanted(paths)
+    if not asked.sessions and not is_terminal(sys.stdout):
+        return print_list(asked.folders)
+    require_terminal(f"inspector report {asked.sessions[0] if asked.sessions else 'PATH'}")
+    return open_screen(asked.sessions, folders=asked.folders)
+
+
+def print_list(folders: Sequence[Path] | None) -> int:
+    """Print the sessions in folders, or of this machine's agents, newest first."""
+    from inspector.replay.price_file import PriceFileError
+    from inspector.replay.prices import Pricing
+    from inspector.report.session_summary import summarise
+    from inspector.report.session_table import sessions_text
+    from inspector.session.listing import list_sessions, places
+
+    found = [header for batch in list_sessions(places(folders)) for header in batch]
+    found.sort(key=lambda header: -header.modified)
+    try:
+        pricing = Pricing.load()
+    except PriceFileError as error:
+        raise CommandError(str(error)) from None
+    rows = []
+    with Progress("reading") as progress:
+        for place, header in enumerate(found[:MOST_LISTED]):
+            summary = summarise(header.path, pricing)
+            if summary.format or header.is_told:
+                rows.append((header, summary))
+            progress(place + 1, min(len(found), MOST_LISTED))
+    if not rows:
+        where = ", ".join(map(str, folders)) if folders else "on this machine"
+        raise CommandError(f"no sessions found: {where}. `inspector formats` lists what can be read.")
+    write(sessions_text(rows, max(len(found) - MOST_LISTED, 0), color=wants_color(sys.stdout)))
+    return ExitCode.FINE
 
 
 def require_terminal(instead: str) -> None:
@@ -36,10 +74,16 @@ def require_terminal(instead: str) -> None:
         raise CommandError(message, ExitCode.WRONG_USAGE)
 
 
-def open_screen(paths: Sequence[Path]) -> int:
-    """Run the screen until it is left; the exit code."""
+def open_screen(paths: Sequence[Path], *, folders: Sequence[Path] | None = None, listed: Sequence[Path] = ()) -> int:
+    """Run the screen until it is left; the exit code.
+
+    Args:
+        paths: Sessions to open, each in a tab.
+        folders: Folders whose sessions are listed; None for those of this machine's agents.
+        listed: Sessions that stand first in the list.
+    """
     from inspector.ui.app import InspectorApp
 
-    app = InspectorApp(paths)
+    app = InspectorApp(paths, folders=folders, listed=listed)
     app.run()
     return app.return_code or ExitCode.FINE

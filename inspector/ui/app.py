@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from textual import on, work
-from textual.app import App, SystemCommand
+from textual.app import App, InvalidModeError, SystemCommand
 
 from inspector.safe_text import one_line
 from inspector.ui.screens.inspect import InspectScreen
 from inspector.ui.screens.study import StudyScreen
 from inspector.ui.settings import Settings, load_settings, save_setting
+from inspector.ui.tabs import HOME, Tab, Tabs
 from inspector.ui.themes import DARK, THEME_WORDS, THEMES
+from inspector.ui.widgets.header import is_recent
+from inspector.ui.widgets.session_tabs import SessionTabs, TabTitle
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -25,6 +29,10 @@ if TYPE_CHECKING:
 
     from inspector.strategies.plan import Plan
     from inspector.ui.screens.sessions import SessionsScreen
+    from inspector.ui.session_finding import Read
+
+MOST_AT_ONCE = 9
+"""Named sessions that are opened together; more of them stand in the list."""
 
 SWITCH_INTERVAL = 0.0005
 """Seconds a thread computes before another may: decoding and counting then cost the screen a millisecond, not five."""
@@ -37,20 +45,32 @@ class InspectorApp(App[None]):
 
     TITLE = "inspector"
     CSS_PATH = "inspector.tcss"
+    DEFAULT_MODE = HOME
 
     def __init__(
-        self, paths: Path | Sequence[Path], *, plan: Plan | None = None, settings: Settings | None = None
+        self,
+        paths: Path | Sequence[Path],
+        *,
+        plan: Plan | None = None,
+        settings: Settings | None = None,
+        folders: Sequence[Path] | None = None,
+        listed: Sequence[Path] = (),
     ) -> None:
         """Make the application.
 
         Args:
-            paths: The session to open; where there are several, the others are a key away. A folder is listed, and
-                where there is no path, the sessions of the agents on this machine are.
+            paths: The sessions to open, each in a tab of its own; without any, sessions are listed.
             plan: The plan to begin with; None for the one last used on the session, or one that fits it.
             settings: Settings to use instead of the user's own.
+            folders: Folders whose sessions are listed; None for where agents keep theirs on this machine.
+            listed: Sessions that stand first in the list.
         """
         super().__init__()
+        self._tabs = Tabs()
+        self._sessions_read: dict[Path, Read] = {}
         self._paths = (paths,) if isinstance(paths, PurePath) else tuple(paths)
+        self._folders = None if folders is None else tuple(folders)
+        self._listed = tuple(listed)
         self._plan = plan
         self.settings = settings or load_settings()
         for theme in THEMES.values():
@@ -67,32 +87,131 @@ class InspectorApp(App[None]):
         """The first session's, or the list of sessions."""
         if not self._paths:
             return self.sessions_screen()
+        self._tabs = self._tabs.added(self._paths[0], HOME)
         return InspectScreen(self._paths[0], self.settings, self._plan)
 
     def sessions_screen(self) -> Screen[None]:
         """The list of sessions: the named ones, and what is in the named folders or in the agents' own."""
         from inspector.ui.screens.sessions import SessionsScreen
 
-        folders = [path for path in self._paths if path.is_dir()]
-        return SessionsScreen([path for path in self._paths if path not in folders], folders or None)
+        folders = [*(self._folders or ()), *(path for path in self._paths if path.is_dir())]
+        named = [path for path in (*self._paths, *self._listed) if path not in folders]
+        return SessionsScreen(named, folders or None, self._sessions_read)
 
     def action_sessions(self) -> None:
         """Choose another session."""
         self.push_screen(self.sessions_screen())
 
     def on_sessions_screen_chosen(self, event: SessionsScreen.Chosen) -> None:
-        """Open it in place of the one that was open."""
+        """Open it beside those that are open."""
         if len(self.screen_stack) > 1:
             self.pop_screen()
-        if isinstance(self.screen, InspectScreen):
-            self.screen.open_another(event.path)
+        self.open_session(event.path)
+
+    def open_session(self, path: Path) -> None:
+        """Show a session: the tab it is open in, or a new one. A path that held none makes room for it."""
+        known = self._tabs.at(path)
+        shown = self._tabs.of(self.current_mode)
+        if known is not None:
+            self.show_tab(known.mode)
+        elif shown is not None and isinstance(self.screen, InspectScreen) and self.screen.state == "failed":
+            self._tabs = self._tabs.moved(shown.mode, path)
+            self.screen.open_another(path)
         else:
-            self.push_screen(InspectScreen(event.path, self.settings, self._plan))
+            self.show_tab(self._add_tab(path))
+        self.show_tabs()
+
+    def _add_tab(self, path: Path) -> str:
+        self._tabs = self._tabs.added(path)
+        mode = self._tabs.all[-1].mode
+        self.add_mode(mode, lambda: InspectScreen(path, self.settings, self._plan))
+        return mode
+
+    def show_tab(self, mode: str) -> None:
+        """Show an open session."""
+        if self.current_mode == HOME and mode != HOME:
+            self._name_home()
+        self.switch_mode(mode)
+        self.show_tabs()
+
+    def _name_home(self) -> None:
+        """Make it possible to come back to the first screen: the program begins there without naming it."""
+        with suppress(InvalidModeError):
+            self.add_mode(HOME, self.get_default_screen)
+
+    def action_tab(self, step: int) -> None:
+        """Show the session that is open beside this one."""
+        tab = self._tabs.beside(self.current_mode, step)
+        if tab is not None and tab.mode != self.current_mode:
+            self.show_tab(tab.mode)
+
+    async def action_close_tab(self) -> None:
+        """Close the session on the screen; without another one, choose from the list."""
+        mode = self.current_mode
+        if self._tabs.of(mode) is None:
+            return
+        base = self.screen_stack[0]
+        if isinstance(base, InspectScreen):
+            base.keep_plan_now()
+        following = self._tabs.beside(mode, 1)
+        self._tabs = self._tabs.without(mode)
+        self._name_home()
+        if following is not None and following.mode != mode:
+            await self.switch_mode(following.mode)
+        elif mode != HOME and not isinstance(self._home_screen(), InspectScreen) and self._home_screen() is not None:
+            await self.switch_mode(HOME)
+        else:
+            self._tabs = replace(self._tabs, made=self._tabs.made + 1)
+            name = f"list-{self._tabs.made}"
+            self.add_mode(name, self.sessions_screen)
+            await self.switch_mode(name)
+        await self.remove_mode(mode)
+        self.show_tabs()
+
+    def _home_screen(self) -> Screen[object] | None:
+        stack = self._screen_stacks.get(HOME)
+        return stack[0] if stack else None
+
+    def show_tabs(self) -> None:
+        """Bring the rows of tabs up to date."""
+        titles = tuple(self._title_of(tab) for tab in self._tabs.all)
+        for tab in self._tabs.all:
+            for screen in self._screen_stacks.get(tab.mode, [])[:1]:
+                for row in screen.query(SessionTabs):
+                    row.titles = titles
+
+    def _title_of(self, tab: Tab) -> TabTitle:
+        stack = self._screen_stacks.get(tab.mode)
+        screen = stack[0] if stack else None
+        heading = screen.header.heading if isinstance(screen, InspectScreen) and screen.is_mounted else None
+        title = heading.title if heading is not None and heading.title else tab.path.stem
+        is_live = heading is not None and heading.state == "live" and is_recent(heading.changed)
+        return TabTitle(tab.mode, title, tab.mode == self.current_mode, is_live)
+
+    @on(SessionTabs.Picked)
+    def _tab_picked(self, event: SessionTabs.Picked) -> None:
+        self.show_tab(event.mode)
+
+    async def _open_others(self) -> None:
+        """Open the other named sessions too, so that they are followed from the beginning."""
+        named = [path for path in self._paths[1:MOST_AT_ONCE] if not path.is_dir()]
+        if not named or self._tabs.of(HOME) is None:
+            return
+        with self.batch_update():
+            for path in named:
+                if self._tabs.at(path) is None:
+                    mode = self._add_tab(path)
+                    self._name_home()
+                    await self.switch_mode(mode)
+            await self.switch_mode(HOME)
+        self.show_tabs()
 
     def on_mount(self) -> None:
         """Keep the screen quick while threads compute, and give keys the user's names."""
         sys.setswitchinterval(SWITCH_INTERVAL)
         self.set_keymap(dict(self.settings.keymap))
+        self.call_after_refresh(self._open_others)
+        self.set_interval(1, self.show_tabs)
         for problem in self.settings.problems:
             self._tell_problem(problem)
         if self.settings.keymap:
@@ -164,6 +283,9 @@ class InspectorApp(App[None]):
                 yield SystemCommand(f"theme: {name.capitalize()}", words, partial(self.action_use_theme, name))
         yield SystemCommand("theme: Choose", "Any of Textual's themes", self.action_change_theme)
         yield SystemCommand("session: Open another", "Choose from a list of sessions", self.action_sessions)
+        if len(self._tabs.all) > 1:
+            yield SystemCommand("session: Next tab", "Show the next open session", partial(self.action_tab, 1))
+            yield SystemCommand("session: Close tab", "Close this session", self.action_close_tab)
         yield SystemCommand("picture: Save", "The screen or the context chart as an SVG file", self.action_picture)
         yield SystemCommand("help: Show keys", "What the keys do where the focus is", self.action_help)
         yield SystemCommand("inspector: Quit", "Leave", self.action_quit)

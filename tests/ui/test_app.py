@@ -242,7 +242,7 @@ async def test_rows_are_searched_and_filtered(running, session_file) -> None:
         await run.until(lambda: run.screen.view.count == rows)
 
 
-async def test_another_session_is_opened_in_place_of_the_first(running, session_file) -> None:
+async def test_another_session_is_opened_beside_the_first(running, session_file) -> None:
     folder = session_file.path.parent
     other = recording(folder / "other.jsonl", turns=3)
     async with running([session_file.path, folder]) as run:
@@ -250,13 +250,43 @@ async def test_another_session_is_opened_in_place_of_the_first(running, session_
         await run.pilot.press("o")
         screen = run.app.screen
         await run.until(lambda: screen._is_complete)
-        assert {found.path for found in screen._found} == {session_file.path, other.path}
+        assert {line.entry.header.path for line in screen._book.lines()} == {session_file.path, other.path}
         await run.pilot.press(*"other.jsonl", "enter")
         await run.until(lambda: run.screen.path == other.path and run.screen.session is not None)
         await run.settled()
-
         assert run.screen.history.call_count == 3
         assert not run.screen.plan.entries[0].enabled
+
+        await run.pilot.press("ctrl+pageup")
+        await run.until(lambda: run.screen.path == session_file.path)
+        assert run.screen.plan.entries[0].enabled
+        await run.pilot.press("o")
+        await run.until(lambda: run.app.screen._is_complete)
+        await run.pilot.press(*"other.jsonl", "enter")
+        await run.until(lambda: run.screen.path == other.path)
+        assert len(run.app._tabs.all) == 2
+
+        await run.pilot.press("ctrl+w")
+        await run.until(lambda: run.screen.path == session_file.path)
+        await run.pilot.press("ctrl+w")
+        await run.until(lambda: isinstance(run.app.screen, SessionsScreen))
+        assert run.app._tabs.all == ()
+
+
+async def test_sessions_named_together_are_all_followed(running, session_file) -> None:
+    other = recording(session_file.path.parent / "other.jsonl", turns=3)
+    async with running([session_file.path, other.path]) as run:
+        await run.until(lambda: len(run.app._tabs.all) == 2)
+        hidden = run.app._screen_stacks[run.app._tabs.all[1].mode][0]
+        await run.until(lambda: hidden.session is not None and hidden.state == "live")
+        assert run.screen.path == session_file.path
+        before = len(hidden.session.messages)
+        other.turn()
+        await run.until(lambda: len(hidden.session.messages) > before)
+        assert run.screen.path == session_file.path
+        await run.pilot.press("ctrl+pagedown")
+        await run.until(lambda: run.screen is hidden)
+        assert run.screen.rows is not None
 
 
 async def test_a_folder_lists_its_sessions(running, session_file) -> None:
@@ -268,7 +298,7 @@ async def test_a_folder_lists_its_sessions(running, session_file) -> None:
 
 
 async def test_sessions_can_be_chosen_without_naming_any(session_file, monkeypatch) -> None:
-    monkeypatch.setattr("inspector.session.discover.homes", lambda: (session_file.path.parent,))
+    monkeypatch.setattr("inspector.session.listing.places", lambda folders: [(session_file.path.parent, None)])
     app = InspectorApp([], settings=Settings())
     async with app.run_test() as pilot:
         for _ in range(400):
@@ -276,7 +306,10 @@ async def test_sessions_can_be_chosen_without_naming_any(session_file, monkeypat
                 break
             await pilot.pause(0.02)
         await pilot.press("enter")
-        await pilot.pause()
+        for _ in range(400):
+            if isinstance(app.screen, InspectScreen):
+                break
+            await pilot.pause(0.02)
         assert isinstance(app.screen, InspectScreen)
         assert app.screen.path == session_file.path
 

@@ -57,6 +57,16 @@ def nowhere(path: Path, identifier: str) -> Path | None:  # noqa: ARG001  # what
     return None
 
 
+def no_parent(path: Path) -> Path | None:  # noqa: ARG001  # what formats without subagents' files answer
+    """A file that no place tells to be a subagent's."""
+    return None
+
+
+def no_copy(path: Path) -> bool:  # noqa: ARG001  # what formats without copies answer
+    """A file that is counted on its own."""
+    return False
+
+
 def nothing_inside(path: Path) -> Sequence[Inside]:  # noqa: ARG001  # what most formats answer, whatever the path
     """A file that is one session."""
     return ()
@@ -86,6 +96,10 @@ class Format:
             to be found.
         folders: Names that, where all of them stand in a folder, make the folder itself a session.
         is_beside: Whether a file only tells of a session that another file holds.
+        names: A pattern of names of files that tell this format by themselves, for lists that are made before any file
+            is looked into; empty where names tell nothing.
+        parent_file: The session that a file's place tells to have started it; None where it tells none.
+        is_copy: Whether a file's place tells that it repeats another session, with which it is counted.
     """
 
     name: str
@@ -100,6 +114,9 @@ class Format:
     locate: Callable[[Path, str], Path | None] = nowhere
     folders: tuple[frozenset[str], ...] = ()
     is_beside: Callable[[Path], bool] = never_beside
+    names: str = ""
+    parent_file: Callable[[Path], Path | None] = no_parent
+    is_copy: Callable[[Path], bool] = no_copy
 
 
 @dataclass(frozen=True)

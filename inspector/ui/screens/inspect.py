@@ -22,6 +22,7 @@ from inspector.ui.setting_list import MOST_RUNS
 from inspector.ui.widgets.cost_bar import CostBar
 from inspector.ui.widgets.header import Heading, SessionHeader
 from inspector.ui.widgets.pane import Pane, Placeholder, Word
+from inspector.ui.widgets.session_tabs import SessionTabs
 from inspector.ui.widgets.status_bar import Progress, Standing, StatusBar
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ class InspectScreen(Studying):
 
     def compose(self) -> ComposeResult:
         """The parts, from the top."""
+        yield SessionTabs()
         yield SessionHeader()
         yield Pane("Context", id="chart-pane")
         with Horizontal(id="main"):

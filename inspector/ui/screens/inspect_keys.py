@@ -65,7 +65,10 @@ INSPECT_BINDINGS: list[BindingType] = [
     _key("plus", "add_strategy", "add", "plan.add", "Add a strategy to the plan", show=True),
     _key("ctrl+z", "undo", "undo", "plan.undo", "Take back the last change of the plan", show=True),
     _key("ctrl+y,ctrl+shift+z", "redo", "redo", "plan.redo", "Make the change again"),
-    _key("o", "app.sessions", "sessions", "session.open", "Open another session"),
+    _key("o", "app.sessions", "sessions", "session.open", "Open another session, beside this one"),
+    _key("ctrl+pagedown", "app.tab(1)", "tab", "session.next-tab", "To the next open session"),
+    _key("ctrl+pageup", "app.tab(-1)", "tab", "session.previous-tab", "To the open session before"),
+    _key("ctrl+w", "app.close_tab", "close", "session.close-tab", "Close this session"),
     _key(
         "c", "study('compare')", "compare", "study.open-compare", "Every strategy and this plan in a table", show=True
     ),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from time import monotonic, time
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -13,22 +12,31 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.screen import Screen
-from textual.widgets import Input, OptionList, Static
-from textual.widgets.option_list import Option
+from textual.widgets import Input, Static
 from textual.worker import get_current_worker
 
-from inspector.safe_text import one_line
+from inspector.safe_text import clip_cells
 from inspector.ui import numbers
+from inspector.ui.session_book import SessionBook
+from inspector.ui.session_finding import SessionFinder
+from inspector.ui.session_rows import preview_lines
+from inspector.ui.widgets.session_list import SessionList
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from textual.app import ComposeResult
 
-    from inspector.session.discover import Found
+    from inspector.report.session_summary import SessionSummary
+    from inspector.session.listing import Header
+    from inspector.ui.session_finding import Read
 
-MOST_SHOWN = 300
-SECONDS_BETWEEN_LISTS = 0.5
+SECONDS_BETWEEN_AGES = 5
+"""Ages are brought up to date this often."""
+
+
+def _key(keys: str, action: str, label: str, name: str, text: str, *, show: bool = False) -> Binding:
+    return Binding(keys, action, label, id=name, tooltip=text, show=show, priority=True)
 
 
 class SessionsScreen(Screen[None]):
@@ -37,9 +45,16 @@ class SessionsScreen(Screen[None]):
     AUTO_FOCUS = "Input"
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down", "move(1)", "Down", id="sessions.down", tooltip="The next session", priority=True, show=False),
-        Binding("up", "move(-1)", "Up", id="sessions.up", tooltip="The one before", priority=True, show=False),
-        Binding("escape", "back", "Back", id="sessions.back", tooltip="Back to the session; without one, leave"),
+        _key("down", "move(1)", "Down", "sessions.down", "The next session"),
+        _key("up", "move(-1)", "Up", "sessions.up", "The one before"),
+        _key("pagedown", "page(1)", "Page down", "sessions.page-down", "A page on"),
+        _key("pageup", "page(-1)", "Page up", "sessions.page-up", "A page back"),
+        _key("ctrl+home", "move(-1000000)", "First", "sessions.first", "The newest session"),
+        _key("ctrl+end", "move(1000000)", "Last", "sessions.last", "The oldest session"),
+        _key("tab", "unfold", "Subagents", "sessions.unfold", "Show or hide the sessions it started"),
+        Binding(
+            "escape", "back", "Back", id="sessions.back", tooltip="Empty the filter; back; without a session, leave"
+        ),
         Binding("ctrl+q", "app.quit", "Quit", id="sessions.quit", tooltip="Leave inspector", show=False),
     ]
 
@@ -54,55 +69,75 @@ class SessionsScreen(Screen[None]):
         """Sessions were found.
 
         Attributes:
-            found: All found so far.
+            found: All there are.
             is_complete: There are no more.
         """
 
-        found: tuple[Found, ...]
+        found: tuple[Header, ...]
         is_complete: bool
 
-        def can_replace(self, message: Message) -> bool:
-            """Only the newest list counts."""
-            return isinstance(message, SessionsScreen.Listed)
+    @dataclass
+    class WasRead(Message):
+        """Sessions were read.
 
-    def __init__(self, paths: Sequence[Path], folders: Sequence[Path] | None = None) -> None:
+        Attributes:
+            summaries: What that told.
+        """
+
+        summaries: tuple[SessionSummary, ...]
+
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        folders: Sequence[Path] | None = None,
+        read: dict[Path, Read] | None = None,
+    ) -> None:
         """Make a list.
 
         Args:
             paths: Sessions to list in any case, first.
             folders: Where to look for others; None for where agents keep theirs on this machine.
+            read: What earlier lists have read, and where this one keeps what it reads.
         """
         super().__init__()
-        self._paths = tuple(paths)
-        self._folders = None if folders is None else tuple(folders)
-        self._found: tuple[Found, ...] = ()
+        self._finder = SessionFinder(
+            tuple(paths), None if folders is None else tuple(folders), {} if read is None else read
+        )
+        self._book = SessionBook(named=frozenset(paths))
+        self._opened: frozenset[Path] = frozenset()
         self._is_complete = False
 
     def compose(self) -> ComposeResult:
-        """A filter, the list, and what to do."""
+        """A filter, the list, what is known of the session under the cursor, and what to do."""
         with Vertical(classes="section", id="sessions") as box:
             box.border_title = Content("Sessions")
-            box.border_subtitle = Content("type to filter · enter opens · esc goes back · ctrl+q leaves")
-            yield Input(placeholder="filter by path or format")
-            yield OptionList(markup=False)
+            box.border_subtitle = Content("type to filter · enter opens · tab shows subagents · esc goes back")
+            yield Input(placeholder="filter by project, title, path, model or format")
+            yield SessionList()
+            yield Static(id="session-preview", markup=False)
             yield Static(Content("looking for sessions…"), id="sessions-note", markup=False)
 
     def on_mount(self) -> None:
-        """Look for sessions in a thread."""
-        paths, folders = self._paths, self._folders
+        """Keep ages up to date."""
+        self.set_interval(SECONDS_BETWEEN_AGES, self._tell_ages)
+
+    def on_screen_suspend(self) -> None:
+        """Look no further while another screen is shown."""
+        self.workers.cancel_group(self, "find")
+
+    def on_screen_resume(self) -> None:
+        """Find and read sessions in a thread, as long as the list is on the screen; the first frame comes first."""
+        self.call_after_refresh(self._look)
+
+    def _look(self) -> None:
 
         def work() -> None:
             worker = get_current_worker()
-            listed = monotonic()
-            found: list[Found] = []
-            for each in find_sessions(paths, folders):
-                if worker.is_cancelled:
-                    return
-                found.append(each)
-                if monotonic() - listed > SECONDS_BETWEEN_LISTS:
-                    self.post_message(self.Listed(tuple(found), is_complete=False))
-                    listed = monotonic()
-            self.post_message(self.Listed(tuple(found), is_complete=True))
+            self._finder.run(
+                lambda found, is_complete: self.post_message(self.Listed(found, is_complete)),
+                lambda summaries: self.post_message(self.WasRead(summaries)),
+                lambda: worker.is_cancelled,
+            )
 
         self.run_worker(
             work, thread=True, exclusive=True, group="find", description="look for sessions", exit_on_error=False
@@ -110,103 +145,87 @@ class SessionsScreen(Screen[None]):
 
     @on(Listed)
     def _listed(self, message: Listed) -> None:
-        named = set(self._paths)
-        self._found = tuple(sorted(message.found, key=lambda found: (found.path not in named, -found.modified)))
-        self._is_complete = message.is_complete
+        self._is_complete = self._is_complete or message.is_complete
+        self._book.list(message.found)
+        self._fill()
+
+    @on(WasRead)
+    def _was_read(self, message: WasRead) -> None:
+        self._book.read_into(message.summaries)
         self._fill()
 
     @on(Input.Changed)
     def _filter(self) -> None:
-        self._fill()
+        self._fill(to_top=True)
 
-    def _fill(self) -> None:
-        words = self.query_one(Input).value.lower().split()
-        wanted = [
-            found for found in self._found if all(word in f"{found.path} {found.format}".lower() for word in words)
-        ]
-        options = self.query_one(OptionList)
-        kept = options.highlighted_option.id if options.highlighted_option is not None else None
-        options.clear_options()
-        options.add_options([self._option(found) for found in wanted[:MOST_SHOWN]])
-        if wanted:
-            places = [str(found.path) for found in wanted[:MOST_SHOWN]]
-            options.highlighted = places.index(kept) if kept in places else 0
-        self.query_one("#sessions-note", Static).update(Content(self._note(len(wanted))))
+    def _fill(self, *, to_top: bool = False) -> None:
+        words = self.query_one(Input).value
+        lines = self._book.lines(words, self._opened)
+        self.query_one(SessionList).show(lines, to_top=to_top)
+        self.query_one("#sessions-note", Static).update(
+            Content(self._note(sum(line.depth == 0 for line in lines), words))
+        )
 
-    def _note(self, wanted: int) -> str:
+    def _note(self, shown: int, words: str) -> str:
+        count = len(self._book)
         if not self._is_complete:
-            return f"looking for sessions… {numbers.plural(len(self._found), 'session')} so far"
-        if not self._found:
+            return f"looking for sessions… {numbers.plural(count, 'session')} so far"
+        if not count:
             return (
                 "No sessions found. Name a file: inspector FILE. `inspector formats` lists what can be read and where."
             )
-        more = f"; the newest {MOST_SHOWN} are shown" if wanted > MOST_SHOWN else ""
-        return f"{numbers.whole(wanted)} of {numbers.plural(len(self._found), 'session')}{more}"
+        if words.split() and not shown:
+            return f"nothing among {numbers.plural(count, 'session')} matches; esc empties the filter"
+        read = self._book.read
+        reading = f" · {numbers.whole(read)} read so far" if read < count else ""
+        return f"{numbers.whole(shown)} shown of {numbers.plural(count, 'session')}, subagents counted{reading}"
 
-    @staticmethod
-    def _option(found: Found) -> Option:
-        home = Path.home()
-        path = f"~/{found.path.relative_to(home)}" if found.path.is_relative_to(home) else str(found.path)
-        age = numbers.age(time() - found.modified)
-        return Option(
-            Content.assemble(
-                (f"{age:>7} ", "bold"),
-                (f"{numbers.size(found.size):>8}  ", ""),
-                (f"{found.format:<18} ", "$text-muted"),
-                one_line(path),
-            ),
-            id=str(found.path),
-        )
+    def _tell_ages(self) -> None:
+        self.query_one(SessionList).forget_lines()
+
+    @on(SessionList.Moved)
+    def _moved(self) -> None:
+        shown = self.query_one(SessionList)
+        self._finder.seen = tuple(line.entry.header.path for line in shown.seen)
+        line = shown.line
+        width = max(shown.size.width, 20)
+        lines = preview_lines(line, Path.home()) if line is not None else ()
+        text = "\n".join(clip_cells(each, width) for each in lines)
+        self.query_one("#session-preview", Static).update(Content(text))
 
     @on(Input.Submitted)
     def _open_highlighted(self) -> None:
-        option = self.query_one(OptionList).highlighted_option
-        if option is not None and option.id is not None:
-            self.post_message(self.Chosen(Path(option.id)))
+        line = self.query_one(SessionList).line
+        if line is not None:
+            self.post_message(self.Chosen(line.entry.header.path))
 
-    @on(OptionList.OptionSelected)
-    def _open(self, event: OptionList.OptionSelected) -> None:
-        if event.option_id is not None:
-            self.post_message(self.Chosen(Path(event.option_id)))
+    @on(SessionList.Chosen)
+    def _open(self, event: SessionList.Chosen) -> None:
+        self.post_message(self.Chosen(event.path))
 
     def action_move(self, places: int) -> None:
         """Move in the list while the filter keeps the focus."""
-        options = self.query_one(OptionList)
-        if places > 0:
-            options.action_cursor_down()
-        else:
-            options.action_cursor_up()
+        self.query_one(SessionList).move(places)
+
+    def action_page(self, pages: int) -> None:
+        """Move in the list by pages."""
+        shown = self.query_one(SessionList)
+        shown.move(pages * max(shown.page_height - 1, 1))
+
+    def action_unfold(self) -> None:
+        """Show or hide the sessions that the one under the cursor started."""
+        line = self.query_one(SessionList).line
+        if line is None or not line.subagents:
+            return
+        self._opened ^= {line.entry.header.path}
+        self._fill()
 
     def action_back(self) -> None:
-        """Back to the session this was opened from; where there is none, leave."""
-        if self.app.screen_stack[0] is self:
+        """Empty the filter; then back to the session this was opened from; where there is none, leave."""
+        filter_box = self.query_one(Input)
+        if filter_box.value:
+            filter_box.value = ""
+        elif self.app.screen_stack[0] is self:
             self.app.exit()
         else:
             self.app.pop_screen()
-
-
-def find_sessions(paths: Iterable[Path], folders: Iterable[Path] | None) -> Iterable[Found]:
-    """Sessions one after the other: the named ones, then those in folders, newest first in each.
-
-    Args:
-        paths: Named sessions; what cannot be read of them is left out.
-        folders: Where to look; None for where agents keep theirs on this machine.
-    """
-    from inspector.session.discover import Found, homes, sessions_in
-    from inspector.session.errors import SessionError
-    from inspector.session.formats import detect
-    from inspector.session.locator import Locator
-
-    seen = set()
-    for path in paths:
-        try:
-            status, detection = Locator.of(path).file.stat(), detect(path)
-        except (OSError, SessionError):
-            continue
-        seen.add(path)
-        yield Found(path, detection.format.name, status.st_size, status.st_mtime)
-    for folder in homes() if folders is None else folders:
-        for found in sessions_in(folder):
-            if found.path not in seen:
-                seen.add(found.path)
-                yield found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from time import time
 from typing import ClassVar
 
 from textual.content import Content
@@ -49,6 +50,11 @@ class Heading:
     tokens: str = ""
     state: str = "loading"
     changed: float | None = None
+
+
+def is_recent(changed: float | None) -> bool:
+    """Whether a file that was changed then, in seconds since the epoch, is one that is being written."""
+    return changed is not None and time() - changed <= SECONDS_TO_IDLE
 
 
 class SessionHeader(Widget):

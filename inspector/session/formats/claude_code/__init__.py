@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.formats.base import Format
+from inspector.session.formats.claude_code.family import is_copy, parent_file
+from inspector.session.formats.claude_code.lineage import UUID
 from inspector.session.formats.claude_code.reader import ClaudeCodeInterpreter
 from inspector.session.lines import LinesReader
 
@@ -71,4 +73,7 @@ FORMAT = Format(
     recognise=_recognise,
     reader=_reader,
     homes=_homes,
+    names=rf"(?:{UUID.pattern}|agent-[0-9A-Za-z_-]+)\.jsonl",
+    parent_file=parent_file,
+    is_copy=is_copy,
 )

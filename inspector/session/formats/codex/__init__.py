@@ -74,5 +74,6 @@ FORMAT = Format(
     recognise=_recognise,
     reader=_reader,
     homes=_homes,
+    names=r"rollout-.+\.jsonl(?:\.zst)?",
     locate=_locate,
 )

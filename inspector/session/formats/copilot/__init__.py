@@ -63,4 +63,5 @@ FORMAT = Format(
     recognise=_recognise,
     reader=_reader,
     homes=_homes,
+    names=r"events\.jsonl",
 )

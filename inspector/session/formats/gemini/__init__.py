@@ -84,5 +84,6 @@ FORMAT = Format(
     recognise=_recognise,
     reader=_reader,
     homes=_homes,
+    names=r"session-.+-[0-9a-f]{8}\.jsonl?",
     locate=_locate,
 )

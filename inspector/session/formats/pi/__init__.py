@@ -89,5 +89,6 @@ FORMAT = Format(
     recognise=_recognise,
     reader=_reader,
     homes=_homes,
+    names=r"\d{4}-\d\d-\d\dT[\d-]+Z?_[0-9a-f-]+\.jsonl",
     locate=_locate,
 )

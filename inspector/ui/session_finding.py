@@ -1,0 +1,184 @@
+"""The work behind the list of sessions: finding them again and again, and reading those first that are looked at.
+
+Runs in a thread of its own as long as the list is open, and posts frozen results. Heavy modules are imported here.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from inspector.replay.prices import Pricing
+    from inspector.report.session_summary import SessionSummary
+    from inspector.session.listing import Header, Known
+
+SECONDS_BETWEEN_LOOKS = 2.0
+"""The folders are looked through this often at most."""
+
+SHARE_OF_LOOKS = 10
+"""Looking through them again waits at least so many times as long as it took."""
+
+SHARE_OF_READING = 20
+"""A session that grows is read again after so many times as long as reading it took."""
+
+SECONDS_OF_BATCH = 0.25
+"""What was read is told together."""
+
+SECONDS_OF_REST = 0.1
+
+
+@dataclass(frozen=True)
+class Read:
+    """A session as it was read.
+
+    Attributes:
+        summary: What it told.
+        size: Of its file then, in bytes.
+        modified: When its file had been written then, seconds since the epoch.
+        ended: When it was read, on the monotonic clock.
+        took: Seconds that took.
+    """
+
+    summary: SessionSummary
+    size: int
+    modified: float
+    ended: float
+    took: float
+
+    def is_due(self, header: Header, *, is_seen: bool) -> bool:
+        """Whether the session should be read again: it changed, or it is looked at and was read in part."""
+        has_changed = (header.size, header.modified) != (self.size, self.modified)
+        is_partial = is_seen and not self.summary.is_whole
+        return (has_changed or is_partial) and time.monotonic() - self.ended > self.took * SHARE_OF_READING
+
+
+@dataclass
+class SessionFinder:
+    """Finds and reads sessions for one list.
+
+    Attributes:
+        named: Sessions to list in any case.
+        folders: Where to look; None for where agents keep theirs on this machine.
+        read: What was read by earlier lists too, by path.
+        seen: What is looked at now, the most important first. Set by the screen, from its own thread.
+    """
+
+    named: Sequence[Path]
+    folders: Sequence[Path] | None
+    read: dict[Path, Read] = field(default_factory=dict)
+    seen: tuple[Path, ...] = ()
+    _known: Known = field(default_factory=dict)
+    _headers: dict[Path, Header] = field(default_factory=dict)
+    _waiting: list[SessionSummary] = field(default_factory=list)
+    _pricing: Pricing | None = None
+
+    def run(
+        self,
+        tell_found: Callable[[tuple[Header, ...], bool], object],
+        tell_read: Callable[[tuple[SessionSummary, ...]], object],
+        is_cancelled: Callable[[], bool],
+    ) -> None:
+        """Find and read until nobody waits any more.
+
+        Args:
+            tell_found: Takes all sessions there are, and whether that is all; from this thread.
+            tell_read: Takes what reading some of them told.
+            is_cancelled: True when the list is closed.
+        """
+        next_look = 0.0
+        while not is_cancelled():
+            if time.monotonic() >= next_look:
+                began = time.monotonic()
+                self._look(tell_found, is_cancelled)
+                took = time.monotonic() - began
+                next_look = time.monotonic() + max(SECONDS_BETWEEN_LOOKS, took * SHARE_OF_LOOKS)
+            batch = self._read_some(min(next_look, time.monotonic() + SECONDS_OF_BATCH), is_cancelled)
+            if batch:
+                tell_read(tuple(batch))
+            else:
+                time.sleep(SECONDS_OF_REST)
+
+    def _look(self, tell_found: Callable[[tuple[Header, ...], bool], object], is_cancelled: Callable[[], bool]) -> None:
+        from inspector.session.listing import header_of, list_sessions, places
+
+        found: dict[Path, Header] = {}
+        for path in self.named:
+            before = self._headers.get(path)
+            header = _again(before) if before is not None else header_of(path)
+            if header is not None:
+                found[path] = header
+        told, last = False, time.monotonic()
+        for batch in list_sessions(places(self.folders), self._known):
+            if is_cancelled():
+                return
+            found |= {header.path: header for header in batch if header.path not in found}
+            is_first = not self._headers
+            if is_first and (not told or time.monotonic() - last > SECONDS_OF_BATCH) and found:
+                told, last = True, time.monotonic()
+                tell_found(tuple(found.values()), False)  # a callback's one flag
+        before_all, self._headers = self._headers, found
+        if found != before_all or not found:
+            tell_found(tuple(found.values()), True)  # a callback's one flag
+        known = [entry.summary for path, entry in self.read.items() if path in found and path not in before_all]
+        self._waiting += known
+
+    def _read_some(self, until: float, is_cancelled: Callable[[], bool]) -> list[SessionSummary]:
+        """Read what is looked at, then the newest, until a time."""
+        from inspector.report.session_summary import FIRST_BYTES, summarise
+
+        made, self._waiting = self._waiting, []
+        if self._pricing is None:
+            self._pricing = _pricing()
+        while not is_cancelled() and (not made or time.monotonic() < until):
+            header, is_seen = self._next()
+            if header is None:
+                break
+            began = time.monotonic()
+            before = self.read.get(header.path)
+            is_whole_wanted = is_seen and before is not None
+            most = None if is_whole_wanted else FIRST_BYTES
+            summary = summarise(header.path, self._pricing, is_cancelled=is_cancelled, most_bytes=most)
+            ended = time.monotonic()
+            self.read[header.path] = Read(summary, header.size, header.modified, ended, ended - began)
+            made.append(summary)
+        return made
+
+    def _next(self) -> tuple[Header | None, bool]:
+        """What to read next, and whether somebody looks at it."""
+        for path in self.seen:
+            header = self._headers.get(path)
+            if header is not None and ((known := self.read.get(path)) is None or known.is_due(header, is_seen=True)):
+                return header, True
+        for path, header in self._headers.items():
+            if (known := self.read.get(path)) is None or known.is_due(header, is_seen=False):
+                return header, False
+        return None, False
+
+
+def _again(header: Header) -> Header | None:
+    """A named session as it is now."""
+    from dataclasses import replace
+
+    from inspector.session.locator import Locator
+
+    try:
+        status = Locator.of(header.path).file.stat()
+    except OSError:
+        return header
+    return replace(header, size=status.st_size, modified=status.st_mtime)
+
+
+def _pricing() -> Pricing:
+    """The user's prices; the bundled ones where their file cannot be used, which reports say."""
+    from inspector.replay.price_file import PriceFileError
+    from inspector.replay.prices import Pricing
+
+    try:
+        return Pricing.load()
+    except PriceFileError:
+        return Pricing()

@@ -1,0 +1,115 @@
+"""What a line of the list of sessions says, in columns that give way where it is narrow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from inspector.safe_text import one_line
+from inspector.ui import numbers
+from inspector.ui.figure_table import Cell, Column, Row
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from inspector.session.listing import Header
+    from inspector.ui.session_book import Line
+
+LIVE_SECONDS: Final = 120
+"""A session written to within this time counts as being written."""
+
+LIVE, FOLDED, UNFOLDED, BRANCH = "●", "▸", "▾", "└"
+
+COLUMNS: Final = (
+    Column("age", "age", 6),
+    Column("agent", "agent", 8, 12, is_text=True, rank=3),
+    Column("title", "session", 20, 70, is_text=True),
+    Column("project", "project", 10, 20, is_text=True, rank=4),
+    Column("model", "model", 10, 18, is_text=True, rank=6),
+    Column("size", "size", 8, rank=7),
+    Column("tokens", "tokens", 7, rank=5),
+    Column("cost", "cost", 9, rank=2),
+)
+
+
+def row_of(line: Line, now: float) -> Row:
+    """The cells of a line.
+
+    Args:
+        line: The session.
+        now: Seconds since the epoch.
+    """
+    entry = line.entry
+    header, summary = entry.header, entry.summary
+    is_live = now - header.modified < LIVE_SECONDS
+    waits = "table--waiting"
+    cells = {
+        "age": Cell(numbers.age(now - header.modified)),
+        "agent": Cell(one_line(agent_of(header)), style="table--faint"),
+        "title": Cell(_title(line)),
+        "size": Cell(numbers.size(header.size), style="table--faint"),
+    }
+    if summary is None:
+        cells["project"] = Cell(one_line(project_of(header.working_directory)), style="table--faint")
+        cells |= {name: Cell("…", style=waits) for name in ("model", "tokens", "cost")}
+    elif summary.problem:
+        cells["model"] = Cell("unreadable", style="table--lost")
+    else:
+        folder = summary.working_directory or header.working_directory
+        cells["project"] = Cell(one_line(project_of(folder)), style="table--faint")
+        cells["model"] = Cell(one_line(summary.model), style="table--faint")
+        more = "" if summary.is_whole else "+"
+        if summary.tokens is not None:
+            cells["tokens"] = Cell(numbers.short(summary.tokens), known=more)
+        if summary.usd is not None:
+            cells["cost"] = Cell(numbers.dollars(summary.usd), known=more)
+    return Row(header.path, cells, mark=LIVE if is_live else " ")
+
+
+def agent_of(header: Header) -> str:
+    """The agent as a list names it: its format's name."""
+    return header.format
+
+
+def project_of(folder: str) -> str:
+    """The last part of the folder that an agent worked in, whatever the system it ran on."""
+    return folder.replace("\\", "/").rstrip("/").rpartition("/")[2]
+
+
+def preview_lines(line: Line, home: Path) -> Sequence[str]:
+    """Five lines that say more of one session, each safe: path, who and where, how much, first prompt, last answer."""
+    entry = line.entry
+    header, summary = entry.header, entry.summary
+    path = header.path
+    shown = f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)
+    if summary is None:
+        return (one_line(shown), "reading…", "", "", "")
+    if summary.problem:
+        return (one_line(shown), one_line(summary.problem.replace(f"{path}: ", "")), "", "", "")
+    who = [summary.agent or header.format, summary.model, summary.working_directory or header.working_directory]
+    much = [numbers.plural(summary.messages, "message"), numbers.plural(summary.calls, "call")]
+    if summary.context is not None:
+        much.append(f"{numbers.short(summary.context)} tokens in context")
+    if line.subagents:
+        much.append(numbers.plural(line.subagents, "subagent"))
+    if not summary.is_whole:
+        much.append("read in part so far")
+    return (
+        one_line(shown),
+        one_line(" · ".join(part for part in who if part)),
+        one_line(" · ".join(much)),
+        one_line(f"first: {summary.prompt.strip()}") if summary.prompt.strip() else "",
+        one_line(f"last: {summary.last.strip()}") if summary.last.strip() else "",
+    )
+
+
+def _title(line: Line) -> str:
+    entry = line.entry
+    header, summary = entry.header, entry.summary
+    told = (summary.title or summary.prompt.strip() or summary.identifier) if summary is not None else ""
+    title = one_line(told or header.title or header.path.name)
+    if line.depth:
+        return f"{BRANCH} {title}"
+    if line.subagents:
+        return f"{UNFOLDED if line.is_open else FOLDED}{line.subagents} {title}"
+    return title

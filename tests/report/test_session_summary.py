@@ -1,0 +1,83 @@
+"""One session in a line: its figures are sums over the provider's reports, priced as a report prices them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from inspector.replay.prices import Pricing
+from inspector.report.session_summary import summarise
+from tests.program import run_here
+from tests.session.claude_lines import SESSION, Script
+
+
+def usage(uncached: int, read: int, output: int) -> dict[str, int]:
+    return {"input_tokens": uncached, "cache_read_input_tokens": read, "output_tokens": output}
+
+
+def test_a_summary_says_who_what_and_how_much(tmp_path: Path) -> None:
+    script = Script()
+    script.add(type="ai-title", aiTitle="Find the guard")
+    script.prompt("look into it")
+    script.text("m1", "Looking.", usage=usage(10, 100, 5))
+    script.text("m2", "Found it.", usage=usage(20, 200, 7))
+    summary = summarise(script.write(tmp_path / f"{SESSION}.jsonl"))
+    assert (summary.title, summary.prompt, summary.last) == ("Find the guard", "look into it", "Found it.")
+    assert (summary.identifier, summary.working_directory, summary.model) == (SESSION, "/project", "claude-opus-4-8")
+    assert (summary.calls, summary.tokens, summary.context) == (2, 342, 227)
+    assert summary.is_whole
+
+
+def test_calls_copied_from_another_session_are_counted_there(tmp_path: Path) -> None:
+    script = Script()
+    script.text("m1", usage=usage(10, 0, 5), sessionId="99999999-2222-4333-8444-555555555555")
+    script.prompt("go on")
+    script.text("m2", usage=usage(20, 0, 7))
+    summary = summarise(script.write(tmp_path / f"{SESSION}.jsonl"))
+    assert (summary.calls, summary.tokens) == (1, 27)
+
+
+def test_a_model_without_a_price_has_tokens_and_no_cost(tmp_path: Path) -> None:
+    script = Script()
+    message = {"id": "m1", "model": "nobody-knows-1", "content": [], "usage": usage(10, 0, 5)}
+    script.add(type="assistant", message=message)
+    summary = summarise(script.write(tmp_path / "s.jsonl"))
+    assert (summary.tokens, summary.usd) == (15, None)
+
+
+def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text("{}")
+    summary = summarise(tmp_path / "x.json")
+    assert summary.format == ""
+    assert "no known agent" in summary.problem
+
+
+def test_a_long_session_can_be_read_in_part(tmp_path: Path) -> None:
+    script = Script()
+    for number in range(2000):
+        script.text(f"m{number}", "word " * 200, usage=usage(1, 1, 1))
+    path = script.write(tmp_path / "s.jsonl")
+    part, whole = summarise(path, most_bytes=1 << 20), summarise(path)
+    assert not part.is_whole
+    assert 0 < part.calls < whole.calls == 2000
+
+
+@pytest.mark.parametrize("name", ["claude-code/be2220da-eaff-40d2-b482-9f05cced3187.jsonl"])
+def test_the_cost_is_what_the_report_says_was_recorded(name: str, corpus: Path, capsys) -> None:
+    path = corpus / name
+    recorded = json.loads(run_here(capsys, "report", path, "--format", "json").out)["recorded"]
+    summary = summarise(path, Pricing.load())
+    assert summary.usd == pytest.approx(recorded["cost_usd"])
+    assert summary.calls == recorded["calls"]
+
+
+def test_a_directory_is_listed_as_text_where_nobody_looks(tmp_path: Path, capsys) -> None:
+    script = Script()
+    script.prompt("look \x1b[31minto it")
+    path = script.write(tmp_path / f"{SESSION}.jsonl")
+    outcome = run_here(capsys, tmp_path)
+    head, row = outcome.out.splitlines()
+    assert outcome.code == 0
+    assert head.split()[-1] == "path"
+    assert row.endswith(str(path))
+    assert "\x1b" not in row

@@ -1,0 +1,80 @@
+"""The sessions of a list: families, filters, and what reading them changes."""
+
+from pathlib import Path
+
+from inspector.report.session_summary import SessionSummary
+from inspector.session.listing import Header
+from inspector.ui.session_book import SessionBook
+
+OLD, NEW, CHILD, GRANDCHILD = (Path(f"/s/{name}.jsonl") for name in ("old", "new", "child", "grandchild"))
+
+
+def header(path: Path, modified: float, parent: Path | None = None) -> Header:
+    return Header(path, "claude-code", 10, modified, parent=parent)
+
+
+def book() -> SessionBook:
+    made = SessionBook()
+    made.list(
+        [header(OLD, 1), header(NEW, 5), header(CHILD, 9, OLD), header(GRANDCHILD, 2, CHILD)],
+    )
+    return made
+
+
+def shown(made: SessionBook, words: str = "", opened: frozenset[Path] = frozenset()) -> list[tuple[str, int, int]]:
+    return [(line.entry.header.path.stem, line.depth, line.subagents) for line in made.lines(words, opened)]
+
+
+def test_subagents_are_folded_under_the_session_that_began_it_all() -> None:
+    assert shown(book()) == [("old", 0, 2), ("new", 0, 0)]
+    assert shown(book(), opened=frozenset({OLD})) == [
+        ("old", 0, 2),
+        ("child", 1, 0),
+        ("grandchild", 1, 0),
+        ("new", 0, 0),
+    ]
+
+
+def test_a_filter_finds_subagents_under_their_parent() -> None:
+    assert shown(book(), "grandchild") == [("old", 0, 2), ("grandchild", 1, 0)]
+    assert shown(book(), "new claude") == [("new", 0, 0)]
+    assert shown(book(), "nothing") == []
+
+
+def test_what_was_read_is_found_too_and_stays_when_sessions_are_listed_again() -> None:
+    made = book()
+    assert shown(made, "guard") == []
+    made.read_into([SessionSummary(NEW, "claude-code", title="Find the guard")])
+    assert shown(made, "guard") == [("new", 0, 0)]
+    made.list([header(NEW, 6), header(OLD, 1)])
+    assert shown(made, "guard") == [("new", 0, 0)]
+    assert made.read == 1
+
+
+def test_a_parent_may_be_known_only_once_a_session_was_read() -> None:
+    made = SessionBook()
+    made.list([header(OLD, 1), header(NEW, 5)])
+    made.read_into([SessionSummary(NEW, "codex", parent=OLD)])
+    assert shown(made) == [("old", 0, 1)]
+
+
+def test_sessions_that_name_each_other_as_parents_are_still_listed() -> None:
+    made = SessionBook()
+    made.list([header(OLD, 1, NEW), header(NEW, 5, OLD), header(CHILD, 7)])
+    assert shown(made) == [("child", 0, 0), ("new", 0, 0), ("old", 0, 0)]
+
+
+def test_what_turns_out_to_be_no_session_goes_and_does_not_come_back() -> None:
+    made = book()
+    made.read_into([SessionSummary(NEW, problem="not a session")])
+    assert shown(made) == [("old", 0, 2)]
+    made.list([header(OLD, 1), header(NEW, 5)])
+    assert shown(made) == [("old", 0, 0)]
+    made.list([header(OLD, 1), header(NEW, 6)])
+    assert [name for name, _, _ in shown(made)] == ["new", "old"]
+
+
+def test_named_sessions_stand_first() -> None:
+    made = SessionBook(named=frozenset({OLD}))
+    made.list([header(NEW, 5), header(OLD, 1)])
+    assert [name for name, _, _ in shown(made)] == ["old", "new"]
