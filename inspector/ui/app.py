@@ -152,7 +152,7 @@ class InspectorApp(App[None]):
             return
         base = self.screen_stack[0]
         if isinstance(base, InspectScreen):
-            base.keep_plan_now()
+            base.keep_state_now()
         following = self._tabs.beside(mode, 1)
         self._tabs = self._tabs.without(mode)
         self._name_home()
