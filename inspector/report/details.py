@@ -78,7 +78,7 @@ class ToolCutFacts(Struct, frozen=True, kw_only=True):
     original_tokens: Annotated[Count, about("Tokens of these, whole, as counted.")]
     sent_tokens: Annotated[Count, about("Tokens of these as they were sent last, as counted.")]
     saved_tokens: Annotated[int, about("Tokens this left out of all prompts together; negative where it added.")]
-    known: Annotated[dict[str, How], about("How `saved_tokens` is known.")]
+    known: Known
 
 
 class NoticeFacts(Struct, frozen=True, kw_only=True):

@@ -124,7 +124,11 @@ def _tool(row: ToolCuts) -> ToolCutFacts:
         original_tokens=row.original,
         sent_tokens=row.sent,
         saved_tokens=row.saved,
-        known={"saved_tokens": row.known.value},
+        # The first two are our own count, not brought to the provider's scale.
+        known={
+            **dict.fromkeys(("original_tokens", "sent_tokens"), HowKnown.ESTIMATED.value),
+            "saved_tokens": row.known.value,
+        },
     )
 
 
