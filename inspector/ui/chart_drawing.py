@@ -27,6 +27,8 @@ FIRING: Final = "△"
 BREAK: Final = "×"  # noqa: RUF001  a multiplication sign stands higher on its line than the letter
 CURSOR: Final = "│"
 CURSOR_FOOT: Final = "◆"
+HERE: Final = "◇"
+"""Stands under the call the timeline's cursor came with."""
 AXIS: Final = "─"
 _LOWER_EIGHTHS: Final = " ▁▂▃▄▅▆▇█"
 

@@ -116,6 +116,11 @@ def columns_of(series: ChartSeries, width: int) -> ChartColumns:
     )
 
 
+def place_of(series: ChartSeries, call: int, width: int) -> int:
+    """The first column of a call, of `width` columns."""
+    return int(_places(series, width)[call]) if width else 0
+
+
 def _places(series: ChartSeries, width: int) -> NDArray[np.int64]:
     """The first column of each call, never falling, from 0 to `width` - 1."""
     count = series.call_count

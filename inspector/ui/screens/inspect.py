@@ -179,7 +179,8 @@ class InspectScreen(Studying):
         if view is not None and session is not None and self.parts is not None:
             follows = self.parts.timeline.follow
             new = self.parts.timeline.new_rows
-            self.status.standing = Standing(follows, view.count, view.hidden, session.skipped_records, new)
+            counts = (view.count, view.hidden, session.skipped_records, new)
+            self.status.standing = Standing(follows, *counts, *self.moment_told())
 
     def show_heading(self) -> None:
         """In the first line."""
@@ -204,6 +205,7 @@ class InspectScreen(Studying):
     def on_timeline_highlighted(self) -> None:
         """The cursor is on another block."""
         self.show_detail()
+        self.show_place()
 
     def on_timeline_follow_changed(self) -> None:
         """Following was turned on or off; whoever follows looks at the present."""

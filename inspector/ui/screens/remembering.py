@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from inspector.ui.plan_history import PlanHistory
-from inspector.ui.screens.reading import Reading
+from inspector.ui.screens.playing import Playing
 from inspector.ui.session_state import SessionState, save_state
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 SECONDS_TO_SAVE = 2.0
 
 
-class Remembering(Reading):
+class Remembering(Playing):
     """A session screen that keeps how it was left."""
 
     _saving: Timer | None = None

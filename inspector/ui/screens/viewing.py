@@ -127,6 +127,7 @@ class Viewing(PlanFiles):
         if outcome is None or parts is None:
             return
         parts.chart.series = chart_of(outcome, self.call, by_time=self.by_time)
+        self.show_place()
         self.query_one("#chart-pane", Pane).border_subtitle = Content(moment_of(outcome, self.call))
 
     def action_chart_axis(self) -> None:
@@ -155,10 +156,29 @@ class Viewing(PlanFiles):
         self.show_chart()
         self.show_timeline()
         self.show_detail()
+        self.show_standing()
+
+    def show_place(self) -> None:
+        """Mark on the chart the call that first sends the block under the cursor."""
+        parts, history, outcome = self.parts, self.history, self.outcome
+        if parts is None or history is None or outcome is None:
+            return
+        block = parts.timeline.cursor_block
+        enters = int(history.enters[block]) if 0 <= block < len(history.enters) else -1
+        parts.chart.here = enters if 0 <= enters < outcome.replay.history.call_count else None
 
     def on_context_chart_call_selected(self, event: ContextChart.CallSelected) -> None:
-        """A call was pointed at in the chart."""
-        self._look_at_place(event.call)
+        """A call was pointed at in the chart: the rows go there too."""
+        self.look_at_and_show(event.call)
+
+    def look_at_and_show(self, call: int) -> None:
+        """Show everything as of a call, and the rows its prompt ends with."""
+        self._look_at_place(call)
+        parts, history = self.parts, self.history
+        if parts is not None and history is not None and self.call is not None:
+            message = int(history.call_last_message[self.call])
+            if message >= 0:
+                parts.timeline.move_to_block(int(history.message_first_block[message + 1]) - 1)
 
     def action_call(self, step: int) -> None:
         """Look at another call."""

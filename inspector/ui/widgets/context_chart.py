@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
+from textual.geometry import Region
 from textual.message import Message
 from textual.reactive import reactive
 from textual.strip import Strip
 from textual.widget import Widget
 
-from inspector.ui.chart_drawing import Run, draw_chart, layout_of
-from inspector.ui.chart_series import ChartSeries, columns_of
+from inspector.ui.chart_drawing import AXIS, HERE, Run, draw_chart, layout_of
+from inspector.ui.chart_series import ChartSeries, columns_of, place_of
 from inspector.ui.widgets.line_view import strip_of
 
 if TYPE_CHECKING:
@@ -79,6 +80,8 @@ class ContextChart(Widget, can_focus=True):
 
     series: reactive[ChartSeries | None] = reactive[ChartSeries | None](None, init=False)
     """What is shown."""
+    here: reactive[int | None] = reactive[int | None](None, init=False, repaint=False)
+    """The call the timeline's cursor came with; None for none."""
 
     @dataclass
     class CallSelected(Message):
@@ -111,6 +114,32 @@ class ContextChart(Widget, can_focus=True):
         """Draw anew."""
         self._drawn_size = None
 
+    def watch_here(self) -> None:
+        """Draw the axis anew: a cursor moves far more often than anything else of the chart changes."""
+        if self.series is not None:
+            rows = layout_of(self.series, *self.size).rows
+            self.refresh(Region(0, rows, self.size.width, 1))
+
+    def _with_here(self, row: tuple[Run, ...]) -> tuple[Run, ...]:
+        """The row of the axis, with a mark under the call the timeline's cursor came with where there is no other."""
+        series = self.series
+        if series is None or self.here is None or not 0 <= self.here < series.call_count:
+            return row
+        layout = layout_of(series, *self.size)
+        column = layout.labels + place_of(series, self.here, layout.columns)
+        text = "".join(run.text for run in row)
+        if column >= len(text) or text[column] != AXIS:
+            return row
+        marked: list[Run] = []
+        for run in row:
+            if 0 <= column < len(run.text):
+                marked += [Run(run.text[:column], run.style), Run(HERE, "chart--cursor")]
+                marked.append(Run(run.text[column + 1 :], run.style))
+            else:
+                marked.append(run)
+            column -= len(run.text)
+        return tuple(marked)
+
     def call_at(self, x: int) -> int | None:
         """The call drawn at a column of the widget, or None."""
         if self.series is None or not self.series.call_count:
@@ -131,10 +160,10 @@ class ContextChart(Widget, can_focus=True):
             self._drawn_size = (width, height)
         if y >= len(self._drawn):
             return Strip.blank(width, self.rich_style)
-        parts = (
-            (run.text, self.get_component_rich_style(run.style) if run.style else self.rich_style)
-            for run in self._drawn[y]
-        )
+        row = self._drawn[y]
+        if self.here is not None and y == layout_of(self.series, width, height).rows:
+            row = self._with_here(row)
+        parts = ((run.text, self.get_component_rich_style(run.style) if run.style else self.rich_style) for run in row)
         return strip_of(parts, width, self.rich_style)
 
     def on_mouse_down(self, event: events.MouseDown) -> None:

@@ -67,6 +67,8 @@ class Standing:
         hidden: Rows a filter hides.
         skipped: Records of the file that could not be read.
         new: Rows added below since following stopped.
+        moment: Which call is looked at; empty for the present.
+        short_moment: The same where there is little room.
     """
 
     follows: bool = False
@@ -74,6 +76,8 @@ class Standing:
     hidden: int = 0
     skipped: int = 0
     new: int = 0
+    moment: str = ""
+    short_moment: str = ""
 
 
 class StatusBar(Widget):
@@ -119,6 +123,10 @@ class StatusBar(Widget):
         parts = []
         follow = Content.styled(" FOLLOW ", self.get_visual_style("status--follow"))
         faint = self.get_visual_style("status--faint")
+        if standing.moment:
+            style = self.get_visual_style("status--new")
+            told, short = (Content.styled(f" {text} ", style) for text in (standing.moment, standing.short_moment))
+            parts.append(Part(told, 2, right=True, shorter=short))
         if standing.new:
             pill = f" {numbers.whole(standing.new)} new below: end follows "
             shorter = f" +{numbers.short(standing.new)} "

@@ -1,0 +1,79 @@
+from inspector.strategies.plan import Plan
+from inspector.ui.chart_drawing import HERE
+from inspector.ui.screens.playing import SPEEDS
+
+
+async def test_space_plays_from_the_first_call_and_stops_where_it_is(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        screen = run.screen
+        seen = set()
+        await run.press("space")
+        assert screen.is_playing
+        assert "▶ call " in run.text()
+        await run.until(lambda: seen.add(screen.call) or (screen.call or 0) >= 4)
+        await run.press("space")
+        assert not screen.is_playing
+        stopped = screen.call
+        await run.pilot.pause(0.3)
+        assert screen.call == stopped
+        assert len(seen) > 2
+        timeline = screen.parts.timeline
+        assert timeline.view.rows.history.enters[timeline.cursor_block] == stopped
+        await run.press("space")
+        await run.until(lambda: screen.call > stopped)
+
+
+async def test_what_is_played_to_the_end_is_the_present_again(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        screen = run.screen
+        await run.press(*["greater_than_sign"] * len(SPEEDS), "space")
+        await run.until(lambda: not screen.is_playing)
+        assert screen.call is None
+        assert f"as of now, {session_file.turns} calls made" in run.text()
+
+
+async def test_while_it_is_played_the_file_is_followed_and_the_plan_can_be_changed(running, session_file) -> None:
+    async with running(session_file.path, plan=Plan.from_specs(["tiered-stale"])) as run:
+        screen = run.screen
+        await run.press("space")
+        count = len(screen.session.messages)
+        session_file.turn()
+        await run.until(lambda: len(screen.session.messages) > count)
+        assert screen.is_playing
+        await run.press("1")
+        assert screen.is_playing
+        call = screen.call
+        await run.until(lambda: screen.call is not None and screen.call > call)
+        assert screen.outcome.state.call == screen.call
+
+
+async def test_the_speed_is_told_and_has_ends(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        await run.press(*["less_than_sign"] * len(SPEEDS))
+        assert "0.5 calls a second" in run.text()
+        assert run.screen.speed == SPEEDS[0]
+
+
+async def test_the_call_looked_at_is_told_on_a_small_screen_too(running, session_file) -> None:
+    async with running(session_file.path, size=(80, 24)) as run:
+        await run.press("left_square_bracket")
+        assert f"call {session_file.turns} of {session_file.turns}" in run.text().splitlines()[-1]
+
+
+async def test_a_call_looked_at_by_its_key_leaves_the_cursor_on_its_row(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        timeline = run.screen.parts.timeline
+        await run.press("home", "down", "down", "down")
+        block = timeline.cursor_block
+        await run.press("left_square_bracket", "left_square_bracket")
+        assert timeline.cursor_block == block
+
+
+async def test_the_chart_marks_the_call_the_row_under_the_cursor_came_with(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        timeline, chart = run.screen.parts.timeline, run.screen.parts.chart
+        await run.press("home", "pagedown")
+        history = timeline.view.rows.history
+        assert chart.here == history.enters[timeline.cursor_block]
+        axis = next(row for y in range(chart.size.height) if HERE in (row := chart.render_line(y).text))
+        assert chart.call_at(axis.index(HERE)) == chart.here
