@@ -107,7 +107,9 @@ def test_the_text_shows_the_figures_of_the_data(corpus: Path, capsys):
         recorded, predicted, off = found["recorded"], found["predicted"], 100 * found["off"]
         assert f"{recorded:,.0f} recorded, {predicted:,.0f} predicted ({off:+.1f} %)" in words
     for cut in session["cuts"]:
-        assert f"at {cut['recorded']:,} tokens as the agent has it; our replay" in words
+        said = "tokens as the agent has it; our" if cut["what"] == "context before" else "tokens left by the provider's"
+        assert f"{cut['recorded']:,} {said}" in words
+        assert f"{cut['replayed']:,} ({100 * cut['off']:+.1f} %)" in words
     for shift in session["shifts"][:6]:
         assert f"{shift['tokens']:+,} at call {shift['call']:,}" in words
 

@@ -2,8 +2,8 @@
 
 Where a prompt grew from the one before it by a response and one result, it holds what that one held, the response, of
 whose length the provider tells, and the result: what is left is the result with the envelope around it. Nothing is said
-where the file does not show what else came or went (`Calibration.shifts`), or the length of a response is a
-placeholder.
+where the file does not show what else came or went (`Calibration.shifts`), the length of a response is a placeholder,
+or it is not known what became of its reasoning.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.session.model import BlockKind
+from inspector.tokens.readings import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,9 +48,27 @@ def results_by_difference(inputs: ReplayInputs) -> Mapping[int, int]:
             or session.calls[call].model != (session.calls[before].model)
         ):
             continue
-        if inputs.recorded_removed[call] != inputs.recorded_removed[before]:
+        held = _held(inputs, before)
+        if held is None or inputs.recorded_removed[call] != inputs.recorded_removed[before]:
             continue
-        tokens = now.prompt - then.prompt - then.output
+        tokens = now.prompt - then.prompt - held
         if tokens > 0:
             found[block] = tokens
     return found
+
+
+def _held(inputs: ReplayInputs, call: int) -> int | None:
+    """How much of a reported response the next prompt holds; None where it is not known what became of reasoning."""
+    session = inputs.history.session
+    made = session.calls[call]
+    if made.usage is None:
+        return None
+    blocks = session.messages[made.response].blocks
+    if not made.usage.reasoning and not any(block.kind is BlockKind.THINKING for block in blocks):
+        return made.usage.output
+    reading = inputs.scale.calibration.readings.get(made.model, Reading.SIGNATURES)
+    if reading in (Reading.KEPT, Reading.SINCE_USER, Reading.LAST):
+        return made.usage.output
+    if reading is Reading.DROPPED and made.usage.reasoning:
+        return made.usage.output - made.usage.reasoning
+    return None

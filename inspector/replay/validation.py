@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec import structs
 
+from inspector.replay.differences import results_by_difference
 from inspector.replay.inputs import ReplayInputs
 from inspector.replay.prompt_fit import PromptFit, prompt_fit
 from inspector.replay.recorded_cuts import RecordedCut, recorded_cuts
@@ -21,10 +22,17 @@ from inspector.strategies.history import History
 from inspector.strategies.plan import Plan
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
+
+    from inspector.tokens.readings import Reading
 
 NEAR = 0.02
 """A read is met when it is predicted to within this share of the prompt."""
+
+LEAST_RESULT = 300
+"""Tokens a result has to have to be judged: of shorter ones, the envelope is most."""
 
 CENT = 0.005
 """Dollars by which two costs may differ and still be equal to the cent."""
@@ -61,6 +69,21 @@ class CacheGaps:
 
 
 @dataclass(frozen=True, slots=True)
+class ResultFit:
+    """How single tool results are met, as shares of them.
+
+    Attributes:
+        results: How many were judged.
+        median: Half of them are met within this.
+        nine_of_ten: Nine of ten are.
+    """
+
+    results: int
+    median: float
+    nine_of_ten: float
+
+
+@dataclass(frozen=True, slots=True)
 class Validation:
     """One session.
 
@@ -75,6 +98,8 @@ class Validation:
         cost: Dollars of the prediction beside those of the recorded usage.
         baseline_cost: Dollars of the replay without a plan beside those of the recorded usage; the same to the cent.
         cuts: What the agent itself cut, as recorded and as replayed.
+        results: How single results are met; None where no two reports tell the size of one.
+        readings: By model, what stands for responses in later prompts.
     """
 
     calls: int
@@ -87,6 +112,8 @@ class Validation:
     cost: Compared
     baseline_cost: Compared
     cuts: tuple[RecordedCut, ...]
+    results: ResultFit | None
+    readings: Mapping[str, Reading]
 
     @property
     def baseline_is_recorded(self) -> bool:
@@ -125,7 +152,21 @@ def validate(inputs: ReplayInputs) -> Validation | None:
         cost=Compared(_dollars(cost), _dollars(predicted.ledger.cost[mine])),
         baseline_cost=Compared(_dollars(cost), _dollars(baseline.ledger.cost[mine])),
         cuts=recorded_cuts(baseline),
+        results=result_fit(inputs),
+        readings=inputs.scale.calibration.readings,
     )
+
+
+def result_fit(inputs: ReplayInputs) -> ResultFit | None:
+    """How our size of single results is met by the difference of two reported prompts."""
+    sizes = results_by_difference(inputs)
+    blocks = np.array([block for block, tokens in sizes.items() if tokens >= LEAST_RESULT], dtype=np.int64)
+    if not len(blocks):
+        return None
+    told = np.array([sizes[block] for block in blocks.tolist()])
+    ours = inputs.scale.calibration.ratio * inputs.table.tokens[blocks] + inputs.scale.beside[blocks]
+    off = np.abs(ours / told - 1)
+    return ResultFit(len(blocks), float(np.median(off)), float(np.quantile(off, 0.9)))
 
 
 def _gaps(inputs: ReplayInputs, predicted: NDArray[np.int64]) -> CacheGaps:

@@ -51,10 +51,19 @@ class CutFacts(Struct, frozen=True, kw_only=True):
     what: Annotated[str, about("What is compared.")]
     results: Annotated[Count, about("Results that were blanked; 0 for a full compaction.")]
     missing: Annotated[Count, about("Of these, how many are not in the file.")]
-    recorded: Annotated[int, about("Tokens by the agent's own figure.")]
-    replayed: Annotated[int, about("Tokens by our replay of it, by the agent's own rule where it has one.")]
+    recorded: Annotated[int, about("Tokens by the agent's own figure; of blanked results, how many.")]
+    replayed: Annotated[int, about("The same by our replay of it, by the agent's own rule where it has one.")]
     measured: Annotated[int | None, about("Tokens on the provider's scale, where the agent's rule is another.")]
     off: Annotated[float | None, about("How far the replay is off, as a share.")]
+    alike: Annotated[int | None, about("Of blanked results, how many both blank.")] = None
+
+
+class ResultFacts(Struct, frozen=True, kw_only=True):
+    """Single tool results by our count, beside the difference of two reported prompts."""
+
+    results: Annotated[Count, about("Results of 300 tokens and more whose size two reports tell.")]
+    median: Annotated[float, about("Half of them are met within this share.")]
+    p90: Annotated[float, about("Nine of ten are met within this share.")]
 
 
 class SessionCheck(Struct, frozen=True, kw_only=True):
@@ -76,6 +85,8 @@ class SessionCheck(Struct, frozen=True, kw_only=True):
     beyond: Annotated[Count, about("Calls whose prompt is off by more than one percent.")] = 0
     outliers: Annotated[list[OutlierFacts], about("The furthest off of them.")] = []
     shifts: Annotated[list[ShiftFacts], about("Where the overhead shifted.")] = []
+    readings: Annotated[dict[str, str], about("By model, what stands for responses in later prompts.")] = {}
+    results: Annotated[ResultFacts | None, about("Null where no two reports tell the size of a result.")] = None
     caches: Annotated[list[str], about("The prompt caches that were simulated.")] = []
     cache_read: Annotated[ComparedFacts | None, about("Tokens read from the cache.")] = None
     cache_write: Annotated[ComparedFacts | None, about("Tokens written to the cache.")] = None
@@ -127,6 +138,14 @@ def session_check(path: str, session: Session, found: Validation | None, thresho
         beyond=fit.beyond,
         outliers=_outliers(fit),
         shifts=[ShiftFacts(call=call + 1, tokens=tokens) for call, tokens in fit.shifts],
+        readings={model: reading.value for model, reading in found.readings.items()},
+        results=None
+        if found.results is None
+        else ResultFacts(
+            results=found.results.results,
+            median=round(found.results.median, SHARE_DIGITS),
+            p90=round(found.results.nine_of_ten, SHARE_DIGITS),
+        ),
         caches=list(found.caches),
         cache_read=_compared(found.cache_read),
         cache_write=_compared(found.cache_write),
@@ -171,6 +190,7 @@ def _cut(cut: RecordedCut) -> CutFacts:
         replayed=cut.replayed,
         measured=cut.measured,
         off=rounded(cut.off, SHARE_DIGITS),
+        alike=cut.alike,
     )
 
 

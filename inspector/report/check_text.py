@@ -41,11 +41,16 @@ def _session(page: Page, session: SessionCheck) -> None:
         rows += [
             ("  held out", f"{_within(session.held_out_median, session.held_out_p90)}, of calls the fit did not see")
         ]
+    if session.prompt_median is not None:
+        rows.append(("  responses", "; ".join(dict.fromkeys(session.readings.values()))))
     rows += [(f"  call {each.call:,}", _outlier(each.off, each.reported, each.brought)) for each in session.outliers]
     if session.shifts:
         named = ", ".join(f"{each.tokens:+,} at call {each.call:,}" for each in session.shifts[:_MOST_SHIFTS])
         more = f" and {len(session.shifts) - _MOST_SHIFTS} more" if len(session.shifts) > _MOST_SHIFTS else ""
         rows.append(("  unseen", f"what the file does not show came or went: {named}{more} (tokens)"))
+    if session.results is not None:
+        met = _within(session.results.median, session.results.p90)
+        rows.append(("results", f"{met}, of {plural(session.results.results, 'result')} two reports tell the size of"))
     rows += [
         ("cache", f"{'; '.join(session.caches)}: {_percent(session.reads_met)} of calls read what was predicted"),
         ("  read", _tokens(session.cache_read)),
@@ -106,6 +111,12 @@ def _cut(cut: CutFacts) -> str:
         absent = f", {cut.missing} of them not in the file" if cut.missing else ""
         own = f"{cut.recorded:,} tokens saved by the agent's own estimate, {cut.replayed:,} by the same rule here{off}"
         return f"{plural(cut.results, 'result')} blanked{absent}: {own}; {whole(cut.measured)} on the provider's scale"
+    if cut.what == "results blanked":
+        named = f"{plural(cut.recorded, 'result')} blanked, {cut.replayed:,} by the same rule here"
+        return f"{named}; the same {plural(cut.alike or 0, 'result')} in both"
+    if cut.what == "context after":
+        left = f"{cut.recorded:,} tokens left by the provider's report of the next call"
+        return f"{left}; by what the file shows of them {cut.replayed:,}{off}"
     return f"at {cut.recorded:,} tokens as the agent has it; our replay of the longer prompt {cut.replayed:,}{off}"
 
 

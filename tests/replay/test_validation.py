@@ -101,7 +101,7 @@ def test_prompts_are_met_within_the_promise_or_it_is_said_which_calls_are_in_the
         for outlier in fit.outliers:
             assert abs(outlier.off) > 0.01
             assert outlier.reported == session.calls[outlier.call].usage.prompt
-    assert kept >= 17
+    assert kept >= 19
 
 
 def grown_session(reads: list[int | None]) -> Session:
@@ -207,6 +207,29 @@ def test_what_blanking_saved_is_counted_by_the_agents_own_rule_and_on_the_provid
         assert cut.measured > cut.replayed
 
 
+def test_our_rule_blanks_the_very_results_the_agent_blanked(corpus: Path):
+    (path,) = (corpus / "claude-code").glob("70d782f7*.jsonl")
+    session = open_session(path)
+
+    cuts = validate(ReplayInputs.of(History.of(session), TokenTable.estimated(session), pricing=PRICING)).cuts
+
+    blanked = [(cut.recorded, cut.replayed, cut.alike) for cut in cuts if cut.what == "results blanked"]
+    assert blanked == [(29, 29, 29), (37, 37, 37)]
+
+
+def test_what_a_compaction_left_is_met_where_the_file_holds_all_of_it(corpus: Path):
+    """Codex records the whole history it goes on with."""
+    (path,) = (corpus / "codex").glob("rollout-2026-06-18*.jsonl")
+    session = open_session(path)
+    *_, table = count_session(session, load_counter())
+
+    cuts = validate(ReplayInputs.of(History.of(session), table, pricing=PRICING)).cuts
+
+    left = [cut for cut in cuts if cut.what == "context after"]
+    assert len(left) == len(session.compactions) == 3
+    assert max(abs(cut.off) for cut in left) < 0.1
+
+
 def test_the_longer_prompt_before_a_compaction_comes_to_what_the_agent_says(corpus: Path):
     (path,) = (corpus / "claude-code").glob("0cf3db51*.jsonl")
     session = open_session(path)
@@ -214,5 +237,6 @@ def test_the_longer_prompt_before_a_compaction_comes_to_what_the_agent_says(corp
 
     cuts = validate(ReplayInputs.of(History.of(session), table, pricing=PRICING)).cuts
 
-    assert len(cuts) == len(session.compactions)
-    assert max(abs(cut.off) for cut in cuts) < 0.01
+    before = [cut for cut in cuts if cut.what == "context before"]
+    assert len(before) == len(session.compactions)
+    assert max(abs(cut.off) for cut in before) < 0.01

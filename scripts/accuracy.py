@@ -1,0 +1,184 @@
+"""Writes docs/accuracy.md from what `inspector check` finds on a folder of sessions.
+
+Run by hand, since the sessions are nobody's to give away; the page holds what kind of session each is, and figures:
+
+    python scripts/accuracy.py FOLDER
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs" / "accuracy.md"
+BEGIN, END = "<!-- begin results -->", "<!-- end results -->"
+MOST_NAMED = 3
+
+Session = dict[str, Any]
+
+
+def main() -> None:
+    """Check the sessions and write the page's generated part."""
+    run = [sys.executable, "-m", "inspector", "check", "--format", "json", *sys.argv[1:]]
+    found = json.loads(subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=False).stdout)
+    sessions = [each for each in found["sessions"] if each["verdict"] != "no usage"]
+    sessions.sort(key=lambda each: (each["format"], each["models"], each["calls"]))
+    for number, each in enumerate(sessions, start=1):
+        each["number"] = number
+    text = PAGE.read_text(encoding="utf-8")
+    before, _, rest = text.partition(BEGIN)
+    after = rest.partition(END)[2]
+    PAGE.write_text(f"{before}{BEGIN}\n{results(sessions)}\n{END}{after}", encoding="utf-8")
+
+
+def results(sessions: list[Session]) -> str:
+    """All tables."""
+    fitted = [each for each in sessions if each["prompt_median"] is not None]
+    within = sum(each["verdict"] == "within" for each in fitted)
+    parts = [
+        (
+            f"{len(sessions)} sessions that report usage, {sum(each['calls'] for each in sessions):,} calls.\n"
+            f"Of the {len(fitted)} with enough calls to fit, {within} are within the promise."
+        ),
+        "### Sizes of prompts",
+        table(
+            ("#", "session", "calls", "half within", "nine of ten", "held out: half", "nine of ten", "responses by"),
+            [_prompts(each) for each in sessions],
+        ),
+        _misses(sessions),
+        "### Sizes of single results",
+        (
+            "Where a prompt grew by a response and one tool result, two reports tell the size of that result.\n"
+            "One ratio serves all texts of a session; how far single ones are from it:"
+        ),
+        table(
+            ("#", "results", "half within", "nine of ten"),
+            [
+                (
+                    each["number"],
+                    each["results"]["results"],
+                    percent(each["results"]["median"]),
+                    percent(each["results"]["p90"]),
+                )
+                for each in sessions
+                if each["results"]
+            ],
+        ),
+        "### Prompt caches, as if nothing had been reported",
+        table(
+            ("#", "cache", "calls met", "read, recorded", "predicted", "", "written, recorded", "predicted"),
+            [_cache(each) for each in sessions],
+        ),
+        "### Cost",
+        table(
+            ("#", "recorded", "the baseline", "as if nothing had been reported", ""),
+            [_cost(each) for each in sessions],
+        ),
+        "### What agents cut themselves",
+        table(
+            ("#", "at call", "what is compared", "recorded", "replayed", ""),
+            [row for each in sessions for row in _cuts(each)],
+        ),
+    ]
+    return "\n\n".join(parts)
+
+
+def table(head: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:
+    """A Markdown table."""
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
+
+
+def percent(share: float | None, digits: int = 2) -> str:
+    """A share in percent."""
+    return "–" if share is None else f"{100 * share:.{digits}f} %"  # noqa: RUF001  a dash for nothing
+
+
+def _off(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:+.1f} %"
+
+
+def _prompts(each: Session) -> tuple[Any, ...]:
+    few = each["prompt_median"] is None
+    return (
+        each["number"],
+        f"{each['format']}, {', '.join(each['models'])}",
+        each["calls"],
+        "too few calls" if few else percent(each["prompt_median"]) + (" **!**" if each["verdict"] == "beyond" else ""),
+        percent(each["prompt_p90"]),
+        percent(each["held_out_median"]),
+        percent(each["held_out_p90"]),
+        "" if few else "; ".join(dict.fromkeys(each["readings"].values())),
+    )
+
+
+def _misses(sessions: list[Session]) -> str:
+    beyond = [each for each in sessions if each["verdict"] == "beyond"]
+    if not beyond:
+        return "Every session with enough calls is within the promise."
+    lines = ["Beyond the promise, and what stands in the way:", ""]
+    for each in beyond:
+        calls = "; ".join(
+            f"call {miss['call']} {_off(miss['off'])} ({miss['brought'] or 'its first prompt'})"
+            for miss in each["outliers"][:MOST_NAMED]
+        )
+        shifts = ", ".join(f"{shift['tokens']:+,} at call {shift['call']}" for shift in each["shifts"][:MOST_NAMED])
+        unseen = f" What the file does not show came and went: {shifts} (tokens)." if shifts else ""
+        lines.append(f"- {each['number']}: {each['beyond']} prompts are off by more than 1 %: {calls}.{unseen}")
+    return "\n".join(lines)
+
+
+def _cache(each: Session) -> tuple[Any, ...]:
+    read, write = each["cache_read"], each["cache_write"]
+    written = bool(write["recorded"] or write["predicted"])
+    return (
+        each["number"],
+        "; ".join(each["caches"]),
+        percent(each["reads_met"], 0),
+        f"{read['recorded']:,.0f}",
+        f"{read['predicted']:,.0f}",
+        _off(read["off"]),
+        f"{write['recorded']:,.0f}" if written else "",
+        f"{write['predicted']:,.0f}" if written else "",
+    )
+
+
+def _cost(each: Session) -> tuple[Any, ...]:
+    cost, baseline = each["cost"], each["baseline_cost"]
+    if cost["recorded"] is None:
+        return each["number"], "no price", "", "", ""
+    money = (
+        f"${value:,.4f}" if value < 1 else f"${value:,.2f}"
+        for value in (cost["recorded"], baseline["predicted"], cost["predicted"])
+    )
+    return each["number"], *money, _off(cost["off"])
+
+
+_WORDS = {
+    "context before": "tokens that set the compaction off",
+    "context after": "tokens it left",
+    "tokens saved": "tokens saved by blanking results, as the agent estimates",
+    "results blanked": "which results were blanked",
+}
+
+
+def _cuts(each: Session) -> list[tuple[Any, ...]]:
+    return [
+        (
+            each["number"],
+            cut["call"],
+            _WORDS[cut["what"]],
+            f"{cut['recorded']:,}",
+            f"{cut['replayed']:,}",
+            f"the same {cut['alike']}" if cut["alike"] is not None else _off(cut["off"]),
+        )
+        for cut in each["cuts"]
+    ]
+
+
+if __name__ == "__main__":
+    main()
