@@ -71,7 +71,12 @@ class GeminiCompress(Tunable):
         "limit", 40_000, "Longest result that is never cut.", "characters", minimum=1, maximum=10_000_000
     )
     summary_tokens: int = whole(
-        "summary-tokens", 1_500, "How long each summary is taken to be.", "tokens", minimum=50, maximum=50_000
+        "summary-tokens",
+        1_500,
+        "How long each summary is taken to be; as the session's own, where it recorded any.",
+        "tokens",
+        minimum=50,
+        maximum=50_000,
     )
     file: str = written("file", FILE, "Where cut results are said to be; {tool} and {id} stand for the call's.")
 

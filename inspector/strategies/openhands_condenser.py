@@ -71,7 +71,12 @@ class OpenHandsCondenser(Tunable):
         "window", 0, "Size of the model's window; 0 for the session's own.", "tokens", maximum=10_000_000
     )
     summary_tokens: int = whole(
-        "summary-tokens", 1_500, "How long each summary is taken to be.", "tokens", minimum=50, maximum=50_000
+        "summary-tokens",
+        1_500,
+        "How long each summary is taken to be; as the session's own, where it recorded any.",
+        "tokens",
+        minimum=50,
+        maximum=50_000,
     )
 
     def start(self, history: History) -> OpenHandsCondenserRun:

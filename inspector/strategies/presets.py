@@ -19,7 +19,7 @@ class Preset:
         name: How it is chosen.
         summary: What it is, in a sentence.
         specs: Its strategies in their one-line form.
-        fits_session: Values not named take the defaults that fit a session's tools.
+        fits_session: Values not named take the defaults that fit a session.
     """
 
     name: str
@@ -67,6 +67,7 @@ _ALL = (
         "micro-x-summary",
         "The micro-x agent loop as it is now: a cap at insertion, and a summary at a threshold.",
         ("cap-at-insertion", "summarize"),
+        fits_session=True,
     ),
     Preset("smart-retention", "The focus agent's projection.", ("smart-retention:variant=shipped",)),
     Preset("keep-recent", "The projection smart retention took the place of.", ("keep-recent",)),
@@ -82,11 +83,12 @@ _ALL = (
         ("anthropic-clear-tool-uses:trigger=40000,clear-at-least=20000",),
     ),
     Preset("langchain", "LangChain's context editing.", ("langchain-clear-tool-uses",)),
-    Preset("langchain-summary", "LangChain's summarization.", ("langchain-summarization",)),
+    Preset("langchain-summary", "LangChain's summarization.", ("langchain-summarization",), fits_session=True),
     Preset(
         "deepagents",
         "deepagents: eviction to files, then summarization.",
         ("deepagents-evict", "langchain-summarization"),
+        fits_session=True,
     ),
     Preset("opencode", "OpenCode with pruning switched on.", ("opencode-truncate", "opencode-prune")),
     Preset("opencode-dcp", "OpenCode's pruning plug-in.", ("dcp-dedupe", "dcp-purge-errors")),
@@ -95,11 +97,12 @@ _ALL = (
         "gemini-cli",
         "Gemini CLI: truncation at insertion, then compression and masking.",
         ("gemini-truncate", "gemini-compress", "gemini-mask"),
+        fits_session=True,
     ),
     Preset("cline", "Cline: duplicate reads and truncation.", ("cline-truncate",)),
     Preset("roo", "Roo Code: the sliding window.", ("roo-truncate",)),
     Preset("swe-agent", "SWE-agent: the last five observations.", ("last-observations",)),
-    Preset("openhands", "OpenHands: its condenser.", ("openhands-condenser",)),
+    Preset("openhands", "OpenHands: its condenser.", ("openhands-condenser",), fits_session=True),
     Preset("openhands-masking", "OpenHands 0.x: observation masking.", ("mask-observations",)),
     Preset("openclaw", "OpenClaw: pruning once the provider's cache has run out.", ("openclaw-prune",)),
     Preset("hermes", "Hermes: large results in files, and the pre-pass.", ("store-large", "hermes-prepass")),
@@ -114,7 +117,7 @@ _ALL = (
         "Cozempic: what its standard prescription does to results.",
         ("cozempic-trim", "cozempic-age", "cozempic-stale-reads"),
     ),
-    Preset("pi", "pi: truncation at insertion, then compaction.", ("pi-truncate", "pi-compaction")),
+    Preset("pi", "pi: truncation at insertion, then compaction.", ("pi-truncate", "pi-compaction"), fits_session=True),
     Preset("strands", "Strands: the sliding window.", ("strands-window",)),
     Preset("agent-framework", "Microsoft's agent framework: its context window strategy.", ("maf-context-window",)),
     Preset("adk", "Google's ADK: the context filter.", ("adk-filter",)),

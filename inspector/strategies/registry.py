@@ -118,7 +118,7 @@ def strategy(name: str, **values: ParameterValue) -> Strategy:
 
 
 def strategy_for(name: str, session: Session) -> Strategy:
-    """A strategy with the defaults that fit a session's tools, where it has any such.
+    """A strategy with the defaults that fit a session: its tools, and how long its own summaries are.
 
     Raises:
         ParameterError: There is no strategy of that name.
@@ -127,7 +127,22 @@ def strategy_for(name: str, session: Session) -> Strategy:
         from inspector.strategies.tiered_stale import tiered_stale_for
 
         return tiered_stale_for(session)
-    return strategy(name)
+    made = strategy(name)
+    summary = next((parameter for parameter in made.parameters if parameter.name == "summary-tokens"), None)
+    if summary is not None and session.compactions:
+        return _with_recorded_summaries(made, summary, session)
+    return made
+
+
+def _with_recorded_summaries(made: Strategy, summary: Parameter, session: Session) -> Strategy:
+    """The strategy with summaries as long as those of the session's own compactions, where it recorded any."""
+    from inspector.strategies.recorded_summaries import recorded_summary_tokens
+
+    tokens = recorded_summary_tokens(session)
+    if tokens is None:
+        return made
+    least, most = int(summary.minimum or 0), int(summary.maximum or tokens)
+    return with_value(made, summary.name, min(max(tokens, least), most))
 
 
 def parameter_of(strategy: Strategy | StrategyType, name: str) -> Parameter:

@@ -103,7 +103,8 @@ class Summarize(Tunable):
             "summary-tokens",
             ParameterKind.WHOLE_NUMBER,
             1_500,
-            "How long each summary is taken to be; the described program allows 4,096.",
+            "How long each summary is taken to be; the default is what the session's own compactions left, where it "
+            "recorded any. The described program allows 4,096.",
             unit="tokens",
             minimum=50,
             maximum=50_000,

@@ -1,8 +1,12 @@
 import pytest
 
+from inspector.session.model import BlockKind, Role
 from inspector.strategies.plan import Plan
 from inspector.strategies.presets import PRESETS
-from inspector.strategies.registry import STRATEGIES
+from inspector.strategies.recorded_summaries import recorded_summary_tokens
+from inspector.strategies.registry import STRATEGIES, strategy, strategy_for
+from inspector.tokens.counter import estimated_tokens
+from tests.replay.synthetic import SessionBuilder
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -49,3 +53,51 @@ def test_every_strategy_is_in_a_preset_or_known_to_stand_alone():
 def test_presets_are_told_apart_by_what_they_do():
     plans = [preset.plan().strategies for preset in PRESETS.values()]
     assert len(set(plans)) == len(plans)
+
+
+SUMMARIZING = ("summarize", "langchain-summarization", "gemini-compress", "openhands-condenser", "pi-compaction")
+
+
+def compacted(*summaries: int):
+    """A session with compactions whose summaries have so many characters."""
+    builder = SessionBuilder()
+    builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "go"))
+    for length in summaries:
+        builder.respond(builder.block(BlockKind.ASSISTANT_TEXT, "working"))
+        builder.compact(keep=0)
+        builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "s" * length), is_summary=True)
+    builder.respond(builder.block(BlockKind.ASSISTANT_TEXT, "done"))
+    return builder.session()
+
+
+@pytest.mark.parametrize("name", SUMMARIZING)
+def test_summaries_are_taken_to_be_as_long_as_those_the_session_s_own_compactions_left(name):
+    assert strategy_for(name, compacted()).summary_tokens == strategy(name).summary_tokens == 1_500
+    assert strategy_for(name, compacted(4_000, 12_000, 80_000)).summary_tokens == estimated_tokens(12_000)
+    assert strategy_for(name, compacted(4)).summary_tokens == 50
+    assert strategy_for(name, compacted(4_000_000)).summary_tokens == 50_000
+
+
+def test_a_plan_on_the_command_line_takes_recorded_summaries_unless_it_names_a_length():
+    session = compacted(12_000)
+
+    assert Plan.from_specs(["summarize"], session=session).strategies[0].summary_tokens == estimated_tokens(12_000)
+    assert Plan.from_specs(["summarize:summary-tokens=70"], session=session).strategies[0].summary_tokens == 70
+    assert PRESETS["pi"].plan(session).strategies[-1].summary_tokens == estimated_tokens(12_000)
+
+
+def test_a_compaction_that_only_cleared_results_says_nothing_of_summaries():
+    builder = SessionBuilder()
+    builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "go"))
+    builder.clear("c1")
+    builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "s" * 9_000))
+    builder.respond(builder.block(BlockKind.ASSISTANT_TEXT, "done"))
+
+    assert recorded_summary_tokens(builder.session()) is None
+
+
+@pytest.mark.parametrize("name", SUMMARIZING)
+def test_every_preset_that_summarizes_fits_its_session(name):
+    presets = [preset for preset in PRESETS.values() if any(spec.partition(":")[0] == name for spec in preset.specs)]
+    assert presets
+    assert all(preset.fits_session for preset in presets)
