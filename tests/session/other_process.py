@@ -56,6 +56,8 @@ for line in sys.stdin:
                 database.execute(statement, values)
                 pause()
             database.execute(step.get("end", "COMMIT"))
+        elif name == "file":
+            write(os.path.join(path, step["name"]), data, "wb")
         elif name == "checkpoint":
             database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         pause()
@@ -73,6 +75,11 @@ def rewrite(data: bytes) -> dict[str, Any]:
 
 def replace(data: bytes) -> dict[str, Any]:
     return {"do": "replace", "data": base64.b64encode(data).decode()}
+
+
+def new_file(name: str, data: bytes) -> dict[str, Any]:
+    """Write a file in the folder, or another one beside what is written."""
+    return {"do": "file", "name": name, "data": base64.b64encode(data).decode()}
 
 
 def sql(*statements: tuple[str, Sequence[Any]], end: str = "COMMIT") -> dict[str, Any]:

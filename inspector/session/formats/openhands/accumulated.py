@@ -14,9 +14,13 @@ FIELDS = ("prompt_tokens", "completion_tokens", "cache_read_tokens", "cache_writ
 
 
 def usage_of_tokens(tokens: Mapping[str, Any]) -> Usage | None:
-    """A record of tokens as OpenHands writes it; its prompt includes what a cache was read or written for."""
+    """A record of tokens as OpenHands writes it.
+
+    Its prompt includes what was read from a cache. What was written to one it includes or not, as the provider's answer
+    was passed on: where it is less than both together, it does not.
+    """
     prompt, output, read, written, reasoning = (count(tokens.get(name)) for name in FIELDS)
-    uncached = max(prompt - read - written, 0)
+    uncached = max(prompt - read - (written if prompt >= read + written else 0), 0)
     usage = Usage(
         uncached=uncached, cache_read=read, cache_write_5m=written, output=output, reasoning=min(reasoning, output)
     )

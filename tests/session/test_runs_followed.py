@@ -1,0 +1,188 @@
+"""What harnesses and evaluations write is followed while another process writes it, at moments of its choosing."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from inspector.session.follow import Follower
+from inspector.session.open import open_session
+from tests.session import run_files
+from tests.session.other_process import append, new_file, quiet_moments, replace, rewrite
+from tests.session.run_files import encoded, jsonl
+from tests.session.soundness import assert_sound
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+TURNS = 12
+
+DOCUMENTS: dict[str, tuple[str, Callable[[int], bytes]]] = {
+    "atif": ("trajectory.json", lambda turns: encoded(run_files.trajectory(turns))),
+    "swe-agent": ("run.traj", lambda turns: json.dumps(run_files.swe_run(turns), indent=2).encode()),
+    "mini-swe-agent": ("run.traj.json", lambda turns: encoded(run_files.mini_run(turns))),
+    "openhands": ("trajectory.json", lambda turns: encoded(run_files.openhands_events(turns))),
+    "openhands-v0": ("trajectory.json", lambda turns: encoded(run_files.openhands_0_history(turns))),
+    "inspect": ("log.json", lambda turns: encoded(run_files.inspect_log([run_files.inspect_sample(turns)]))),
+    "claude-trace": ("log.json", lambda turns: json.dumps(run_files.log_of_requests(turns), indent=1).encode()),
+    "cline": ("messages.json", lambda turns: encoded(run_files.cline_history(turns))),
+}
+
+
+@pytest.mark.parametrize("name", sorted(DOCUMENTS))
+def test_a_document_that_is_written_anew_is_followed(tmp_path: Path, name: str) -> None:
+    file, written = DOCUMENTS[name]
+    path = tmp_path / file
+    path.write_bytes(written(1))
+    follower = Follower(path)
+    assert follower.session.format == name
+    steps = [replace(written(turns)) if turns % 3 == 0 else rewrite(written(turns)) for turns in range(2, TURNS)]
+    for done in quiet_moments(path, steps, follower.poll, seed=len(name)):
+        follower.poll()
+        assert follower.session == open_session(path)
+        assert_sound(follower.session)
+        assert len(follower.session.calls) == done + 1
+
+
+@pytest.mark.parametrize("name", ["claude-trace", "openhands"])
+def test_lines_that_are_added_are_followed(tmp_path: Path, name: str) -> None:
+    made = run_files.log_of_requests(TURNS) if name == "claude-trace" else run_files.openhands_events(TURNS)
+    lines = [encoded(record) + b"\n" for record in made]
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(b"".join(lines[:2]))
+    follower = Follower(path)
+    assert follower.session.format == name
+    for _ in quiet_moments(path, [append(line) for line in lines[2:]], follower.poll, seed=3):
+        follower.poll()
+        assert follower.session == open_session(path)
+        assert_sound(follower.session)
+    assert len(follower.session.calls) == TURNS
+
+
+def test_conversations_that_end_one_after_the_other_are_followed(tmp_path: Path) -> None:
+    lines = [
+        encoded({"instance_id": f"issue-{number}", "history": run_files.openhands_0_history(number)}) + b"\n"
+        for number in range(1, 9)
+    ]
+    path = tmp_path / "output.jsonl"
+    path.write_bytes(lines[0])
+    follower = Follower(path)
+    for done in quiet_moments(path, [append(line) for line in lines[1:]], follower.poll, seed=5):
+        follower.poll()
+        assert follower.session == open_session(path)
+        assert len(follower.session.calls) == done + 1, "the newest one is shown"
+
+
+@pytest.mark.parametrize("name", ["openhands", "openhands-v0"])
+def test_files_that_are_added_to_a_folder_are_followed(tmp_path: Path, name: str) -> None:
+    is_current = name == "openhands"
+    made = run_files.openhands_events(TURNS) if is_current else run_files.openhands_0_history(TURNS)
+    names = [f"events/event-{n:05}-{n:04x}.json" if is_current else f"events/{n}.json" for n in range(len(made))]
+    path = tmp_path / "conversation"
+    (path / "events").mkdir(parents=True)
+    for file, record in list(zip(names, made, strict=True))[:2]:
+        (path / file).write_bytes(encoded(record))
+    follower = Follower(path)
+    assert follower.session.format == name
+    steps = [new_file(file, encoded(record)) for file, record in list(zip(names, made, strict=True))[2:]]
+    if is_current:
+        steps = [step for pair in zip(steps, states(len(steps)), strict=True) for step in pair]
+    for _ in quiet_moments(path, steps, follower.poll, seed=9, most=8):
+        follower.poll()
+        loaded = open_session(path)
+        assert follower.session == loaded
+        assert_sound(follower.session)
+    assert len(follower.session.calls) == TURNS
+    assert [call.usage.prompt for call in follower.session.calls if call.usage] == [
+        (90 if is_current else 70) + turn for turn in range(TURNS)
+    ]
+
+
+def states(count: int) -> list[dict[str, object]]:
+    """The state is written anew beside every event, one time before the usage is known."""
+    return [new_file("base_state.json", encoded(run_files.openhands_state(number // 4 + 1))) for number in range(count)]
+
+
+def test_an_archive_that_is_written_anew_is_followed(tmp_path: Path) -> None:
+    path = tmp_path / "log.eval"
+    samples = [run_files.inspect_sample(turns, turns) for turns in range(1, 9)]
+    path.write_bytes(run_files.inspect_archive(samples[:1]))
+    follower = Follower(path)
+    assert follower.session.format == "inspect"
+    written = [run_files.inspect_archive(samples[:count]) for count in range(2, 9)]
+    steps = [replace(data) if number % 2 else rewrite(data) for number, data in enumerate(written)]
+    for done in quiet_moments(path, steps, follower.poll, seed=2):
+        follower.poll()
+        assert follower.session == open_session(path)
+        assert len(follower.session.calls) == done + 1, "the newest sample is shown"
+
+
+def test_a_task_of_cline_is_followed_in_both_its_documents(tmp_path: Path) -> None:
+    path = tmp_path / "1750000000000"
+    path.mkdir()
+    (path / "api_conversation_history.json").write_bytes(encoded(run_files.cline_history(1)))
+    follower = Follower(path)
+    steps = []
+    for turns in range(1, TURNS):
+        steps.append(new_file("ui_messages.json", encoded(run_files.cline_shown(turns))))
+        steps.append(new_file("api_conversation_history.json", encoded(run_files.cline_history(turns))))
+    for _ in quiet_moments(path, steps, follower.poll, seed=4):
+        follower.poll()
+        assert follower.session == open_session(path)
+        assert_sound(follower.session)
+    assert [call.usage.prompt for call in follower.session.calls if call.usage] == [
+        33 + turn for turn in range(TURNS - 1)
+    ]
+
+
+def test_an_event_that_is_half_written_holds_up_those_behind_it(tmp_path: Path) -> None:
+    folder = tmp_path / "events"
+    folder.mkdir()
+    made = [encoded(record) for record in run_files.openhands_events(1)]
+    for number in (0, 1):
+        (folder / f"event-{number:05}-aa.json").write_bytes(made[number])
+    follower = Follower(tmp_path)
+    (folder / "event-00002-aa.json").write_bytes(made[2][:40])
+    (folder / "event-00003-aa.json").write_bytes(made[3])
+    follower.poll()
+    assert len(follower.session.calls) == 0
+    assert [note.reason for note in follower.session.diagnostics] == ["event-00002-aa.json is incomplete"]
+    (folder / "event-00002-aa.json").write_bytes(made[2])
+    follower.poll()
+    assert [len(follower.session.messages[call.response].blocks) for call in follower.session.calls] == [3]
+    assert follower.session.skipped_records == 0
+
+
+def test_a_folder_whose_events_are_deleted_and_made_again_is_read_again(tmp_path: Path) -> None:
+    folder = tmp_path / "events"
+    folder.mkdir()
+    made = [encoded(record) for record in run_files.openhands_events(2)]
+    for number, data in enumerate(made):
+        (folder / f"event-{number:05}-aa.json").write_bytes(data)
+    follower = Follower(tmp_path)
+    for file in folder.iterdir():
+        file.unlink()
+    folder.rmdir()
+    follower.poll()
+    assert follower.state == "vanished"
+    assert len(follower.session.calls) == 2, "what was read stays"
+    folder.mkdir()
+    for number, data in enumerate(made[:6]):
+        (folder / f"event-{number:05}-bb.json").write_bytes(data)
+    follower.poll()
+    assert (follower.state, len(follower.session.calls)) == ("live", 1)
+
+
+def test_ten_thousand_lines_at_once_are_all_read(tmp_path: Path) -> None:
+    lines = run_files.openhands_events(2500)
+    path = tmp_path / "events.jsonl"
+    path.write_bytes(jsonl(lines[:10]))
+    follower = Follower(path)
+    with path.open("ab") as file:
+        file.write(jsonl(lines[10:]))
+    follower.poll()
+    assert len(follower.session.calls) == 2500
+    assert follower.session.record_counts["ObservationEvent"] == 5000
