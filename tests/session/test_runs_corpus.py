@@ -113,7 +113,7 @@ def test_a_run_of_mini_swe_agent_agrees_with_a_plain_count(corpus: Path) -> None
     printed = [entry["content"] for entry in messages if entry["role"] == "user"][1:]
     assert kinds[BlockKind.TOOL_RESULT] == len(printed), "the last command prints the submission itself"
     assert kinds[BlockKind.TOOL_CALL] == sum(
-        entry["content"].count("```bash") for entry in messages if entry["role"] == "assistant"
+        entry["content"].count("```") // 2 for entry in messages if entry["role"] == "assistant"
     )
 
 

@@ -99,7 +99,10 @@ def _editors() -> list[Path]:
 
 def _is_beside(path: Path) -> bool:
     """Whether a file only tells about a session in another one."""
-    return not path.name.endswith(SDK_SUFFIX) and history_of(path) != path and history_of(path).is_file()
+    if not path.name.endswith(".json") or path.name.endswith(SDK_SUFFIX):
+        return False
+    history = history_of(path)
+    return history not in (path, path / HISTORY) and history.is_file()
 
 
 FORMAT = Format(

@@ -1,0 +1,152 @@
+"""Logs of requests: conversations out of requests that repeat them, streams, compactions, and small calls beside."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from inspector.session.formats import detect
+from inspector.session.model import BlockKind, ContextCause, Usage
+from inspector.session.open import open_session
+from tests.session.run_files import Record, encoded, exchange, jsonl, log_of_requests, stream
+from tests.session.soundness import assert_sound
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from inspector.session.model import Session
+
+CONTINUED = "This session is being continued from a previous conversation that ran out of context. Summary: …"
+
+
+def opened(records: list[Record], folder: Path) -> Session:
+    path = folder / "log.jsonl"
+    path.write_bytes(jsonl(records))
+    session = open_session(path)
+    assert session.format == "claude-trace"
+    assert_sound(session)
+    return session
+
+
+def prompt(session: Session, call: int) -> list[str]:
+    made = session.calls[call]
+    members = session.contexts[made.context].members[: made.prompt_messages]
+    return [session.text(block) for index in members for block in session.messages[index].blocks]
+
+
+def test_requests_that_repeat_the_conversation_are_one_conversation(tmp_path: Path) -> None:
+    session = opened(log_of_requests(4), tmp_path)
+    assert len(session.contexts) == 1
+    assert [call.prompt_messages for call in session.calls] == [2, 4, 6, 8]
+    assert [call.usage for call in session.calls] == [
+        Usage(uncached=turn + 1, cache_read=40, cache_write_5m=7, output=33) for turn in range(4)
+    ]
+    kinds = [block.kind for block in session.blocks]
+    assert (kinds.count(BlockKind.TOOL_CALL), kinds.count(BlockKind.TOOL_RESULT)) == (4, 3)
+    assert session.calls[0].model == "claude-x"
+
+
+def test_a_stream_that_was_cut_off_gives_what_came(tmp_path: Path) -> None:
+    whole = stream("m0", "a long answer", 5)
+    session = opened([exchange([{"role": "user", "content": "go"}], whole[: whole.index("partial_json")])], tmp_path)
+    (call,) = session.calls
+    blocks = session.messages[call.response].blocks
+    assert session.text(blocks[0]) == "a long answer"
+    assert call.usage is not None
+    assert (call.usage.uncached, call.usage.output) == (5, 1)
+
+
+def test_a_system_text_that_counts_requests_breaks_nothing(tmp_path: Path) -> None:
+    lines = log_of_requests(3)
+    for number, line in enumerate(lines):
+        counted = {"type": "text", "text": f"x-anthropic-billing-header: cc_version=2; cch={number};"}
+        line["request"]["body"]["system"] = [counted, {"type": "text", "text": "You help."}]
+    session = opened(lines, tmp_path)
+    assert [context.cause for context in session.contexts] == [ContextCause.START]
+
+
+def test_a_prompt_that_differs_before_its_end_begins_a_context_and_repeats_no_message(tmp_path: Path) -> None:
+    lines = json.loads(json.dumps(log_of_requests(4)))
+    for line in lines[2:]:
+        line["request"]["body"]["messages"][2]["content"][0]["content"] = "cleared"
+    session = opened(lines, tmp_path)
+    assert [context.cause for context in session.contexts] == [ContextCause.START, ContextCause.REWIND]
+    assert "cleared" in prompt(session, 2)
+    assert "file0" not in prompt(session, 2)
+    assert len([text for text in map(session.text, session.blocks) if text == "turn 1"]) == 1
+
+
+def test_a_conversation_that_goes_on_with_a_summary_was_compacted(tmp_path: Path) -> None:
+    lines = [*log_of_requests(3), exchange([{"role": "user", "content": CONTINUED}], stream("m9", "again", 2), 9)]
+    session = opened(lines, tmp_path)
+    assert [context.cause for context in session.contexts] == [ContextCause.START, ContextCause.COMPACTION]
+    (compaction,) = session.compactions
+    assert prompt(session, 3)[-1] == CONTINUED
+    summaries = [message for message in session.messages if message.is_summary]
+    assert [session.text(message.blocks[0]) for message in summaries] == [CONTINUED]
+    assert {message.thread for message in session.messages} == {0}
+    assert compaction.message < session.calls[-1].response
+
+
+def test_a_summary_of_any_program_is_known_by_the_answer_it_repeats(tmp_path: Path) -> None:
+    summary = "".join(f"fact {number} of the work. " for number in range(40))
+    lines = log_of_requests(2)
+    asked = [*lines[-1]["request"]["body"]["messages"], {"role": "user", "content": "Summarize."}]
+    lines.append(exchange(asked, {"role": "assistant", "content": [{"type": "text", "text": summary}]}))
+    lines.append(exchange([{"role": "user", "content": f"So far: {summary}"}], stream("m9", "again", 2)))
+    session = opened(lines, tmp_path)
+    assert len(session.compactions) == 1
+
+
+def test_small_calls_and_subagents_are_conversations_of_their_own(tmp_path: Path) -> None:
+    title = {"role": "assistant", "content": [{"type": "text", "text": "A title"}], "usage": {"input_tokens": 3}}
+    small = exchange([{"role": "user", "content": "title?"}], title, model="claude-haiku-4", tools=[])
+    subagent = exchange([{"role": "user", "content": "look for it"}], stream("s1", "found", 2), system="You search.")
+    lines = log_of_requests(2)
+    session = opened([small, lines[0], subagent, lines[1]], tmp_path)
+    threads = [session.messages[call.response].thread for call in session.calls]
+    assert threads == [1, 0, 2, 0], "the main conversation is the first one that has tools"
+
+
+def test_requests_for_something_else_are_counted_and_nothing_more(tmp_path: Path) -> None:
+    counting = exchange([{"role": "user", "content": "go"}], {"input_tokens": 5})
+    counting["request"]["url"] = "https://api.anthropic.com/v1/messages/count_tokens"
+    failed = exchange([{"role": "user", "content": "go on"}], {"type": "error", "error": {"message": "overloaded"}})
+    session = opened([counting, failed, *log_of_requests(2)], tmp_path)
+    assert session.record_counts["other request"] == 1
+    assert session.record_counts["request without an answer"] == 1
+    assert len(session.calls) == 2
+    assert session.skipped_records == 0
+
+
+def test_answers_of_openais_api_are_read_at_once_or_as_a_stream(tmp_path: Path) -> None:
+    chunks: list[dict[str, Any]] = [
+        {"id": "x", "model": "gpt-x", "choices": [{"delta": {"role": "assistant", "content": "Hel"}}]},
+        {"choices": [{"delta": {"content": "lo"}}]},
+        {
+            "choices": [
+                {"delta": {"tool_calls": [{"index": 0, "id": "c", "function": {"name": "ls", "arguments": "{"}}]}}
+            ]
+        },
+        {"choices": [{"delta": {"tool_calls": [{"index": 0, "function": {"arguments": "}"}}]}}]},
+        {"choices": [], "usage": {"prompt_tokens": 20, "completion_tokens": 4}},
+    ]
+    streamed = "".join(f"data: {encoded(chunk).decode()}\n\n" for chunk in chunks) + "data: [DONE]\n\n"
+    at_once = {"model": "gpt-x", "choices": [{"message": {"role": "assistant", "content": "Hello"}}]}
+    address = "https://api.openai.com/v1/chat/completions"
+    for answer, calls in ((streamed, 1), (at_once, 0)):
+        line = exchange([{"role": "user", "content": "go"}], answer)
+        line["request"]["url"] = address
+        session = opened([line], tmp_path)
+        response = session.messages[session.calls[0].response]
+        assert session.text(response.blocks[0]) == "Hello"
+        assert len(response.blocks) == 1 + calls
+
+
+def test_a_log_is_told_by_its_content_in_either_form(tmp_path: Path) -> None:
+    lines = log_of_requests(2)
+    path = tmp_path / "x"
+    for data in (jsonl(lines), b"\n\n" + jsonl(lines), encoded(lines)):
+        path.write_bytes(data)
+        assert detect(path).format.name == "claude-trace"
+        assert len(open_session(path).calls) == 2
