@@ -152,8 +152,18 @@ class InspectScreen(Studying):
             self.panel.show_outcomes(outcome.replay.groups)
         self.show_costs()
         self.show_heading()
+        self.show_how_known()
         self.follow_outcome()
         self.outcome_changed.publish(outcome)
+
+    def show_how_known(self) -> None:
+        """In the frames: prompts are the provider's or fitted to it, rows are counted."""
+        outcome, table = self.outcome, self.table
+        if outcome is None or table is None:
+            return
+        counter = f" ({table.counter.name})" if table.counter.is_exact_tokenizer else " of characters"
+        self.query_one("#timeline-pane", Pane).border_subtitle = Content(f"tokens by our count{counter}, estimated")
+        self.query_one("#plan-pane", Pane).border_subtitle = Content("tokens by our count, estimated")
 
     def show_replaying(self, *, is_replaying: bool) -> None:
         """In the frame of the costs."""

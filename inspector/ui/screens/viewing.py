@@ -128,7 +128,9 @@ class Viewing(PlanFiles):
             return
         parts.chart.series = chart_of(outcome, self.call, by_time=self.by_time)
         self.show_place()
-        self.query_one("#chart-pane", Pane).border_subtitle = Content(moment_of(outcome, self.call))
+        self.query_one("#chart-pane", Pane).border_subtitle = Content(
+            f"{moment_of(outcome, self.call)} · {prompts_known(outcome)}"
+        )
 
     def action_chart_axis(self) -> None:
         """Give the chart an axis of time, or of calls."""
@@ -270,3 +272,10 @@ def decisions_of(outcome: Outcome) -> tuple[NDArray[np.int64], tuple[tuple[str, 
 
 def _reason(replay: Replay, call: int, block: int) -> str:
     return replay.reason(block, call)
+
+
+def prompts_known(outcome: Outcome) -> str:
+    """How the prompts of the chart are known, without the plan and with it."""
+    recorded = outcome.baseline.figures.prompt_tokens.known.value
+    planned = outcome.replay.figures.prompt_tokens.known.value
+    return f"prompts {recorded}" if planned == recorded else f"prompts {recorded}, with the plan {planned}"
