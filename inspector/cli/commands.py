@@ -81,6 +81,26 @@ COMMANDS = {
             "inspector.cli.export",
         ),
         Command(
+            "serve",
+            "the same screen in a browser on this machine",
+            "Prints an address that opens the screen in a browser, once. It listens on this machine alone, loads "
+            "nothing from elsewhere, and reads sessions only; what is saved or copied arrives in the browser.",
+            ("inspector serve session.jsonl", "inspector serve ~/.claude/projects --port 8765"),
+            "inspector.cli.serve",
+        ),
+        Command(
+            "screenshot",
+            "the screen on a session as a picture, without a terminal",
+            "Opens the screen on a session, presses keys, and writes what it shows as SVG or PNG. With --chart, the "
+            "context chart alone, drawn for slides.",
+            (
+                "inspector screenshot session.jsonl --size 140x45 -o screen.svg",
+                "inspector screenshot session.jsonl --keys 'question_mark' -o help.png",
+                "inspector screenshot session.jsonl --chart --strategy tiered-stale -o chart.svg",
+            ),
+            "inspector.cli.screenshot",
+        ),
+        Command(
             "compact",
             "the messages a plan would send, as JSON",
             "Prints the messages of one call as the plan would send them: by default those of the next call, which is "

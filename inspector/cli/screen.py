@@ -20,6 +20,10 @@ MOST_LISTED = 1000
 """Sessions in a plain list, the newest."""
 
 
+WEB_DRIVER = "textual.drivers.web_driver:WebDriver"
+"""What Textual draws with where textual-serve starts the program."""
+
+
 def run(options: Namespace) -> int:
     """Open the screen on the named paths. What cannot be read is told before the screen is drawn."""
     paths = [Path(path) for path in options.paths]
@@ -69,6 +73,8 @@ def require_terminal(instead: str) -> None:
     Raises:
         CommandError: Input, output or errors are no terminal, or one that can only print lines.
     """
+    if os.environ.get("TEXTUAL_DRIVER") == WEB_DRIVER:
+        return  # a browser shows the screen, see `inspector serve`
     if os.environ.get("TERM") == "dumb" or not all(map(is_terminal, (sys.stdin, sys.stdout, sys.__stderr__))):
         message = f"the screen needs a terminal for input and output; for a report as text: {instead}"
         raise CommandError(message, ExitCode.WRONG_USAGE)

@@ -6,6 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from inspector.ui.delivery import deliver_in_browser
 from inspector.ui.pictures import Subject, picture_of_chart, picture_of_screen, save_picture, suggested_path
 
 if TYPE_CHECKING:
@@ -46,4 +47,6 @@ async def save_a_picture(app: App[Any], session_screen: InspectScreen | None) ->
     if answer is None:
         return ""
     subject, path = answer
+    if deliver_in_browser(app, pictures[subject], path, "image/svg+xml"):
+        return "picture sent to the browser"
     return f"picture saved to {save_picture(pictures[subject], path)}"

@@ -11,6 +11,13 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 
+ANY_FIXED_WIDTH = "font-family: monospace, monospace;"
+FIXED_WIDTH = (
+    "font-family: 'DejaVu Sans Mono', 'Noto Sans Mono', Menlo, Consolas, 'Cascadia Mono', 'Liberation Mono', monospace;"
+)
+"""Named fonts that have the bars and marks of the screen: what `monospace` stands for often has not."""
+
+
 class ChartsMissingError(Exception):
     """What draws charts is not installed; the message says how to install it."""
 
@@ -37,6 +44,20 @@ def svg(specification: dict[str, Any]) -> str:
     """
     # No data may come from anywhere but the specification itself.
     drawn: str = load_drawing().vegalite_to_svg(specification, allowed_base_urls=[])
+    return drawn
+
+
+def png(picture: str, scale: float) -> bytes:
+    """An SVG picture as a PNG.
+
+    Args:
+        picture: The SVG.
+        scale: Pixels for one of its own.
+
+    Raises:
+        ChartsMissingError: What draws it is not installed.
+    """
+    drawn: bytes = load_drawing().svg_to_png(picture.replace(ANY_FIXED_WIDTH, FIXED_WIDTH), scale=scale)
     return drawn
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from textual import work
 
+from inspector.ui.delivery import deliver_in_browser
 from inspector.ui.screens.plan_editing import PlanEditing
 
 if TYPE_CHECKING:
@@ -122,6 +123,9 @@ class PlanFiles(PlanEditing):
         if not name:
             return
         path = Path(name).expanduser()
+        if deliver_in_browser(self.app, export.text, path):
+            self.show_notice("configuration sent to the browser")
+            return
         try:
             path.write_text(export.text, encoding="utf-8")
         except OSError as error:

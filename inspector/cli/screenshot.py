@@ -1,0 +1,151 @@
+"""`inspector screenshot`: the screen on a session, or its context chart, as a picture and without a terminal."""
+
+from __future__ import annotations
+
+import re
+import sys
+from argparse import ArgumentTypeError
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from inspector.cli.console import is_terminal, write
+from inspector.cli.exits import CommandError, ExitCode
+from inspector.cli.plans import add_plan_arguments, plan_of
+from inspector.cli.saving import check_target, save
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from inspector.strategies.plan import Plan
+
+ENDINGS = (".svg", ".png")
+SCALE = 2.0
+"""Pixels of a PNG for one of the SVG: sharp on screens that have two for one."""
+
+SMALLEST, LARGEST = (40, 10), (400, 200)
+"""Columns and lines of a screen there can be a picture of."""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Of which session, after which keys, how large, and where to."""
+    parser.add_argument("path", metavar="PATH", type=Path, help="a session file or folder")
+    add_plan_arguments(parser, "several follow one another in one plan")
+    parser.add_argument(
+        "--keys",
+        metavar="KEYS",
+        default="",
+        help="keys to press first, with blanks between them: 'j j tab question_mark'; `inspector` lists them under ?",
+    )
+    parser.add_argument("--size", metavar="COLUMNSxLINES", type=_size, default=(120, 36), help="size (120x36)")
+    parser.add_argument("--theme", metavar="NAME", default="dark", help="the screen's theme (dark)")
+    parser.add_argument("--chart", action="store_true", help="the context chart alone, as a drawing for slides")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=Path,
+        help="write to FILE, which ends in .svg or .png; default: SVG, printed",
+    )
+
+
+def run(options: Namespace) -> int:
+    """Take the picture and print or save it."""
+    _check(options)
+    plans = [plan_of(request) for request in options.plans]
+    picture = _chart(options) if options.chart else _screen(options, plans)
+    if options.output is None:
+        write(picture)
+    elif options.output.suffix.lower() == ".png":
+        _save_png(picture, options.output)
+    else:
+        save(options.output, picture)
+    return ExitCode.FINE
+
+
+def _check(options: Namespace) -> None:
+    """Refuse what cannot come to a picture before anything is read."""
+    from inspector.ui.themes import THEMES
+
+    if options.output is None:
+        if is_terminal(sys.stdout):
+            raise CommandError("say where the picture goes: -o screen.svg, or -o screen.png", ExitCode.WRONG_USAGE)
+    else:
+        check_target(options.output, options.path)
+        if options.output.suffix.lower() not in ENDINGS:
+            message = f"{options.output}: pictures are written as {' or '.join(ENDINGS)}"
+            raise CommandError(message, ExitCode.WRONG_USAGE)
+    if options.theme not in THEMES:
+        raise CommandError(f"no theme {options.theme!r}; there are {', '.join(THEMES)}", ExitCode.WRONG_USAGE)
+    if options.chart or (options.output is not None and options.output.suffix.lower() == ".png"):
+        _drawing()
+
+
+def _drawing() -> None:
+    from inspector.report.charts.drawing import ChartsMissingError, load_drawing
+
+    try:
+        load_drawing()
+    except ChartsMissingError as error:
+        raise CommandError(str(error)) from None
+
+
+def _screen(options: Namespace, plans: list[Plan]) -> str:
+    import asyncio
+
+    from inspector.session.errors import SessionError
+    from inspector.strategies.plan import Plan
+
+    plan = Plan(tuple(entry for each in plans for entry in each.entries)) if plans else None
+    try:
+        return asyncio.run(_picture(options, plan))
+    except SessionError as error:
+        raise CommandError(error.message) from None
+    except TimeoutError:
+        raise CommandError(f"{options.path}: was not counted in five minutes; there is no picture") from None
+
+
+async def _picture(options: Namespace, plan: Plan | None) -> str:
+    from inspector.ui.pictures import picture_of_screen, running_session, settled
+    from inspector.ui.settings import Settings
+
+    async with running_session(options.path, plan, options.size, Settings(theme=options.theme)) as pilot:
+        keys = options.keys.split()
+        if keys:
+            await pilot.press(*keys)
+            await settled(pilot)
+        return picture_of_screen(pilot.app)
+
+
+def _chart(options: Namespace) -> str:
+    from inspector.cli.reading import read_session
+    from inspector.cli.replaying import replay_inputs
+    from inspector.report.charts import chart
+    from inspector.report.charts.drawing import still, svg
+    from inspector.report.charts.palette import LIGHT
+    from inspector.report.summary import report_of
+    from inspector.report.wanted import Wanted
+
+    session = read_session(options.path)
+    plans = [plan_of(request, session) for request in options.plans]
+    report = report_of(replay_inputs(session), plans, Wanted(details=False, ledger=True))
+    drawn = chart("context", report, LIGHT)
+    if drawn is None:
+        raise CommandError(f"{options.path}: holds no call to a model; there is nothing to draw")
+    return svg(still(drawn)) + "\n"
+
+
+def _save_png(picture: str, target: Path) -> None:
+    from inspector.report.charts.drawing import png
+
+    try:
+        target.write_bytes(png(picture, SCALE))
+    except OSError as error:
+        raise CommandError(f"{target}: cannot be written: {error.strerror or error}") from None
+
+
+def _size(text: str) -> tuple[int, int]:
+    found = re.fullmatch(r"(\d{1,4})x(\d{1,4})", text)
+    size = (int(found[1]), int(found[2])) if found else (0, 0)
+    if not all(least <= given <= most for least, given, most in zip(SMALLEST, size, LARGEST, strict=True)):
+        raise ArgumentTypeError(f"{text!r} is no size; give columns and lines, from 40x10 to 400x200")
+    return size

@@ -1,0 +1,73 @@
+"""`inspector serve`: the same screen in a browser on this machine."""
+
+from __future__ import annotations
+
+import ipaddress
+from argparse import ArgumentTypeError
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from inspector.cli.console import narrate, write
+from inspector.cli.exits import CommandError, ExitCode
+from inspector.cli.finding import sessions_to_open
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+LOOPBACK = "127.0.0.1"
+MOST_PORTS = 65_535
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """What to open, and at which address."""
+    parser.add_argument(
+        "paths", nargs="*", metavar="PATH", help="as for the screen: a session file, a directory, or nothing"
+    )
+    parser.add_argument(
+        "--port", metavar="N", type=_port, default=0, help="port to listen on; default: any that is free"
+    )
+    parser.add_argument(
+        "--host",
+        metavar="ADDRESS",
+        default=LOOPBACK,
+        help=f"address to listen on; others than {LOOPBACK} are not encrypted",
+    )
+
+
+def run(options: Namespace) -> int:
+    """Serve until interrupted."""
+    try:
+        from inspector.cli.serving.server import ScreenServer, listening_socket
+    except ImportError:
+        message = (
+            "serving needs an optional part of the program; install it with: pip install 'session-inspector[serve]'"
+        )
+        raise CommandError(message) from None
+
+    sessions_to_open([Path(path) for path in options.paths])  # what cannot be read is told before a browser asks
+    try:
+        listening = listening_socket(options.host, options.port)
+    except OSError as error:
+        raise CommandError(
+            f"{options.host} port {options.port}: {error.strerror or error}; choose another --port"
+        ) from None
+    if not _is_loopback(options.host):
+        narrate(f"{options.host} is no loopback address: whoever sees the traffic sees the sessions")
+    server = ScreenServer(options.paths, options.host, listening)
+    write(f"{server.address}\n")
+    narrate("open this address; it works once. Ctrl-C ends it, and every screen opened from it")
+    server.run()
+    return ExitCode.FINE
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > MOST_PORTS:
+        raise ArgumentTypeError(f"{text!r} is no port; give 0 (any) to {MOST_PORTS}")
+    return int(text)

@@ -1,0 +1,21 @@
+// The terminal measures its font when it starts, so the font is loaded first; then the script that draws the terminal.
+document.getElementById("again").addEventListener("click", () => window.location.reload());
+const fonts = ["16px 'Roboto Mono'", "bold 16px 'Roboto Mono'", "italic 16px 'Roboto Mono'"];
+const start = () => {
+  const script = document.createElement("script");
+  script.src = document.getElementById("terminal").dataset.script;
+  // It waits for the page's load event, which may have passed.
+  script.addEventListener("load", () => {
+    if (document.readyState === "complete") window.onload?.(new Event("load"));
+  });
+  document.head.append(script);
+};
+// Keys go to the terminal from the start, and again when the reader comes back to the window.
+const focus = () => document.querySelector(".xterm-helper-textarea")?.focus();
+new MutationObserver((_, watching) => {
+  if (!document.body.classList.contains("-first-byte")) return;
+  watching.disconnect();
+  focus();
+}).observe(document.body, { attributes: true, attributeFilter: ["class"] });
+window.addEventListener("focus", focus);
+Promise.allSettled(fonts.map((font) => document.fonts.load(font))).then(start);

@@ -1,0 +1,34 @@
+"""Files the user saves: written where they say, or handed to the browser that shows the screen."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from textual.app import App
+
+_NOT_IN_NAMES = re.compile(r"[^\w.-]+")
+"""A browser is told the name in a header."""
+
+
+def deliver_in_browser(app: App[Any], text: str, path: Path, mime_type: str = "text/plain") -> bool:
+    """Hand a text to the browser as a download, where a browser shows the screen.
+
+    Args:
+        app: The app.
+        text: What is saved.
+        path: Where it would be written; its name is suggested to the browser.
+        mime_type: What it is.
+
+    Returns:
+        Whether it was: else there is no browser, and it is to be written.
+    """
+    if not app.is_web:
+        return False
+    name = _NOT_IN_NAMES.sub("-", path.name) or "inspector"
+    app.deliver_text(io.StringIO(text), save_filename=name, mime_type=mime_type)
+    return True

@@ -1,0 +1,170 @@
+"""The screen in a real browser, served by the program as its users start it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlsplit
+
+import pyte
+import pytest
+
+from tests.browser.conftest import visiting
+from tests.conftest import ROOT
+from tests.program import COMMAND, environment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser, Download, Page, WebSocket
+
+SAMPLE = ROOT / "sample_sessions/coding-agent.jsonl"
+DESK = {"width": 1280, "height": 800}
+PATIENCE = 30.0
+"""Seconds until a screen that does not come is given up."""
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    """What a started server printed."""
+    with subprocess.Popen(
+        [*COMMAND, "serve", str(SAMPLE)], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as program:
+        assert program.stdout is not None
+        yield program.stdout.readline().strip()
+        program.terminate()
+        assert program.wait(20) == 0
+
+
+@dataclass
+class Terminal:
+    """What the page was sent to show, drawn again by another terminal."""
+
+    screen: pyte.Screen | None = None
+    stream: pyte.ByteStream | None = None
+    sockets: list[str] = field(default_factory=list)
+
+    def opened(self, socket: WebSocket) -> None:
+        self.sockets.append(socket.url)
+        size = parse_qs(urlsplit(socket.url).query)
+        self.screen = pyte.Screen(int(size["width"][0]), int(size["height"][0]))
+        self.stream = pyte.ByteStream(self.screen)
+        socket.on("framereceived", self.feed)
+
+    def feed(self, frame: bytes | str) -> None:
+        if isinstance(frame, bytes) and self.stream is not None:
+            # Of modes that report something or ask for it, pyte knows few.
+            self.stream.feed(re.sub(rb"\x1b\[[<>=?][0-9;]*[a-zA-Z$]+", b"", frame))
+
+    def text(self) -> str:
+        return "" if self.screen is None else "\n".join(self.screen.display)
+
+
+@contextmanager
+def opened(chromium: Browser, address: str) -> Iterator[tuple[Page, Terminal, list[str], list[str]]]:
+    terminal = Terminal()
+    with visiting(
+        chromium, "about:blank", viewport=DESK, accept_downloads=True, permissions=["clipboard-read", "clipboard-write"]
+    ) as visit:
+        visit.page.on("websocket", terminal.opened)
+        visit.page.goto(address)
+        yield visit.page, terminal, visit.requests, visit.said
+
+
+def until(page: Page, holds: Callable[[], object]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not holds() and time.monotonic() < deadline:
+        page.wait_for_timeout(50)
+    assert holds()
+
+
+def saved_dollars(text: str) -> str | None:
+    found = re.search(r"saves -?\$[0-9.]+|costs \$[0-9.]+ more", text)
+    return found[0] if found else None
+
+
+def test_the_screen_is_shown_with_its_bars_and_a_strategy_switched_on_changes_a_figure(chromium: Browser, address: str):
+    origin = "{0.scheme}://{0.netloc}".format(urlsplit(address))
+    with opened(chromium, address) as (page, terminal, requests, said):
+        until(page, lambda: "Billing audit for March 2024" in terminal.text() and "█" in terminal.text())
+        before = terminal.text()
+        assert saved_dollars(before) is None
+        page.keyboard.press("1")
+        until(page, lambda: saved_dollars(terminal.text()))
+        assert page.locator("canvas").count() > 0
+
+        for asked in requests:
+            assert asked.startswith((f"{origin}/", "about:", "data:")), asked
+        for socket in terminal.sockets:
+            assert socket.startswith(origin.replace("http", "ws")), socket
+        assert not [line for line in said if not line.startswith("log:")]
+
+
+def test_a_picture_is_saved_by_the_browser(chromium: Browser, address: str, private_home: Path, tmp_path: Path):
+    with opened(chromium, address) as (page, terminal, _, _):
+        until(page, lambda: "Billing audit for March 2024" in terminal.text())
+        page.keyboard.press("P")
+        until(page, lambda: "picture" in terminal.text().lower())
+        found: list[Download] = []
+
+        def note(download: Download) -> None:
+            found.append(download)
+
+        page.context.on("page", lambda window: window.on("download", note))
+        page.keyboard.press("Enter")
+        until(page, lambda: found)
+        target = tmp_path / found[0].suggested_filename
+        found[0].save_as(target)
+
+        assert target.suffix == ".svg"
+        assert "Billing" in target.read_text(encoding="utf-8")
+        assert not list(private_home.rglob("*.svg"))
+
+
+def test_what_is_copied_is_in_the_clipboard_of_the_browser(chromium: Browser, address: str):
+    with opened(chromium, address) as (page, terminal, _, _):
+        until(page, lambda: "Billing audit for March 2024" in terminal.text())
+        page.keyboard.press("1")
+        until(page, lambda: saved_dollars(terminal.text()))
+        page.keyboard.press("e")
+        until(page, lambda: "_STALE_TRUNCATION" in terminal.text())
+        page.keyboard.press("y")
+        until(page, lambda: "copied" in terminal.text())
+        copied = page.evaluate("navigator.clipboard.readText()")
+
+        assert copied.startswith("_STALE_TRUNCATION = {")
+
+
+def test_the_address_works_once_and_nothing_is_shown_without_it(address: str):
+    parts = urlsplit(address)
+    origin = f"{parts.scheme}://{parts.netloc}"
+
+    def status(url: str, **headers: str) -> int:
+        opener = urllib.request.build_opener(_Unfollowed)
+        try:
+            return opener.open(urllib.request.Request(url, headers=headers), timeout=20).status  # noqa: S310  the address is this machine's
+        except urllib.error.HTTPError as error:
+            return error.code
+
+    assert parts.hostname == "127.0.0.1"
+    assert status(origin) == 403
+    assert status(f"{origin}/static/js/textual.js") == 403
+    assert status(f"{origin}/ws") == 403
+    assert status(f"{address}x") == 403
+    assert status(address, Host="rebound.example:80") == 403
+    assert status(address) == 303
+    assert status(address) == 403
+
+
+class _Unfollowed(urllib.request.HTTPRedirectHandler):
+    """Leaves redirects to whoever asked."""
+
+    def redirect_request(self, *_: object) -> None:
+        return None

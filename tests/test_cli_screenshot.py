@@ -1,0 +1,75 @@
+"""`inspector screenshot`: pictures of the screen and of its chart, taken without a terminal."""
+
+from __future__ import annotations
+
+import struct
+import sys
+import xml.etree.ElementTree as ElementTree
+from typing import TYPE_CHECKING
+
+import pytest
+
+from inspector.cli import main
+from tests.conftest import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SAMPLE = str(ROOT / "sample_sessions/coding-agent.jsonl")
+
+
+def words(svg: str) -> str:
+    """What stands in a picture."""
+    return " ".join("".join(ElementTree.fromstring(svg).itertext()).replace("\xa0", " ").split())  # noqa: S314  our own
+
+
+def test_keys_are_pressed_before_the_picture_is_taken(tmp_path: Path):
+    target = tmp_path / "help.svg"
+    assert main(["screenshot", SAMPLE, "--keys", "question_mark", "-o", str(target)]) == 0
+    svg = target.read_text(encoding="utf-8")
+
+    assert "Keys" in words(svg)
+    assert "http" not in svg.replace('xmlns="http://www.w3.org/2000/svg"', "").replace("https://www.textualize.io", "")
+
+
+def test_a_png_is_as_large_as_the_screen_that_was_asked_for(tmp_path: Path):
+    sizes = []
+    for size in ("80x24", "120x24"):
+        target = tmp_path / f"{size}.png"
+        assert main(["screenshot", SAMPLE, "--size", size, "-o", str(target)]) == 0
+        data = target.read_bytes()
+        assert data.startswith(b"\x89PNG\r\n")
+        sizes.append(struct.unpack(">II", data[16:24]))
+
+    assert sizes[0][1] == sizes[1][1]
+    assert sizes[0][0] < sizes[1][0]
+
+
+def test_the_chart_alone_has_a_line_for_every_plan(tmp_path: Path):
+    target = tmp_path / "chart.svg"
+    plans = ["--strategy", "tiered-stale", "--strategy", "clear-old"]
+    assert main(["screenshot", SAMPLE, "--chart", *plans, "-o", str(target)]) == 0
+
+    shown = words(target.read_text(encoding="utf-8"))
+    assert all(name in shown for name in ("without a plan", "plan A", "plan B"))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["-o", "screen.gif"], ".svg or .png"),
+        (["--size", "3x3", "-o", "screen.svg"], "40x10"),
+        (["--theme", "nightfall", "-o", "screen.svg"], "nightfall"),
+        (["-o", SAMPLE], "session"),
+    ],
+)
+def test_what_cannot_come_to_a_picture_is_refused_in_a_line(options: list[str], said: str, capsys):
+    assert main(["screenshot", SAMPLE, *options]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_without_what_draws_a_png_it_is_said_how_to_install_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys):
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+
+    assert main(["screenshot", SAMPLE, "-o", str(tmp_path / "screen.png")]) == 1
+    assert "pip install 'session-inspector[html]'" in capsys.readouterr().err
