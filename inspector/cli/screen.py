@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 MOST_LISTED = 1000
 """Sessions in a plain list, the newest."""
 
-
 WEB_DRIVER = "textual.drivers.web_driver:WebDriver"
 """What Textual draws with where textual-serve starts the program."""
 
@@ -33,7 +32,7 @@ def run(options: Namespace) -> int:
         require_terminal(f"inspector report {session}")
         return open_screen([session])
     asked = wanted(paths)
-    if not asked.sessions and not is_terminal(sys.stdout):
+    if not asked.sessions and not is_terminal(sys.stdout) and not is_served():
         return print_list(asked.folders)
     require_terminal(f"inspector report {asked.sessions[0] if asked.sessions else 'PATH'}")
     return open_screen(asked.sessions, folders=asked.folders)
@@ -67,14 +66,19 @@ def print_list(folders: Sequence[Path] | None) -> int:
     return ExitCode.FINE
 
 
+def is_served() -> bool:
+    """Whether a browser shows the screen, see `inspector serve`."""
+    return os.environ.get("TEXTUAL_DRIVER") == WEB_DRIVER
+
+
 def require_terminal(instead: str) -> None:
     """Refuse to draw a screen where there is none.
 
     Raises:
         CommandError: Input, output or errors are no terminal, or one that can only print lines.
     """
-    if os.environ.get("TEXTUAL_DRIVER") == WEB_DRIVER:
-        return  # a browser shows the screen, see `inspector serve`
+    if is_served():
+        return
     if os.environ.get("TERM") == "dumb" or not all(map(is_terminal, (sys.stdin, sys.stdout, sys.__stderr__))):
         message = f"the screen needs a terminal for input and output; for a report as text: {instead}"
         raise CommandError(message, ExitCode.WRONG_USAGE)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from inspector.cli.console import narrate, write
 from inspector.cli.exits import CommandError, ExitCode
-from inspector.cli.finding import sessions_to_open
+from inspector.cli.finding import wanted
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -44,7 +44,7 @@ def run(options: Namespace) -> int:
         )
         raise CommandError(message) from None
 
-    sessions_to_open([Path(path) for path in options.paths])  # what cannot be read is told before a browser asks
+    wanted([Path(path) for path in options.paths])  # what cannot be read is told before a browser asks
     try:
         listening = listening_socket(options.host, options.port)
     except OSError as error:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from playwright.sync_api import Browser, Download, Page, WebSocket
+    from playwright.sync_api import Browser, Page, WebSocket
 
 SAMPLE = ROOT / "sample_sessions/coding-agent.jsonl"
 DESK = {"width": 1280, "height": 800}
@@ -111,17 +111,11 @@ def test_a_picture_is_saved_by_the_browser(chromium: Browser, address: str, priv
     with opened(chromium, address) as (page, terminal, _, _):
         until(page, lambda: "Billing audit for March 2024" in terminal.text())
         page.keyboard.press("P")
-        until(page, lambda: "picture" in terminal.text().lower())
-        found: list[Download] = []
-
-        def note(download: Download) -> None:
-            found.append(download)
-
-        page.context.on("page", lambda window: window.on("download", note))
-        page.keyboard.press("Enter")
-        until(page, lambda: found)
-        target = tmp_path / found[0].suggested_filename
-        found[0].save_as(target)
+        until(page, lambda: "Save a picture" in terminal.text())
+        with page.expect_download() as download:
+            page.keyboard.press("Enter")
+        target = tmp_path / download.value.suggested_filename
+        download.value.save_as(target)
 
         assert target.suffix == ".svg"
         assert "Billing" in target.read_text(encoding="utf-8")
