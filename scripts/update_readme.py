@@ -45,6 +45,21 @@ def formats() -> str:
     return table(("format", "where it lives", "followed live", "what of it is exact"), rows)
 
 
+def format_table() -> str:
+    """What can be read, each with the heading of its section."""
+    head = ("format", "where it lives", "followed live", "what of it is exact")
+    rows = [
+        (
+            f"{each.title}: [`{each.name}`](#{each.name})",
+            each.where or "anywhere",
+            "yes" if each.is_live else "no",
+            each.exact,
+        )
+        for each in FORMATS
+    ]
+    return table(head, rows)
+
+
 def strategies() -> str:
     """What there is to try."""
     rows = [(f"[`{name}`](docs/strategies.md#{name})", each.summary, each.source) for name, each in STRATEGIES.items()]
@@ -128,6 +143,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "commands": commands,
     "settings": settings,
     "themes": themes,
+    "format-table": format_table,
     "formats": formats,
     "strategies": strategies,
     "parameters": parameters,
@@ -138,6 +154,7 @@ PARTS: dict[str, Callable[[], str]] = {
 FILES = (
     ROOT / "README.md",
     ROOT / "docs" / "cache-and-cost.md",
+    ROOT / "docs" / "formats.md",
     ROOT / "docs" / "keys.md",
     ROOT / "docs" / "settings.md",
     ROOT / "docs" / "strategies.md",

@@ -12,6 +12,7 @@ import pytest
 from inspector.cli.commands import COMMANDS
 from inspector.cli.parsing import command_parser, find_command, screen_parser
 from inspector.replay.price_file import read_price_file
+from inspector.session.formats import FORMATS
 from inspector.strategies.plan import Plan
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -95,6 +96,12 @@ def test_files_and_folders_named_in_code_exist(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     named = re.findall(r"`((?:inspector|tests|scripts|docs|sample_sessions|benchmarks)/[\w./-]*)`", text)
     assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_every_format_has_a_section_of_its_own() -> None:
+    text = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+    sections = re.findall(r"^## ([a-z0-9-]+)$", text, re.MULTILINE)
+    assert sorted(sections) == sorted(known.name for known in FORMATS)
 
 
 def test_the_plan_in_the_documents_is_a_plan() -> None:

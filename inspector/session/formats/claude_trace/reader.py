@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from inspector.session.assembly import Assembly
 from inspector.session.decoding import line_bounds
 from inspector.session.documents import DocumentReader
-from inspector.session.formats.base import Sample
+from inspector.session.formats.base import BLANK_BYTES, Sample
 from inspector.session.formats.claude_trace import is_exchange
 from inspector.session.formats.claude_trace.conversation import TraceConversation
 from inspector.session.formats.claude_trace.streams import answer_of
@@ -74,7 +74,8 @@ class TraceInterpreter:
     def take(self, data: bytes, offset: int, first_line: int) -> None:
         """Take whole lines. What cannot be read becomes a diagnostic."""
         for start, end, number in line_bounds(data):
-            node = FileNode(data[start:end], offset + start)
+            line = data[start:end].lstrip(BLANK_BYTES)
+            node = FileNode(line, offset + end - len(line))
             value = node.value()
             if isinstance(value, dict):
                 self.add(node, value)
@@ -112,9 +113,11 @@ def _interpret(node: Node, assembly: Assembly) -> None:
 def _request(node: Node) -> Request | None:
     """The request of an exchange; None where it asks for no answer of a model."""
     outer = node.fields()
+    if "request" not in outer:
+        return None
     request = outer["request"].fields()
     body = request["body"].fields() if "body" in request else {}
-    address = string(request["url"].value())
+    address = string(request["url"].value()) if "url" in request else ""
     if "messages" not in body or "count_tokens" in address:
         return None
     about: dict[str, Any] = {name: body[name].value() for name in ("model", "max_tokens") if name in body}

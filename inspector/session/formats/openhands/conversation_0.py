@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 def blocks_again_0(record: bytes, origin: Origin, /) -> list[TextBlock]:
     """The blocks of an event that is read again."""
-    said = spoken_in(mapping(lenient_json(record)[0]))
+    # Whether a message was the first says who spoke, and only a person's has images.
+    said = spoken_in(mapping(lenient_json(record)[0]), is_first=True)
     return all_blocks([said], origin) if said is not None else []
 
 

@@ -51,10 +51,11 @@ def spoken_in(entry: Mapping[str, Any], *, is_result: bool = False, call: str = 
             content = [{"type": "text", "text": content}] if content else []
         value["content"] = [*thought, *sequence(content)]
         return [Spoken(value, is_call=True)]
-    if role == "tool" or is_result:
+    content = value["content"] = "" if value["content"] is None else value["content"]
+    if role == "tool" or (is_result and isinstance(content, str)):
         named = [name for name in sequence(entry.get("tool_call_ids")) if isinstance(name, str)]
         identifier = string(entry.get("tool_call_id")) or (named[0] if named else call)
-        return [Spoken({"role": "tool", "tool_call_id": identifier, "content": value["content"]})]
+        return [Spoken({"role": "tool", "tool_call_id": identifier, "content": content})]
     return [Spoken(value)]
 
 

@@ -45,8 +45,8 @@ def spoken_in(entry: Mapping[str, Any], *, call: str = "", is_result: bool = Fal
             model=string(response.get("model")),
             usage=usage_of(response.get("usage")),
         )
-    if is_result:
-        return Spoken({"role": "tool", "tool_call_id": call, "content": entry.get("content")}, time)
+    if is_result and isinstance(entry.get("content"), str):
+        return Spoken({"role": "tool", "tool_call_id": call, "content": entry["content"]}, time)
     return Spoken({name: entry[name] for name in ("role", "content", "tool_call_id") if name in entry}, time)
 
 
