@@ -48,7 +48,12 @@ def reading_text(detection: Detection, session: Session, width: int = WIDTH, *, 
     page.line()
     page.line("Records by kind", HEADING)
     counts = sorted(session.record_counts.items(), key=lambda item: (-item[1], item[0]))
-    page.table(None, [(f"{count:,}", kind or "without a kind") for kind, count in counts], RIGHT + WRAPPED)
+    ignored = detection.format.is_ignored
+    rows = [
+        (f"{count:,}", kind or "without a kind", "ignored on purpose" if ignored(kind) else "")
+        for kind, count in counts
+    ]
+    page.table(None, rows, RIGHT + LEFT + WRAPPED)
     page.line()
     _diagnostics(page, session)
     return page.text()

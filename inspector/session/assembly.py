@@ -122,7 +122,7 @@ class Assembly:
         changed = (index for index in range(count) if self.messages[index] is not before[index])
         self._first_changed = min(self._first_changed, next(changed, count))
         self._growing.clear()
-        self.calls = [old if old == new else new for old, new in zip(self.calls, calls, strict=False)]
+        self.calls = [old if old is new or old == new else new for old, new in zip(self.calls, calls, strict=False)]
         self.calls.extend(calls[len(self.calls) :])
         self.contexts, self.compactions = list(contexts), list(compactions)
 

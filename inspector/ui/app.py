@@ -188,6 +188,10 @@ class InspectorApp(App[None]):
         is_live = heading is not None and heading.state == "live" and is_recent(heading.changed)
         return TabTitle(tab.mode, title, tab.mode == self.current_mode, is_live)
 
+    @on(InspectScreen.BesideWanted)
+    def _beside_wanted(self, event: InspectScreen.BesideWanted) -> None:
+        self.open_session(event.path)
+
     @on(SessionTabs.Picked)
     def _tab_picked(self, event: SessionTabs.Picked) -> None:
         self.show_tab(event.mode)

@@ -9,12 +9,15 @@ import pytest
 from inspector.strategies.plan import Plan
 from inspector.ui.app import InspectorApp
 from inspector.ui.messages import ReplayReady, SessionLoaded, TokensCounted
+from inspector.ui.screens.diagnostics import DiagnosticsScreen
 from inspector.ui.screens.help import HelpScreen
 from inspector.ui.screens.inspect import InspectScreen
 from inspector.ui.screens.sessions import SessionsScreen
 from inspector.ui.settings import Settings, load_settings
 from inspector.ui.widgets.limit_slider import LimitSlider
 from inspector.ui.widgets.strategy_toggle import StrategyToggle
+from tests.session.claude_lines import SESSION
+from tests.session.test_links import claude_child, claude_parent
 from tests.ui.recordings import recording
 
 if TYPE_CHECKING:
@@ -271,6 +274,37 @@ async def test_another_session_is_opened_beside_the_first(running, session_file)
         await run.pilot.press("ctrl+w")
         await run.until(lambda: isinstance(run.app.screen, SessionsScreen))
         assert run.app._tabs.all == ()
+
+
+async def test_a_call_opens_the_subagent_it_started_and_that_leads_back(running, tmp_path) -> None:
+    path = claude_parent(tmp_path)
+    child = claude_child(tmp_path / SESSION / "subagents" / "agent-a1b2.jsonl")
+    async with running(path) as run:
+        timeline = run.screen.parts.timeline
+        calls = [index for index, block in enumerate(run.screen.session.blocks) if block.tool_call_id]
+        timeline.move_to_block(0)
+        assert not run.screen.check_action("open_subagent", ())
+        timeline.move_to_block(calls[0])
+        await run.pilot.press("ctrl+o")
+        await run.until(lambda: run.screen.path == child and run.screen.session is not None)
+        await run.settled()
+        await run.pilot.press("backspace")
+        await run.until(lambda: run.screen.path == path)
+        assert len(run.app._tabs.all) == 2
+
+
+async def test_a_key_tells_how_the_file_was_read(running, session_file) -> None:
+    with session_file.path.open("ab") as file:
+        file.write(b"no record\n")
+    async with running(session_file.path) as run:
+        await run.pilot.press("i")
+        await run.until(lambda: isinstance(run.app.screen, DiagnosticsScreen))
+        await run.pilot.pause()
+        text = run.text()
+        assert "claude-code: Claude Code" in text
+        assert "invalid JSON" in run.app.screen._text
+        await run.pilot.press("escape")
+        await run.until(lambda: not isinstance(run.app.screen, DiagnosticsScreen))
 
 
 async def test_sessions_named_together_are_all_followed(running, session_file) -> None:

@@ -62,6 +62,11 @@ def no_parent(path: Path) -> Path | None:  # noqa: ARG001  # what formats withou
     return None
 
 
+def nothing_ignored(count_name: str) -> bool:  # noqa: ARG001  # what formats that show all their records answer
+    """A record that is shown."""
+    return False
+
+
 def no_copy(path: Path) -> bool:  # noqa: ARG001  # what formats without copies answer
     """A file that is counted on its own."""
     return False
@@ -99,6 +104,7 @@ class Format:
         names: A pattern of names of files that tell this format by themselves, for lists that are made before any file
             is looked into; empty where names tell nothing.
         parent_file: The session that a file's place tells to have started it; None where it tells none.
+        is_ignored: Whether records counted under a name are left out on purpose: a program's own bookkeeping.
         is_copy: Whether a file's place tells that it repeats another session, with which it is counted.
     """
 
@@ -117,6 +123,7 @@ class Format:
     names: str = ""
     parent_file: Callable[[Path], Path | None] = no_parent
     is_copy: Callable[[Path], bool] = no_copy
+    is_ignored: Callable[[str], bool] = nothing_ignored
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from math import isnan
 from time import time
@@ -12,12 +13,13 @@ from textual.app import SystemCommand
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.getters import query_one
+from textual.message import Message
 
 from inspector.safe_text import clip_cells, one_line
 from inspector.ui import numbers
 from inspector.ui.help import help_sections
 from inspector.ui.screens.inspect_keys import INSPECT_BINDINGS, key_hints
-from inspector.ui.screens.studying import Studying
+from inspector.ui.screens.related import Related
 from inspector.ui.setting_list import MOST_RUNS
 from inspector.ui.widgets.cost_bar import CostBar
 from inspector.ui.widgets.header import Heading, SessionHeader
@@ -38,7 +40,7 @@ SECONDS_OF_NOTICE = 6.0
 LONGEST_IDENTIFIER = 18
 
 
-class InspectScreen(Studying):
+class InspectScreen(Related):
     """One session: context chart, timeline, detail, plan and cost."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-normal"), (160, "-wide")]  # noqa: RUF012  as Textual declares it
@@ -74,6 +76,16 @@ class InspectScreen(Studying):
         self.set_interval(1, self._tick)
         self.bindings_updated_signal.subscribe(self, self._show_keys)
         self.call_after_refresh(self.open_file)
+
+    @dataclass
+    class BesideWanted(Message):
+        """A session that belongs to this one should be opened beside it."""
+
+        path: Path
+
+    def open_beside(self, path: Path) -> None:
+        """Ask for another session beside this one."""
+        self.post_message(self.BesideWanted(path))
 
     def open_another(self, path: Path) -> None:
         """Open another session in place of this one."""
@@ -216,6 +228,8 @@ class InspectScreen(Studying):
         """The cursor is on another block."""
         self.show_detail()
         self.show_place()
+        if self.session is not None and self.session.links:
+            self.refresh_bindings()
 
     def on_timeline_follow_changed(self) -> None:
         """Following was turned on or off; whoever follows looks at the present."""
@@ -345,6 +359,7 @@ class InspectScreen(Studying):
                 switch = partial(self.action_switch, index)
                 yield SystemCommand(f"{entry.strategy.name}: {verb}", entry.strategy.title, switch)
         yield from self.study_commands()
+        yield from self.related_commands()
         if self.outcome is not None:
             if self.call is not None:
                 yield SystemCommand("call: Now", "Show everything as of now", self.action_now)

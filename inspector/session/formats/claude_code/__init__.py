@@ -58,6 +58,12 @@ def _reader(path: Path) -> Reader:
     return LinesReader(path, NAME, ClaudeCodeInterpreter(path))
 
 
+def _is_ignored(count_name: str) -> bool:
+    from inspector.session.formats.claude_code.kinds import QUIET, QUIET_SYSTEM
+
+    return count_name in QUIET or count_name.partition("system:")[2] in QUIET_SYSTEM
+
+
 def _homes() -> tuple[Path, ...]:
     configured = os.environ.get("CLAUDE_CONFIG_DIR")
     folders = (Path(configured),) if configured else (Path.home() / ".claude", Path.home() / ".config" / "claude")
@@ -73,6 +79,7 @@ FORMAT = Format(
     recognise=_recognise,
     reader=_reader,
     homes=_homes,
+    is_ignored=_is_ignored,
     names=rf"(?:{UUID.pattern}|agent-[0-9A-Za-z_-]+)\.jsonl",
     parent_file=parent_file,
     is_copy=is_copy,

@@ -59,6 +59,12 @@ def _locate(path: Path, identifier: str) -> Path | None:
     return locate(path, identifier)
 
 
+def _is_ignored(count_name: str) -> bool:
+    from inspector.session.formats.codex.records import QUIET, QUIET_EVENTS
+
+    return count_name in QUIET or count_name.partition("event_msg:")[2] in QUIET_EVENTS
+
+
 def _homes() -> tuple[Path, ...]:
     configured = os.environ.get("CODEX_HOME")
     home = Path(configured) if configured else Path.home() / ".codex"
@@ -74,6 +80,7 @@ FORMAT = Format(
     recognise=_recognise,
     reader=_reader,
     homes=_homes,
+    is_ignored=_is_ignored,
     names=r"rollout-.+\.jsonl(?:\.zst)?",
     locate=_locate,
 )

@@ -49,6 +49,12 @@ def _reader(path: Path) -> Reader:
     return LinesReader(path / EVENTS if path.is_dir() else path, NAME, CopilotInterpreter())
 
 
+def _is_ignored(count_name: str) -> bool:
+    from inspector.session.formats.copilot.kinds import EventKind, kind_of
+
+    return kind_of(count_name) is EventKind.QUIET
+
+
 def _homes() -> tuple[Path, ...]:
     configured = os.environ.get("COPILOT_HOME")
     return ((Path(configured) if configured else Path.home() / ".copilot") / "session-state",)
@@ -63,5 +69,6 @@ FORMAT = Format(
     recognise=_recognise,
     reader=_reader,
     homes=_homes,
+    is_ignored=_is_ignored,
     names=r"events\.jsonl",
 )

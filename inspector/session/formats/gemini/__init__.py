@@ -70,6 +70,10 @@ def _locate(path: Path, identifier: str) -> Path | None:
     return locate(path, identifier)
 
 
+def _is_ignored(count_name: str) -> bool:
+    return count_name in ("$rewindTo", "$set", "metadata")
+
+
 def _homes() -> tuple[Path, ...]:
     home = os.environ.get("GEMINI_CLI_HOME")
     return ((Path(home) if home else Path.home()) / ".gemini" / "tmp",)
@@ -84,6 +88,7 @@ FORMAT = Format(
     recognise=_recognise,
     reader=_reader,
     homes=_homes,
+    is_ignored=_is_ignored,
     names=r"session-.+-[0-9a-f]{8}\.jsonl?",
     locate=_locate,
 )

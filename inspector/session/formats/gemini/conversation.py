@@ -25,43 +25,121 @@ SNAPSHOT = "<state_snapshot>"
 """What the summary of a compressed conversation holds (`chatCompressionService.ts`)."""
 
 
-def settle(log: Log, assembly: Assembly) -> None:
-    """Put what a log says at the moment into an assembly."""
-    answered = {
-        block.tool_call_id
-        for entry in log.entries
-        for unit in entry.units
-        if unit.share is Share.RESULTS
-        for block in unit.blocks
-        if block.tool_call_id
-    }
-    index_of: dict[int, int] = {}
-    messages: list[Message] = []
-    names: dict[str, str] = {}
-    for unit in _rows(log):
-        blocks = _shown(unit, answered, names)
-        if blocks or not unit.blocks:
-            index_of[id(unit)] = len(messages)
-            messages.append(_message(unit, blocks))
-    contexts, calls, compactions = [], list[Call](), []
-    called: set[int] = set()
-    for number, segment in enumerate(log.segments):
-        members = [unit for unit in segment.members if id(unit) in index_of]
+class Settlement:
+    """What a log came to when it was looked at last, so that what was only added to it costs no more than itself."""
+
+    def __init__(self) -> None:
+        self._messages: list[Message] = []
+        self._starts: list[int] = []
+        self._names: dict[str, str] = {}
+        self._calls: list[Call] = []
+        self._contexts: list[OpenContext] = []
+        self._compactions: list[Compaction] = []
+        self._repeats_results = False
+
+    def settle(self, log: Log, assembly: Assembly) -> None:
+        """Put what a log says at the moment into an assembly."""
+        first = log.take_changes()
+        if not self._go_on(log, first):
+            self._begin_anew(log)
+        contexts = self._contexts
+        if len(contexts) == 1 and not contexts[0].members:
+            contexts = []
+        assembly.put(self._messages, self._calls, contexts, self._compactions)
+
+    def _begin_anew(self, log: Log) -> None:
+        answered = {
+            block.tool_call_id
+            for entry in log.entries
+            for unit in entry.units
+            if unit.share is Share.RESULTS
+            for block in unit.blocks
+            if block.tool_call_id
+        }
+        self._messages, self._starts, self._names, self._repeats_results = [], [], {}, False
+        self._contexts, self._calls, self._compactions = [], [], []
+        index_of = self._add_rows(_rows(log), answered)
+        called: set[int] = set()
+        for number, segment in enumerate(log.segments):
+            members = [unit for unit in segment.members if id(unit) in index_of]
+            places = [index_of[id(unit)] for unit in members]
+            carried = sum(id(unit) in index_of for unit in segment.members[: segment.carried])
+            self._contexts.append(OpenContext(number, places, segment.cause, 0, carried))
+            self._add_calls(members, places, number, carried, called)
+            if segment.cause is ContextCause.COMPACTION:
+                self._compactions.append(_compaction(segment, index_of, len(self._messages)))
+                _mark_summary(members, index_of, self._messages)
+        self._calls.sort(key=lambda call: (call.response, call.context))
+
+    def _go_on(self, log: Log, first: int) -> bool:
+        """Take records from one on, where nothing before it can have changed; whether that is so."""
+        if not first or first > len(self._starts) or self._repeats_results:
+            return False
+        start = self._starts[first] if first < len(self._starts) else len(self._messages)
+        if any(compaction.message >= start for compaction in self._compactions):
+            return False
+        context, segment = self._contexts[-1], log.segments[-1]
+        added = [unit for entry in log.entries[first:] for unit in entry.units]
+        kept = len(context.members)
+        while kept and context.members[kept - 1] >= start:
+            kept -= 1
+        if kept < context.carried:
+            return False
+        self._messages = self._messages[:start]
+        del self._starts[first:]
+        index_of = self._add_rows(added, set())
+        if self._repeats_results:
+            return False
+        sent = set(map(id, segment.members[-len(added) :])) if added else set()
+        members = [unit for unit in added if id(unit) in sent and id(unit) in index_of]
         places = [index_of[id(unit)] for unit in members]
-        carried = sum(id(unit) in index_of for unit in segment.members[: segment.carried])
-        contexts.append(OpenContext(number, places, segment.cause, 0, carried))
+        before = next((unit for unit in reversed(segment.members[: -len(members) or None])), None)
+        context.members[kept:] = places
+        context.touch()
+        self._calls = [call for call in self._calls if call.response < start]
+        self._add_calls(members, places, context.index, 0, set(), kept, before)
+        return True
+
+    def _add_rows(self, units: Sequence[Unit], answered: set[str]) -> dict[int, int]:
+        """Add messages of units that hold anything; the index of each by the unit."""
+        index_of: dict[int, int] = {}
+        for unit in units:
+            while len(self._starts) <= unit.entry:
+                self._starts.append(len(self._messages))
+            if unit.share is Share.SPOKEN and any(block.kind is BlockKind.TOOL_RESULT for block in unit.blocks):
+                self._repeats_results = True
+            blocks = _shown(unit, answered, self._names)
+            if blocks or not unit.blocks:
+                index_of[id(unit)] = len(self._messages)
+                self._messages.append(_message(unit, blocks))
+        return index_of
+
+    def _add_calls(
+        self,
+        members: Sequence[Unit],
+        places: Sequence[int],
+        context: int,
+        carried: int,
+        called: set[int],
+        kept: int = 0,
+        before: Unit | None = None,
+    ) -> None:
+        """Add the calls that responses among a context's members answer.
+
+        Args:
+            members: The members.
+            places: Their messages.
+            context: Number of the context.
+            carried: How many of them were there before the context began.
+            called: Responses that have their call already; added to.
+            kept: How many members stand before these.
+            before: The one that stands right before them.
+        """
         for place, unit in enumerate(members):
-            before = members[place - 1] if place else None
             if place >= carried and id(unit) not in called and _is_call(unit, before):
                 called.add(id(unit))
-                calls.append(_call(unit, number, place, places[place]))
-        if segment.cause is ContextCause.COMPACTION:
-            compactions.append(_compaction(segment, index_of, len(messages)))
-            _mark_summary(members, index_of, messages)
-    if len(contexts) == 1 and not contexts[0].members:
-        contexts = []
-    calls.sort(key=lambda call: (call.response, call.context))
-    assembly.put(messages, calls, contexts, compactions)
+                self._calls.append(_call(unit, context, kept + place, places[place]))
+            before = unit
 
 
 def _rows(log: Log) -> list[Unit]:

@@ -151,6 +151,19 @@ class Log:
         self.entries: list[Entry] = []
         self.segments: list[Segment] = [Segment(ContextCause.START)]
         self._live: dict[str, Entry] = {}
+        self._first_of_segment = 0
+        self._first_changed = 0
+
+    def take_changes(self) -> int:
+        """Number of the first record that changed since this was asked last; 0 where contexts changed otherwise.
+
+        Records from that one on stand, in order, at the end of the last context, and in no other.
+        """
+        first, self._first_changed = self._first_changed, len(self.entries)
+        return first if first >= self._first_of_segment else 0
+
+    def _note(self, number: int) -> None:
+        self._first_changed = min(self._first_changed, number)
 
     def put(self, record: Record) -> None:
         """Add a record, or put it in the place of the one with its id."""
@@ -161,10 +174,12 @@ class Log:
             return
         entry = self._live[identifier] = self._entry()
         entry.units = _units(entry.number, record)
+        self._note(entry.number)
         self.segments[-1].members.extend(entry.sent)
 
     def rewind(self, identifier: str) -> None:
         """Take back a record and all that follow it; everything where it is unknown."""
+        self._note(0)
         names = list(self._live)
         first = names.index(identifier) if identifier in self._live else 0
         for name in names[first:]:
@@ -178,6 +193,7 @@ class Log:
         Checkpoints are written whenever the program's own list was changed. Where that only took back the last
         messages it is a rewind; where earlier ones went or changed, the conversation was compacted.
         """
+        self._note(0)
         first_entry = len(self.entries)
         old, live = _sent(self._live.values()), dict[str, Entry]()
         for record in records:
@@ -200,6 +216,7 @@ class Log:
 
     def _replace(self, entry: Entry, record: Record) -> None:
         """Put a record in another's place, in the context that grows too."""
+        self._note(entry.number)
         segment = self.segments[-1]
         before = entry.sent
         known = {unit.share: unit for unit in entry.units}
@@ -239,6 +256,7 @@ class Log:
             places = [place for place, unit in enumerate(segment.members) if id(unit) in known]
             segment.carried = places[-1] + 1 if places else 0
             self.segments.append(segment)
+            self._first_of_segment = len(self.entries)
 
 
 def _units(number: int, record: Record) -> list[Unit]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from inspector.session.assembly import Assembly
 from inspector.session.documents import DocumentReader
 from inspector.session.formats.base import Sample
-from inspector.session.formats.gemini.conversation import settle
+from inspector.session.formats.gemini.conversation import Settlement
 from inspector.session.formats.gemini.family import note_parent, note_subagents
 from inspector.session.formats.gemini.kinds import MESSAGES, NAME
 from inspector.session.formats.gemini.log import Log, Record
@@ -36,13 +36,14 @@ class GeminiInterpreter:
         self._assembly = Assembly()
         note_parent(path, self._assembly)
         self._log = Log()
+        self._settlement = Settlement()
         self._is_settled = True
 
     @property
     def assembly(self) -> Assembly:
         """What has been taken so far. Records replace one another, so that it is put together when it is asked for."""
         if not self._is_settled:
-            settle(self._log, self._assembly)
+            self._settlement.settle(self._log, self._assembly)
             self._is_settled = True
         return self._assembly
 
@@ -105,7 +106,7 @@ def _interpret(node: Node, assembly: Assembly) -> None:
     skipped = len(sequence(mapping(value).get(MESSAGES))) - sum(assembly.record_counts.values())
     for _ in range(skipped):
         assembly.diagnose("not a message", 0, 0, skipped=True)
-    settle(log, assembly)
+    Settlement().settle(log, assembly)
 
 
 def _records(node: Node | None, *names: str) -> Iterator[Record]:

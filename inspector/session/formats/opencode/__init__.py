@@ -74,6 +74,12 @@ def _locate(path: Path, identifier: str) -> Path | None:
     return locate(path, identifier)
 
 
+def _is_ignored(count_name: str) -> bool:
+    from inspector.session.formats.opencode.parts import QUIET
+
+    return count_name.partition("part:")[2] in QUIET
+
+
 def _homes() -> tuple[Path, ...]:
     data = os.environ.get("XDG_DATA_HOME")
     home = (Path(data) if data else Path.home() / ".local" / "share") / "opencode"
@@ -90,6 +96,7 @@ FORMAT = Format(
     recognise=_recognise,
     reader=_reader,
     homes=_homes,
+    is_ignored=_is_ignored,
     inside=_inside,
     locate=_locate,
 )

@@ -69,6 +69,12 @@ def _locate(path: Path, identifier: str) -> Path | None:
     return beside if beside.exists() else None
 
 
+def _is_ignored(count_name: str) -> bool:
+    from inspector.session.formats.pi.kinds import QUIET
+
+    return count_name in QUIET
+
+
 def _homes() -> tuple[Path, ...]:
     home = Path.home()
     configured = os.environ.get("PI_CODING_AGENT_DIR")
@@ -89,6 +95,7 @@ FORMAT = Format(
     recognise=_recognise,
     reader=_reader,
     homes=_homes,
+    is_ignored=_is_ignored,
     names=r"\d{4}-\d\d-\d\dT[\d-]+Z?_[0-9a-f-]+\.jsonl",
     locate=_locate,
 )
