@@ -80,6 +80,8 @@ class Settlement:
             return False
         context, segment = self._contexts[-1], log.segments[-1]
         added = [unit for entry in log.entries[first:] for unit in entry.units]
+        if any(_repeats_results(unit) for unit in added):
+            return False
         kept = len(context.members)
         while kept and context.members[kept - 1] >= start:
             kept -= 1
@@ -88,8 +90,6 @@ class Settlement:
         self._messages = self._messages[:start]
         del self._starts[first:]
         index_of = self._add_rows(added, set())
-        if self._repeats_results:
-            return False
         sent = set(map(id, segment.members[-len(added) :])) if added else set()
         members = [unit for unit in added if id(unit) in sent and id(unit) in index_of]
         places = [index_of[id(unit)] for unit in members]
@@ -106,8 +106,7 @@ class Settlement:
         for unit in units:
             while len(self._starts) <= unit.entry:
                 self._starts.append(len(self._messages))
-            if unit.share is Share.SPOKEN and any(block.kind is BlockKind.TOOL_RESULT for block in unit.blocks):
-                self._repeats_results = True
+            self._repeats_results = self._repeats_results or _repeats_results(unit)
             blocks = _shown(unit, answered, self._names)
             if blocks or not unit.blocks:
                 index_of[id(unit)] = len(self._messages)
@@ -140,6 +139,11 @@ class Settlement:
                 called.add(id(unit))
                 self._calls.append(_call(unit, context, kept + place, places[place]))
             before = unit
+
+
+def _repeats_results(unit: Unit) -> bool:
+    """Whether a record says of results what the records of their calls may say too."""
+    return unit.share is Share.SPOKEN and any(block.kind is BlockKind.TOOL_RESULT for block in unit.blocks)
 
 
 def _rows(log: Log) -> list[Unit]:
