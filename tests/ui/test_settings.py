@@ -118,7 +118,7 @@ def test_a_name_nearly_right_is_suggested(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("keymap", "told"),
     [
-        ({"plan.undo": "u"}, ""),
+        ({"plan.undo": "f7"}, ""),
         ({"plan.undo": "?"}, "app.help"),
         ({"plan.undoo": "u"}, "did you mean plan.undo?"),
         ({"plan.undo": "ctrl+"}, "is no key"),
@@ -138,3 +138,15 @@ def test_what_is_wrong_with_a_keymap_is_told(keymap: dict[str, str], told: str) 
 async def test_a_keymap_that_does_nothing_is_told_on_the_screen(running, session_file) -> None:
     async with running(session_file.path, settings=Settings(keymap={"plan.undoo": "u"})) as run:
         await run.until(lambda: any("did you mean plan.undo?" in each.message for each in run.app._notifications))
+
+
+def test_the_file_in_the_documents_is_one(tmp_path: Path) -> None:
+    text = (Path(__file__).resolve().parents[2] / "docs" / "settings.md").read_text(encoding="utf-8")
+    path = tmp_path / "settings.toml"
+    path.write_text("\n".join(line[4:] for line in text.splitlines() if line.startswith("    ")), encoding="utf-8")
+
+    settings = load_settings(path)
+
+    assert not settings.problems
+    assert settings.theme == "contrast"
+    assert not problems_with_keymap(settings.keymap)
