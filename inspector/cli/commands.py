@@ -52,8 +52,9 @@ COMMANDS = {
             "demo",
             "the screen on the bundled samples, one of them growing as if live",
             "Opens the samples that come with the program. The first one grows while you watch, as a running agent's "
-            "session does; its copy lives in a temporary folder that is removed at the end.",
-            ("inspector demo", "inspector demo --list"),
+            "session does; its copy lives in a temporary folder that is removed at the end. With --play it shows by "
+            "itself what there is to see, until a key is pressed.",
+            ("inspector demo", "inspector demo --play", "inspector demo --play --speed 2", "inspector demo --list"),
             "inspector.cli.demo",
         ),
         Command(

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 LETTERS = ("A", "B")
 
+MOST_KEPT = 500
+"""Sessions whose state is kept."""
+
 
 @dataclass(frozen=True, slots=True)
 class SessionState:
@@ -123,3 +126,18 @@ def save_state(session: Path, state: SessionState, folder: Path | None = None) -
     unfinished = path.with_suffix(".new")
     unfinished.write_text(tomli_w.dumps(table), encoding="utf-8")
     unfinished.replace(path)
+    _forget_oldest(path.parent)
+
+
+def _forget_oldest(folder: Path) -> None:
+    """Sessions come and go: of those not opened for the longest time nothing is kept."""
+    kept = sorted(folder.glob("*.toml"), key=_time_of_change, reverse=True)
+    for path in kept[MOST_KEPT:]:
+        path.unlink(missing_ok=True)
+
+
+def _time_of_change(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
