@@ -70,7 +70,7 @@ class Tour:
         seen: Callable[[int], Awaitable[None]] | None = None,
     ) -> None:
         self.app = app
-        self.own_keys: list[events.Key] = []
+        self.own_keys: list[events.Event] = []
         """Keys pressed that the app has not seen yet."""
         self._steps = steps
         self._speed = speed
