@@ -18,7 +18,7 @@ from inspector.ui.screens.study import StudyScreen
 from inspector.ui.settings import Settings, load_settings, save_setting
 from inspector.ui.tabs import HOME, Tab, Tabs
 from inspector.ui.themes import DARK, THEME_WORDS, THEMES
-from inspector.ui.widgets.header import is_recent
+from inspector.ui.widgets.header import SessionHeader, is_recent
 from inspector.ui.widgets.session_tabs import SessionTabs, TabTitle
 
 if TYPE_CHECKING:
@@ -183,7 +183,8 @@ class InspectorApp(App[None]):
     def _title_of(self, tab: Tab) -> TabTitle:
         stack = self._screen_stacks.get(tab.mode)
         screen = stack[0] if stack else None
-        heading = screen.header.heading if isinstance(screen, InspectScreen) and screen.is_mounted else None
+        header = next(iter(screen.query(SessionHeader)), None) if isinstance(screen, InspectScreen) else None
+        heading = None if header is None else header.heading
         title = heading.title if heading is not None and heading.title else tab.path.stem
         is_live = heading is not None and heading.state == "live" and is_recent(heading.changed)
         return TabTitle(tab.mode, title, tab.mode == self.current_mode, is_live)
