@@ -173,7 +173,14 @@ class Pricing:
     def source(self) -> str:
         """Where the prices come from and how recent they are, in a few words for people."""
         parts = [f"{self.own.path} of {self.own.date}"] if self.own.path else []
-        parts.append("rates as given" if self.given is not None else table_source())
+        given = self.given
+        if given is None:
+            parts.append(table_source())
+        else:
+            rates = (
+                f"{given.input:g} in, {given.output:g} out, {given.cache_read:g} read, {given.cache_write_5m:g} written"
+            )
+            parts.append(f"rates as given: {rates}")
         if self.factor != 1:
             parts.append(f"times {self.factor:g}")
         if self.model:

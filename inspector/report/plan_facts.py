@@ -102,6 +102,7 @@ def _tier(planned: Replay, group: GroupOutcome, tally: Tally | None) -> TierFact
         results=group.results,
         touched=group.touched,
         tokens_cut=group.tokens_cut,
+        known={"tokens_cut": HowKnown.ESTIMATED.value},
     )
     if tally is None:
         return facts
@@ -113,7 +114,7 @@ def _tier(planned: Replay, group: GroupOutcome, tally: Tally | None) -> TierFact
         share=rounded(tally.share.value, SHARE_DIGITS),
         usd=dollars(tally.cost),
         saved_usd=dollars(tally.saved),
-        known=carried_known(tally),
+        known={**facts.known, **carried_known(tally)},
     )
 
 

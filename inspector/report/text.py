@@ -15,8 +15,19 @@ from inspector.report.detail_text import (
     notice_rows,
     tool_table,
 )
-from inspector.report.figures_table import figures_tables, legend, plan_letter
-from inspector.report.layout import HEADING, LEFT, LOSS, RIGHT, WARNING, WIDTH, WRAPPED, Page, broken_after_commas
+from inspector.report.figures_table import MARKS, figures_tables, legend, plan_letter
+from inspector.report.layout import (
+    HEADING,
+    LABEL,
+    LEFT,
+    LOSS,
+    RIGHT,
+    WARNING,
+    WIDTH,
+    WRAPPED,
+    Page,
+    broken_after_commas,
+)
 from inspector.report.numbers import NOTHING, dollars, plural, whole
 
 if TYPE_CHECKING:
@@ -119,8 +130,10 @@ def _plan(page: Page, letter: str, plan: PlanFacts) -> None:
     tiers = [tier for tier in plan.tiers if tier.results]
     if tiers:
         named = len({tier.strategy for tier in tiers}) > 1
-        head = ("tier", "results", "touched", "tokens cut", "in all calls", "saved on them")
-        page.table(head, [_tier(tier, named=named) for tier in tiers], LEFT + RIGHT * 5)
+        head = ("tier", "results", "touched", "tokens cut", "", "in all calls", "", "saved on them", "")
+        page.table(
+            head, [_tier(tier, named=named) for tier in tiers], LEFT + RIGHT * 3 + (LEFT + RIGHT) * 2 + LEFT, gap=1
+        )
     tool_table(page, plan)
     page.pairs(_findings(plan))
 
@@ -129,13 +142,17 @@ def _tier(tier: TierFacts, *, named: bool) -> tuple[str | Text, ...]:
     """A row of the table of tiers; with the strategy's name where there are several."""
     name = f"{tier.strategy} {tier.tier}".rstrip() if named else tier.tier or tier.strategy
     in_all, saved = tier.cut_tokens, tier.saved_usd
+
+    def mark(field: str) -> Text:
+        return Text(MARKS[tier.known.get(field, "exact")], LABEL)
+
     return (
         name,
         whole(tier.results),
         whole(tier.touched),
-        Text(whole(tier.tokens_cut), LOSS if tier.tokens_cut < 0 else ""),
-        Text(whole(in_all), LOSS if (in_all or 0) < 0 else ""),
-        Text(NOTHING if saved is None else dollars(saved), LOSS if (saved or 0) < 0 else ""),
+        *(Text(whole(tier.tokens_cut), LOSS if tier.tokens_cut < 0 else ""), mark("tokens_cut")),
+        *(Text(whole(in_all), LOSS if (in_all or 0) < 0 else ""), mark("cut_tokens")),
+        *(Text(NOTHING if saved is None else dollars(saved), LOSS if (saved or 0) < 0 else ""), mark("saved_usd")),
     )
 
 
