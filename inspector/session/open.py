@@ -6,9 +6,12 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from inspector.session.compressed import ZSTANDARD, CompressedReader, is_compressed
 from inspector.session.discover import describe_folder
 from inspector.session.errors import SessionError
 from inspector.session.formats import detect
+from inspector.session.lines import open_for_reading
+from inspector.session.locator import Locator
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +35,14 @@ def open_reader(path: Path | str) -> Reader:
         if os.path.isdir(path):  # noqa: PTH112  # never raises, whatever the path
             raise SessionError(describe_folder(path)) from None
         raise
+    if not os.path.isdir(path) and _is_compressed(path):  # noqa: PTH112  # never raises, whatever the path
+        return CompressedReader(path, found.format.reader)
     return found.format.reader(path)
+
+
+def _is_compressed(path: Path) -> bool:
+    with open_for_reading(Locator.of(path).file) as file:
+        return is_compressed(file.read(len(ZSTANDARD)))
 
 
 def open_session(path: Path | str, *, progress: Callable[[int, int], None] | None = None) -> Session:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from inspector.session.compressed import is_compressed
 from inspector.session.errors import SessionError
 from inspector.session.formats import (
     atif,
@@ -79,14 +80,10 @@ def detect(path: Path, *, most_document_bytes: int | None = None) -> Detection:
     raise SessionError(_not_a_session(sample))
 
 
-ZSTANDARD = b"\x28\xb5\x2f\xfd"
-"""How a compressed file begins: Codex compresses rollouts that were not used for long (RFC 8878, 3.1.1)."""
-
-
 def _not_a_session(sample: Sample) -> str:
     advice = "`inspector formats` lists what can be read."
-    if sample.head.startswith(ZSTANDARD):
-        return f"{sample.path}: compressed with Zstandard. Decompress it first, for example with: zstd -d"
+    if is_compressed(sample.head):
+        return f"{sample.path}: compressed with Zstandard, and cut off or damaged. {advice}"
     if sample.is_directory:
         return f"{sample.path}: no sessions in this directory. {advice}"
     if sample.tables:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from inspector.session.compressed import is_compressed, unpacked_beginning
 from inspector.session.decoding import BLANKS, lenient_json, line_bounds
 from inspector.session.errors import SessionError
 from inspector.session.lines import open_for_reading, why_not_opened
@@ -162,14 +163,25 @@ class Sample:
             raise SessionError(why_not_opened(path, error)) from error
         self.size = 0
         self.head = b""
+        self._unpacked = b""
         if not self.is_directory:
             with open_for_reading(path) as file:
                 self.size = os.fstat(file.fileno()).st_size
                 self.head = self._read(file.fileno(), HEAD_BYTES)
+                if is_compressed(self.head):
+                    self._unpack()
                 if len(self.head.lstrip()) == 0 and self.size <= HEAD_BYTES:
                     raise SessionError(f"{path}: the file is empty. Give the path of a session with content.")
 
+    def _unpack(self) -> None:
+        """Look at what a compressed file holds instead; its size is known as far as it is looked at."""
+        beginning = unpacked_beginning(self.path, LONGER_BEGINNINGS[0])
+        if beginning:
+            self.head, self.size, self._unpacked = beginning[:HEAD_BYTES], len(beginning), beginning
+
     def _read(self, descriptor: int, count: int) -> bytes:
+        if self._unpacked:
+            return self._unpacked[:count]
         try:
             return os.pread(descriptor, count, 0)
         except OSError as error:
@@ -232,8 +244,11 @@ class Sample:
             return None
         if self._most_document_bytes is not None and self.size > self._most_document_bytes:
             return None
-        with open_for_reading(self.path) as file:
-            data = file.read()
+        if self._unpacked:
+            data = unpacked_beginning(self.path, self._most_document_bytes or LONGER_BEGINNINGS[-1])
+        else:
+            with open_for_reading(self.path) as file:
+                data = file.read()
         try:
             return msgspec.json.decode(data)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

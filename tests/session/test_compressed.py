@@ -1,0 +1,88 @@
+"""Rollouts that Codex has packed: opened like any other, with nothing written beside them."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from inspector.session.follow import Follower
+from inspector.session.formats import detect
+from inspector.session.listing import list_sessions, places
+from inspector.session.open import SessionError, open_session
+from tests.session.codex_lines import Rollout
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def rollout(turns: int = 3) -> Rollout:
+    made = Rollout()
+    made.header("019d683e-1ac9-7fb1-99eb-e46acbee7ff0")
+    for number in range(turns):
+        made.prompt(f"question {number}")
+        made.response(f"c{number}", text="looking")
+    return made
+
+
+def packed(path: Path, data: bytes) -> Path:
+    path.write_bytes(zstd.compress(data))
+    return path
+
+
+def test_a_packed_rollout_is_the_same_session_as_the_plain_one(tmp_path: Path) -> None:
+    plain = rollout().write(tmp_path / "rollout-x.jsonl")
+    (tmp_path / "packed").mkdir()
+    path = packed(tmp_path / "packed" / "rollout-x.jsonl.zst", plain.read_bytes())
+    session, expected = open_session(path), open_session(plain)
+    assert detect(path).format.name == "codex"
+    assert (session.messages, session.calls, session.contexts) == (expected.messages, expected.calls, expected.contexts)
+    assert [session.text(block) for block in session.blocks] == [expected.text(block) for block in expected.blocks]
+    assert session.path == path
+    assert session.files == (path,)
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_real_rollout_packed_is_the_same_session(tmp_path: Path, corpus: Path) -> None:
+    plain = min((corpus / "codex").iterdir(), key=lambda file: file.stat().st_size)
+    session, expected = open_session(packed(tmp_path / "rollout.jsonl.zst", plain.read_bytes())), open_session(plain)
+    assert session.messages == expected.messages
+    assert [call.usage for call in session.calls] == [call.usage for call in expected.calls]
+
+
+@pytest.mark.parametrize("keep", [3, 10, 60])
+def test_a_packed_file_that_is_cut_off_is_refused_in_one_line(tmp_path: Path, keep: int) -> None:
+    path = tmp_path / "rollout.jsonl.zst"
+    path.write_bytes(zstd.compress(b"".join(rollout(40).encoded()))[:keep])
+    with pytest.raises(SessionError) as caught:
+        open_session(path)
+    assert str(path) in caught.value.message
+    assert "\n" not in caught.value.message
+
+
+def test_a_packed_file_is_listed_and_told_by_its_name(tmp_path: Path) -> None:
+    path = packed(tmp_path / "rollout-2026-01-01T00-00-00-x.jsonl.zst", b"".join(rollout().encoded()))
+    (first, *_) = list_sessions(places([tmp_path]))
+    assert [(header.path, header.format) for header in first] == [(path, "codex")]
+
+
+def test_a_packed_file_that_is_replaced_or_goes_is_noticed(tmp_path: Path) -> None:
+    path = packed(tmp_path / "rollout.jsonl.zst", b"".join(rollout().encoded()))
+    follower = Follower(path)
+    assert follower.poll() is None
+    packed(path, b"".join(rollout(5).encoded()))
+    session = follower.poll()
+    assert session is not None
+    assert follower.change == "reloaded"
+    assert session.messages == open_session(path).messages
+    path.unlink()
+    assert follower.poll() is None
+    assert follower.state == "vanished"
+    assert "gone" in follower.notice
+    assert [follower.session.text(block) for block in follower.session.blocks]
