@@ -32,11 +32,6 @@ PIECE_BYTES = 1 << 20
 MOST_BYTES = 1 << 32
 """No session is larger; a small file that claims to be is refused before it fills the disk."""
 
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
-
 
 def is_compressed(head: bytes) -> bool:
     """Whether a file with this beginning is compressed."""
@@ -55,7 +50,7 @@ def unpacked_beginning(path: Path, count: int) -> bytes:
             pieces.append(piece)
             if sum(map(len, pieces)) >= count:
                 break
-    except (zstd.ZstdError, EOFError, OSError):
+    except (_DamagedError, OSError):
         pass  # what was unpacked until then tells enough, or nothing
     return b"".join(pieces)[:count]
 
@@ -127,12 +122,24 @@ class CompressedReader:
                 if count > MOST_BYTES:
                     raise SessionError(f"{self._path}: unpacks to more than {MOST_BYTES >> 30} GB. Unpack it yourself.")
                 yield piece
-        except (zstd.ZstdError, EOFError) as error:
+        except _DamagedError as error:
             message = f"{self._path}: the compressed file is cut off or damaged. Look for an unpacked copy of it."
             raise SessionError(message) from error
 
 
+class _DamagedError(Exception):
+    """A compressed file is cut off, or was never one."""
+
+
 def _pieces(file: BinaryIO) -> Iterator[bytes]:
-    with zstd.ZstdFile(file) as opened:
-        while piece := opened.read(PIECE_BYTES):
-            yield piece
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
+
+    try:
+        with zstd.ZstdFile(file) as opened:
+            while piece := opened.read(PIECE_BYTES):
+                yield piece
+    except (zstd.ZstdError, EOFError) as error:
+        raise _DamagedError from error

@@ -13,7 +13,7 @@ from inspector.session.discover import homes, sessions_in
 from inspector.session.follow import Follower
 from inspector.session.formats import codex, detect
 from inspector.session.model import BlockKind, ContextCause, Role, Usage
-from inspector.session.open import SessionError, open_session
+from inspector.session.open import open_session
 from tests.session.codex_lines import Rollout
 from tests.session.following import settle
 from tests.session.mutations import mutated, short
@@ -450,13 +450,6 @@ def test_a_session_without_envelopes_is_read(tmp_path: Path) -> None:
     assert session.messages[2].blocks[0].is_error
     assert len(session.calls) == 2
     assert session.record_counts["state"] == 2
-
-
-def test_a_compressed_rollout_is_refused_with_what_to_do(tmp_path: Path) -> None:
-    path = tmp_path / "rollout.jsonl.zst"
-    path.write_bytes(b"\x28\xb5\x2f\xfd\x04\x00" + bytes(100))
-    with pytest.raises(SessionError, match="zstd -d"):
-        open_session(path)
 
 
 def test_unknown_lines_events_and_items_are_shown_and_never_sent(tmp_path: Path) -> None:
