@@ -181,14 +181,14 @@ def _plot_row(
     line: Line | None,
 ) -> Iterable[tuple[str, str]]:
     bottom = (layout.rows - 1 - row) * 8
-    for column in range(layout.columns):
-        level = int(solid[column]) - bottom
+    # Lists: a number taken out of an array costs more than everything that is done with it here.
+    for column, (level, shade) in enumerate(zip((solid - bottom).tolist(), (shaded - bottom).tolist(), strict=True)):
         is_later = columns.cursor is not None and column > columns.cursor
-        is_shaded = shaded[column] - bottom >= 4 or (bottom == 0 and shaded[column] > 0)
+        is_shaded = shade >= 4 or (bottom == 0 and shade > 0)
         if level >= 8 and line is not None and line.glyph == LEVEL:
             glyph, style = line.glyph, "chart--level-within"
         elif level > 0:
-            on_recorded = level < 8 <= shaded[column] - bottom
+            on_recorded = level < 8 <= shade
             glyph, style = _LOWER_EIGHTHS[min(level, 8)], "chart--edge" if on_recorded else "chart--planned"
         elif is_shaded and (line is None or line.glyph != LEVEL):
             glyph, style = RECORDED, "chart--recorded"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from enum import StrEnum
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -96,6 +97,11 @@ class DetailContent:
     is_tool_call: bool = False
     media: tuple[str, ...] = ()
     record: Callable[[], bytes] | None = None
+
+    def shows_the_same(self, other: DetailContent | None) -> bool:
+        """Whether another content is of the same block, sent in the same way for the same reasons."""
+        said = attrgetter("key", "title", "sent", "note", "absent")
+        return other is not None and bool(said(self) == said(other))
 
 
 def sent_sections(recorded: str, content: DetailContent) -> tuple[Section, ...]:

@@ -6,11 +6,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from textual import on
-from textual.content import Content
 from textual.message import Message
 
 from inspector.ui.screens.searching import Searching
-from inspector.ui.widgets.pane import Pane
+from inspector.ui.widgets.pane import Pane, entitle
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,7 +47,7 @@ class Arranging(Searching):
         """Know nothing any more, and of another file."""
         super().forget(path)
         self._arrangement = self._carried = self._arranged = None
-        self.query_one("#timeline-pane", Pane).border_title = Content("Timeline")
+        entitle(self.query_one("#timeline-pane", Pane), "Timeline")
 
     @property
     def arrangement(self) -> Arrangement:
@@ -96,9 +95,8 @@ class Arranging(Searching):
 
         order = self.arrangement.order.next
         self.arrange_by(order=order)
-        self.query_one("#timeline-pane", Pane).border_title = Content(
-            "Timeline" if order is Order.RECORDED else f"Timeline, {order.value}"
-        )
+        title = "Timeline" if order is Order.RECORDED else f"Timeline, {order.value}"
+        entitle(self.query_one("#timeline-pane", Pane), title)
         self.show_notice(f"rows {order.value}: s changes it")
         if order is not Order.RECORDED and self.parts is not None:
             self.parts.timeline.action_first()

@@ -23,7 +23,7 @@ from inspector.ui.screens.related import Related
 from inspector.ui.setting_list import MOST_RUNS
 from inspector.ui.widgets.cost_bar import CostBar
 from inspector.ui.widgets.header import Heading, SessionHeader
-from inspector.ui.widgets.pane import Pane, Placeholder, Word
+from inspector.ui.widgets.pane import Pane, Placeholder, Word, entitle, subtitle
 from inspector.ui.widgets.session_tabs import SessionTabs
 from inspector.ui.widgets.status_bar import Progress, Standing, StatusBar
 
@@ -136,7 +136,7 @@ class InspectScreen(Related):
         """In the panel."""
         if self.plan is not None and self.panel is not None:
             self.panel.show_soon(self.plan)
-            self.query_one("#plan-pane", Pane).border_title = Content(f"Plan {self.plan_letter}")
+            entitle(self.query_one("#plan-pane", Pane), f"Plan {self.plan_letter}")
             self.cost.plan_name = f"plan {self.plan_letter}"
 
     async def show_session(self) -> None:
@@ -179,12 +179,14 @@ class InspectScreen(Related):
 
     def show_replaying(self, *, is_replaying: bool) -> None:
         """In the frame of the costs."""
-        self.cost.border_subtitle = Content("replaying…" if is_replaying else "")
+        subtitle(self.cost, "replaying…" if is_replaying else "")
 
     def show_risks(self) -> None:
         """Below the plan."""
         if self.panel is not None:
-            self.panel.show_findings(() if self.risks is None else self.risks.lines())
+            risks = self.risks
+            is_final = risks is None or risks.needed is not None
+            self.panel.show_findings(() if risks is None else risks.lines(), is_final=is_final)
 
     def show_costs(self) -> None:
         """Figures, each with how it is known."""

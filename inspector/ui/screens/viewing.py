@@ -6,11 +6,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from textual.content import Content
-
 from inspector.ui import numbers
 from inspector.ui.screens.plan_files import PlanFiles
-from inspector.ui.widgets.pane import Pane, Placeholder, Word
+from inspector.ui.widgets.pane import Pane, Placeholder, Word, subtitle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -117,7 +115,9 @@ class Viewing(PlanFiles):
             return
         block = int(view.rows.block[view.row_at(min(parts.timeline.cursor, view.count - 1))])
         if block < len(session.blocks):
-            parts.detail.content = detail_of(session, table, self.outcome, block)
+            content = detail_of(session, table, self.outcome, block)
+            if not content.shows_the_same(parts.detail.content):
+                parts.detail.content = content
 
     def show_chart(self) -> None:
         """Every call's prompt, and the call looked at."""
@@ -128,9 +128,8 @@ class Viewing(PlanFiles):
             return
         parts.chart.series = chart_of(outcome, self.call, by_time=self.by_time)
         self.show_place()
-        self.query_one("#chart-pane", Pane).border_subtitle = Content(
-            f"{moment_of(outcome, self.call)} · {prompts_known(outcome)}"
-        )
+        moment = f"{moment_of(outcome, self.call)} · {prompts_known(outcome)}"
+        subtitle(self.query_one("#chart-pane", Pane), moment)
 
     def action_chart_axis(self) -> None:
         """Give the chart an axis of time, or of calls."""

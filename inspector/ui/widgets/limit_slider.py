@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from inspector.replay.sizes import Sizes
     from inspector.strategies.parameters import Parameter, ParameterValue
+    from inspector.ui.widgets.parameter_control import Effect
 
 VALUE_WIDTH = 8
 
@@ -60,7 +61,7 @@ class LimitSlider(ParameterControl):
         Binding("u", "reset", "Reset", id="slider.reset", tooltip="Back to the parameter's default"),
     ]
 
-    sizes: reactive[Sizes | None] = reactive(None, layout=True)
+    sizes: reactive[Sizes | None] = reactive(None)
     """What the limit is about; None where that is no size, or not known yet."""
 
     def __init__(self, entry: int, parameter: Parameter, value: ParameterValue) -> None:
@@ -80,6 +81,16 @@ class LimitSlider(ParameterControl):
         """A value given from outside may lie beyond an open range's end."""
         if not self._dragging and not self.scale.minimum <= self.number <= self.scale.maximum:
             self.scale = Scale.of(self.parameter, self.number)
+
+    def watch_sizes(self, before: Sizes | None, sizes: Sizes | None) -> None:
+        """Sizes have a row of their own."""
+        if (before is None) != (sizes is None):
+            self.refresh(layout=True)
+
+    def watch_effect(self, before: Effect, effect: Effect) -> None:
+        """The sizes have their row whether there is an effect or not."""
+        if self.sizes is None:
+            super().watch_effect(before, effect)
 
     @property
     def _track(self) -> tuple[int, int]:

@@ -30,6 +30,18 @@ class Pane(Vertical):
         self.border_title = Content(title)
 
 
+def entitle(widget: Widget, title: str) -> None:
+    """Give a frame another title. One it has already would have everything in the frame drawn again."""
+    if str(widget.border_title or "") != title:
+        widget.border_title = Content(title)
+
+
+def subtitle(widget: Widget, text: str) -> None:
+    """Say something else at the end of a frame; see `entitle`."""
+    if str(widget.border_subtitle or "") != text:
+        widget.border_subtitle = Content(text)
+
+
 @dataclass(frozen=True, slots=True)
 class Word:
     """What is said in place of a session.

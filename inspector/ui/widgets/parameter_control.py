@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from inspector.strategies.parameters import Parameter, ParameterValue
 
 FOCUS_MARK = "▸"
+FAINT = 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +58,6 @@ class ParameterControl(Widget, can_focus=True):
         &:focus { background: $primary 20%; }
         &:focus:ansi { background: ansi_default; }
         &:focus:nocolor { text-style: bold; }
-        &.-off { opacity: 60%; }
-        &.-off:ansi, &.-off:nocolor { opacity: 100%; text-style: dim; }
     }
     """
 
@@ -76,8 +75,10 @@ class ParameterControl(Widget, can_focus=True):
 
     value: reactive[ParameterValue] = reactive(0, init=False)
     """The value shown."""
-    effect: reactive[Effect] = reactive(NO_EFFECT, layout=True)
+    effect: reactive[Effect] = reactive(NO_EFFECT)
     """What the value does to the session."""
+    is_off: reactive[bool] = reactive(False)
+    """The strategy is switched off."""
     label_width: reactive[int] = reactive(12)
     """Cells for the label, equal for all controls of a panel so that tracks line up."""
 
@@ -118,6 +119,18 @@ class ParameterControl(Widget, can_focus=True):
         """What it controls."""
         self.set_reactive(ParameterControl.value, value)
         self.tooltip = Content(self.explanation)
+
+    def watch_effect(self, before: Effect, effect: Effect) -> None:
+        """Ask for another height only where it is another: that lays out the whole screen."""
+        if before.is_known != effect.is_known:
+            self.refresh(layout=True)
+
+    def watch_is_off(self, is_off: bool) -> None:
+        """Draw it faintly. A class of its own would match every rule of the control anew, and its parts' too."""
+        if self.app.no_color or self.app.current_theme.ansi:
+            self.styles.text_style = "dim" if is_off else None
+        else:
+            self.styles.opacity = FAINT if is_off else 1.0
 
     @property
     def label(self) -> str:

@@ -56,11 +56,14 @@ class PlanEntryView(Vertical):
         """The entry's place in the plan."""
         self.entry = entry
         """What is shown."""
+        self._toggle = StrategyToggle(index, entry.strategy, enabled=entry.enabled)
+        self._parameters: list[ParameterControl] = []
 
     def compose(self) -> ComposeResult:
         """The switch, the limits, and the other parameters, folded away where there are many."""
         strategy = self.entry.strategy
-        yield StrategyToggle(self.index, strategy, enabled=self.entry.enabled)
+        self._parameters = []
+        yield self._toggle
         limits = main_parameters(strategy.parameters)
         others = [parameter for parameter in strategy.parameters if parameter not in limits]
         yield from self._controls(limits)
@@ -76,7 +79,8 @@ class PlanEntryView(Vertical):
         for parameter in parameters:
             control = self._control(parameter, value_of(self.entry, parameter))
             control.label_width = min(max(widest, NARROWEST_LABEL), WIDEST_LABEL)
-            control.set_class(not self.entry.enabled, "-off")
+            control.set_reactive(ParameterControl.is_off, not self.entry.enabled)
+            self._parameters.append(control)
             yield control
 
     @on(FoldRow.Folded)
@@ -98,29 +102,28 @@ class PlanEntryView(Vertical):
     def show(self, entry: PlanEntry) -> None:
         """Show other values of the same strategy."""
         self.entry = entry
-        for toggle in self.query(StrategyToggle):
-            toggle.enabled = entry.enabled
-        for control in self.query(ParameterControl):
+        self._toggle.enabled = entry.enabled
+        for control in self._parameters:
             control.value = value_of(entry, control.parameter)
-            control.set_class(not entry.enabled, "-off")
+            control.is_off = not entry.enabled
 
     def show_sizes(self, sizes: Mapping[LimitName, Sizes]) -> None:
         """Show how large the results are that each limit is about."""
-        for slider in self.query(LimitSlider):
-            slider.sizes = sizes.get((self.index, slider.parameter.name))
+        for control in self._parameters:
+            if isinstance(control, LimitSlider):
+                control.sizes = sizes.get((self.index, control.parameter.name))
 
     def show_outcomes(self, outcomes: Mapping[str, GroupOutcome]) -> None:
         """Show what each part of the strategy does, by the part's name."""
-        if not self.query(StrategyToggle):
+        if not self._toggle.is_mounted:
             return  # not composed yet; whoever mounts it shows the outcomes again
-        tiers = {control.parameter.group for control in self.query(ParameterControl)} - {""}
-        for control in self.query(ParameterControl):
+        tiers = {control.parameter.group for control in self._parameters} - {""}
+        for control in self._parameters:
             group = control.parameter.group
             if control.parameter.kind in _NUMBERS and group:
                 control.effect = effect_of(outcomes.get(group)) if self.entry.enabled else NO_EFFECT
-        toggle = self.query_one(StrategyToggle)
         rest = [outcome for group, outcome in outcomes.items() if group not in tiers and outcome.results]
-        toggle.effect = effect_of(rest[0]) if len(rest) == 1 and self.entry.enabled else NO_EFFECT
+        self._toggle.effect = effect_of(rest[0]) if len(rest) == 1 and self.entry.enabled else NO_EFFECT
 
 
 def main_parameters(parameters: Sequence[Parameter]) -> list[Parameter]:

@@ -89,6 +89,7 @@ class PlanPanel(Vertical):
         self._outcomes: Sequence[GroupOutcome] = ()
         self._sizes: Mapping[LimitName, Sizes] = {}
         self._last_focused: Widget | None = None
+        self._findings: tuple[str, ...] = ()
 
     def compose(self) -> ComposeResult:
         """The entries, scrolled, and below them what the focused control is about."""
@@ -137,10 +138,16 @@ class PlanPanel(Vertical):
         for view in self.query(PlanEntryView):
             view.show_outcomes({outcome.group: outcome for outcome in outcomes if outcome.entry == view.index})
 
-    def show_findings(self, lines: Sequence[str]) -> None:
-        """Show what may go wrong with the plan, one thing a line."""
+    def show_findings(self, lines: Sequence[str], *, is_final: bool = True) -> None:
+        """Show what may go wrong with the plan, one a line; while more is to come, in no less room than before."""
+        if not is_final and lines:
+            lines = [*lines, *[""] * (len(self._findings) - len(lines))]
+        if tuple(lines) == self._findings:
+            return
+        # Another height lays out the whole screen, another text does not.
+        layout, self._findings = len(lines) != len(self._findings), tuple(lines)
         findings = self.query_one("#plan-findings", Static)
-        findings.update(Content("\n".join(f"! {line}" for line in lines)))
+        findings.update(Content("\n".join(f"! {line}" if line else "" for line in lines)), layout=layout)
         findings.display = bool(lines)
 
     @property

@@ -49,7 +49,7 @@ class StrategyToggle(Widget, can_focus=True):
 
     enabled: reactive[bool] = reactive(False)
     """Whether the strategy is on."""
-    effect: reactive[Effect] = reactive(NO_EFFECT, layout=True)
+    effect: reactive[Effect] = reactive(NO_EFFECT)
     """What the strategy as a whole does, where it has no tiers to say it."""
 
     @dataclass
@@ -81,6 +81,11 @@ class StrategyToggle(Widget, can_focus=True):
         """What it is and where it comes from."""
         self.set_reactive(StrategyToggle.enabled, enabled)
         self.tooltip = Content(self.explanation)
+
+    def watch_effect(self, before: Effect, effect: Effect) -> None:
+        """Ask for another height only where it is another: that lays out the whole screen."""
+        if before.is_known != effect.is_known:
+            self.refresh(layout=True)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002  rows alone decide
         """Two rows when there is an effect to tell."""
