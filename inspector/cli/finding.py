@@ -43,7 +43,7 @@ def wanted(paths: Sequence[Path]) -> Wanted:
         return Wanted()
     sessions, folders = [], []
     for path in dict.fromkeys(paths):
-        if _is_list(path):
+        if is_list(path):
             _require_files(path)
             folders.append(path)
         else:
@@ -76,7 +76,7 @@ def _require_files(folder: Path | None) -> None:
         raise CommandError(_nothing_in(folder))
 
 
-def _is_list(path: Path) -> bool:
+def is_list(path: Path) -> bool:
     """Whether a path is a folder of sessions, and not one itself.
 
     Raises:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from inspector.cli.exits import CommandError
+from inspector.cli.finding import is_list
 from inspector.cli.plans import add_plan_arguments, plan_of
 from inspector.cli.reading import read_session
 from inspector.cli.reporting import FORMATS, add_report_arguments, check_output, deliver
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 
     from inspector.cli.reporting import TextWriter
     from inspector.report.document import Report
+    from inspector.report.folder_document import FolderReport
     from inspector.report.wanted import Wanted
 
 
@@ -57,10 +60,32 @@ def run(options: Namespace) -> int:
     check_output(options)
     if options.format == "html":
         _check_drawing()
+    if options.path.is_dir() and is_list(options.path):
+        return _report_on_folder(options)
     session = read_session(options.path)
     plans = [plan_of(request, session) for request in options.plans]
     report = report_of(priced_inputs(session, options), plans, _wanted(options))
     return deliver(report, options, _writer(options))
+
+
+def _report_on_folder(options: Namespace) -> int:
+    from inspector.cli.folder_report import report_on_folder
+    from inspector.report.folder_text import folder_csv, folder_text
+
+    report = report_on_folder(options)
+    if options.format in ("md", "html"):
+        return deliver(report, options, partial(_folder_page, form=options.format))
+    return deliver(report, options, folder_csv if options.format == "csv" else folder_text)
+
+
+def _folder_page(report: FolderReport, *, color: bool, form: str) -> str:  # noqa: ARG001  pages have their own colours
+    from inspector.report.charts.palette import PAGE
+    from inspector.report.folder_page import folder_charts, folder_content
+    from inspector.report.pages.html import html
+    from inspector.report.pages.markdown import markdown
+
+    content = folder_content(report)
+    return markdown(content) if form == "md" else html(content, folder_charts(report, PAGE))
 
 
 def _wanted(options: Namespace) -> Wanted:
@@ -87,7 +112,7 @@ def _check_drawing() -> None:
         raise CommandError(str(error)) from None
 
 
-def _writer(options: Namespace) -> TextWriter:
+def _writer(options: Namespace) -> TextWriter[Report]:
     if options.format == "csv":
         return _csv_of_blocks if options.rows == "blocks" else _csv_of_calls
     if options.format == "md":

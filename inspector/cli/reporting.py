@@ -6,7 +6,7 @@ import math
 import sys
 from argparse import ArgumentTypeError
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from inspector.cli.console import encodes_everything, wants_color, write
 from inspector.cli.exits import ExitCode
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Mapping
 
+    from msgspec import Struct
+
     from inspector.replay.rates import Rates
     from inspector.replay.terms import Terms
-    from inspector.report.document import Report
 
 FORMATS = {"text": "for people (default)", "json": "for programs"}
 """Names of forms and what they are for."""
@@ -44,10 +45,14 @@ MOST_CALLS, MOST_DAYS = 10_000, 31
 LARGEST_WINDOW = 1_000_000_000
 
 
-class TextWriter(Protocol):
-    """Writes a report for people."""
+Reported_contra = TypeVar("Reported_contra", bound="Struct", contravariant=True)
+Delivered = TypeVar("Delivered", bound="Struct")
 
-    def __call__(self, report: Report, *, color: bool) -> str:
+
+class TextWriter(Protocol[Reported_contra]):
+    """Writes a report, on one session or many, for people."""
+
+    def __call__(self, report: Reported_contra, *, color: bool) -> str:
         """The report as text, with or without colours."""
         ...
 
@@ -111,7 +116,7 @@ def check_output(options: Namespace) -> None:
         check_target(options.output, options.path)
 
 
-def deliver(report: Report, options: Namespace, as_text: TextWriter) -> ExitCode:
+def deliver(report: Delivered, options: Namespace, as_text: TextWriter[Delivered]) -> ExitCode:
     """Print the report, or save it where it was asked to go."""
     to_file = options.output is not None
     if options.format == "json":

@@ -42,7 +42,7 @@ def calls_csv(report: Report) -> str:
         *(f"baseline_{name}" for name in _FIGURES),
         *(f"{plan}_{name}" for plan in plans for name in _PLANNED),
     ]
-    return _written(
+    return written(
         head,
         (
             [
@@ -65,7 +65,7 @@ def blocks_csv(report: Report) -> str:
     if report.ledger is None:
         raise ValueError("the report holds no ledger")
     plans = _plan_names(len(report.plans))
-    return _written(
+    return written(
         [*_BLOCK, *(f"{plan}_{name}" for plan in plans for name in _PLANNED_BLOCK)],
         (
             [*_values(block, _BLOCK), *(value for each in block.plans for value in _values(each, _PLANNED_BLOCK))]
@@ -96,7 +96,8 @@ def _values(row: object, names: Sequence[str]) -> list[object]:
     return [None if row is None else getattr(row, name) for name in names]
 
 
-def _written(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+def written(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A sheet with a head, every cell safe in a spreadsheet."""
     file = StringIO()
     writer = csv.writer(file, lineterminator="\r\n")  # as RFC 4180 has it
     writer.writerow(head)

@@ -110,12 +110,14 @@ class PageContent:
 
     Attributes:
         title: The page's heading.
+        about: What the page is, in a sentence.
         lead: What matters most, in a sentence or two.
         figures: The figures to show large, each with what it is of.
         sections: In order.
     """
 
     title: str
+    about: str
     lead: tuple[Line, ...]
     figures: tuple[tuple[str, Cell], ...]
     sections: tuple[Section, ...]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from inspector.report.document import Report
     from inspector.report.pages.figures import Step
 
-_FIGURES: tuple[tuple[str, str], ...] = (
+TOTALS: tuple[tuple[str, str], ...] = (
     ("calls", "calls"),
     ("prompt tokens", "prompt_tokens"),
     ("largest prompt", "peak_prompt_tokens"),
@@ -101,7 +101,7 @@ def totals_section(report: Report, figures: Figures) -> Section:
     places: list[tuple[str, tuple[Step, ...]]] = [("recorded", ("recorded",))] if report.recorded is not None else []
     places += [("baseline", ("baseline",))]
     places += [(f"plan {plan_letter(index)}", ("plans", index, "figures")) for index in range(len(report.plans))]
-    rows = [(Cell(label), *(figures.count(*place, name) for _, place in places)) for label, name in _FIGURES]
+    rows = [(Cell(label), *(figures.count(*place, name) for _, place in places)) for label, name in TOTALS]
     rows.append((Cell("cost"), *(figures.cell(dollars, *place, "cost_usd") for _, place in places)))
     if report.plans:
         rows += _saving_rows(report, figures, len(places) - len(report.plans))

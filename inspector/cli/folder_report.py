@@ -1,0 +1,107 @@
+"""`inspector report FOLDER`: many sessions, each replayed in a process of a pool."""
+
+from __future__ import annotations
+
+import os
+import signal
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from multiprocessing import get_context
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from inspector.cli.exits import CommandError, ExitCode
+from inspector.cli.plans import plan_of
+from inspector.cli.progress import Progress
+from inspector.cli.reading import read_session
+from inspector.cli.replaying import priced_inputs
+from inspector.report.folder_document import SessionRow, UnreadSession
+from inspector.report.folder_summary import folder_report, session_row
+from inspector.report.private_paths import shown_path, without_home
+from inspector.report.summary import report_of
+from inspector.report.wanted import Wanted
+from inspector.session.discover import sessions_in
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from inspector.report.folder_document import FolderReport
+
+OF_ONE_SESSION = ("ledger", "compare", "explain", "include_text", "next_calls", "runs_per_day")
+"""Options that ask for something only the report on one session has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One session to report on."""
+
+    path: Path
+    options: Namespace
+
+
+def report_on_folder(options: Namespace) -> FolderReport:
+    """Replay every session of a folder under every plan that was asked for.
+
+    Raises:
+        CommandError: The folder holds no session, or an option makes no sense for many.
+    """
+    for name in OF_ONE_SESSION:
+        if getattr(options, name):
+            option = f"--{name.replace('_', '-')}"
+            message = f"{option} is for one session; {options.path} is a folder of them"
+            raise CommandError(message, ExitCode.WRONG_USAGE)
+    paths = [found.path for found in sessions_in(options.path)]
+    if not paths:
+        raise CommandError(f"{options.path}: no sessions in this directory; `inspector formats` lists what can be read")
+    names = [_name(options, index) for index in range(len(options.plans))]
+    rows, unread = _reported(paths, options)
+    return folder_report(shown_path(options.path), names, rows, unread)
+
+
+def _name(options: Namespace, index: int) -> str:
+    request = options.plans[index]
+    plan = plan_of(request)
+    return request.spec or plan.name or " + ".join(plan.to_specs())
+
+
+def _reported(paths: Sequence[Path], options: Namespace) -> tuple[list[SessionRow], list[UnreadSession]]:
+    rows: list[SessionRow] = []
+    unread: list[UnreadSession] = []
+    workers = min(len(paths), os.cpu_count() or 1)
+    # Started anew, not forked: the tokenizer and numpy hold threads, which a fork would leave behind half-way.
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_leave_interrupts)
+    with Progress("replaying sessions") as progress, pool:
+        running = {pool.submit(_row, Task(path, options)): path for path in paths}
+        try:
+            for done, future in enumerate(as_completed(running), 1):
+                row, problem = future.result()
+                if row:
+                    rows.append(msgspec.json.decode(row, type=SessionRow))
+                else:
+                    unread.append(UnreadSession(path=shown_path(running[future]), problem=problem))
+                progress(done, len(paths))
+        except BrokenProcessPool:
+            raise CommandError("a process ended in the middle of its session; is there too little memory?") from None
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+    return rows, unread
+
+
+def _leave_interrupts() -> None:
+    """Ctrl-C is for the process that waits; the others end with it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _row(task: Task) -> tuple[bytes, str]:
+    """A session's row as JSON, or why there is none."""
+    try:
+        session = read_session(task.path)
+        plans = [plan_of(request, session) for request in task.options.plans]
+        report = report_of(priced_inputs(session, task.options), plans, Wanted(details=False))
+    except CommandError as error:
+        return b"", without_home(error.message)
+    return msgspec.json.encode(session_row(report)), ""

@@ -1,0 +1,168 @@
+"""Many sessions' reports added up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import inspector
+from inspector.replay.ledger import HowKnown, weakest
+from inspector.report.document import FigureSet, Saving
+from inspector.report.folder_document import (
+    Distribution,
+    FolderPlan,
+    FolderReport,
+    SessionRow,
+    SessionUnderPlan,
+)
+from inspector.report.numbers import DOLLAR_DIGITS, PERCENT_DIGITS, plural
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from inspector.report.details import How
+    from inspector.report.document import Report
+    from inspector.report.folder_document import UnreadSession
+
+
+def session_row(report: Report) -> SessionRow:
+    """A session's line in the report on its folder, from the report on it alone."""
+    return SessionRow(
+        path=report.session.path,
+        format=report.session.format,
+        id=report.session.id,
+        model=report.session.model,
+        messages=report.session.messages,
+        calls=report.session.calls,
+        recorded=report.recorded,
+        baseline=report.baseline,
+        plans=[
+            SessionUnderPlan(
+                figures=plan.figures,
+                saved=plan.saved,
+                edits=plan.edits,
+                hazards=sum((plan.hazards or {}).values()),
+            )
+            for plan in report.plans
+        ],
+    )
+
+
+def folder_report(
+    path: str, names: Sequence[str], rows: Sequence[SessionRow], unread: Sequence[UnreadSession]
+) -> FolderReport:
+    """Add sessions up.
+
+    Args:
+        path: The folder.
+        names: What the plans are called.
+        rows: The sessions, each with as many plans.
+        unread: What could not be read.
+    """
+    rows = sorted(rows, key=lambda row: row.path)
+    baseline = _summed([row.baseline for row in rows])
+    return FolderReport(
+        schema=1,
+        inspector=inspector.__version__,
+        path=path,
+        baseline=baseline,
+        plans=[_plan(name, index, rows, baseline) for index, name in enumerate(names)],
+        sessions=rows,
+        unread=sorted(unread, key=lambda each: each.path),
+        warnings=_warnings(rows, unread),
+    )
+
+
+def _plan(name: str, index: int, rows: Sequence[SessionRow], baseline: FigureSet) -> FolderPlan:
+    under = [row.plans[index] for row in rows]
+    figures = _summed([each.figures for each in under])
+    percents = [each.saved.percent or 0.0 for each in under]
+    found = [each.saved.percent for each in under if each.saved.percent is not None]
+    return FolderPlan(
+        name=name,
+        figures=figures,
+        saved=_saved(baseline, figures, [each.saved for each in under]),
+        helped=sum(percent > 0 for percent in percents),
+        unchanged=sum(percent == 0 for percent in percents),
+        worse=sum(percent < 0 for percent in percents),
+        percent=_distribution(found) if found else None,
+        order=sorted(range(len(rows)), key=lambda at: (*_least_first(under[at].saved), rows[at].path)),
+    )
+
+
+def _least_first(saved: Saving) -> tuple[float, int]:
+    """Dollars and then tokens, negative: what puts the sessions first that save most."""
+    return (-(saved.usd or 0.0), -(saved.tokens or 0))
+
+
+def _distribution(percents: Sequence[float]) -> Distribution:
+    least, quarter, middle, three_quarters, most = (
+        round(float(value), PERCENT_DIGITS) for value in np.percentile(np.array(percents), (0, 25, 50, 75, 100))
+    )
+    return Distribution(least=least, quarter=quarter, middle=middle, three_quarters=three_quarters, most=most)
+
+
+def _summed(sets: Sequence[FigureSet]) -> FigureSet:
+    known: dict[str, How] = {}
+
+    def values(name: str) -> list[float]:
+        found = [(getattr(each, name), each.known.get(name)) for each in sets]
+        hows = [HowKnown(how) for value, how in found if value is not None and how]
+        if hows:
+            known[name] = weakest(*hows).value
+        return [value for value, _ in found if value is not None]
+
+    def summed(name: str) -> int | None:
+        found = values(name)
+        return int(sum(found)) if found else None
+
+    cost, peaks = values("cost_usd"), values("peak_prompt_tokens")
+    return FigureSet(
+        calls=summed("calls"),
+        prompt_tokens=summed("prompt_tokens"),
+        peak_prompt_tokens=int(max(peaks)) if peaks else None,
+        cache_read_tokens=summed("cache_read_tokens"),
+        cache_write_tokens=summed("cache_write_tokens"),
+        uncached_tokens=summed("uncached_tokens"),
+        output_tokens=summed("output_tokens"),
+        cache_breaks=summed("cache_breaks"),
+        cost_usd=round(sum(cost), DOLLAR_DIGITS) if cost else None,
+        known=known,
+    )
+
+
+def _saved(baseline: FigureSet, planned: FigureSet, each: Sequence[Saving]) -> Saving:
+    tokens = sum(saved.tokens or 0 for saved in each)
+    dollars = [saved.usd for saved in each if saved.usd is not None]
+    usd = round(sum(dollars), DOLLAR_DIGITS) if dollars else None
+    part, whole = (tokens, baseline.prompt_tokens) if usd is None else (usd, baseline.cost_usd)
+    percent = round(100 * part / whole, PERCENT_DIGITS) if whole else None
+    how = {"tokens": planned.known.get("prompt_tokens"), "usd": _weakest_saving(each)}
+    how["percent"] = how["tokens"] if usd is None else how["usd"]
+    values = {"tokens": tokens, "usd": usd, "percent": percent}
+    return Saving(
+        tokens=tokens,
+        usd=usd,
+        percent=percent,
+        percent_of="prompt_tokens" if usd is None else "cost_usd",
+        known={name: known for name, known in how.items() if known is not None and values[name] is not None},
+    )
+
+
+def _weakest_saving(each: Sequence[Saving]) -> How | None:
+    known = [HowKnown(saved.known["usd"]) for saved in each if "usd" in saved.known]
+    return weakest(*known).value if known else None
+
+
+def _warnings(rows: Sequence[SessionRow], unread: Sequence[UnreadSession]) -> list[str]:
+    unpriced = sum(row.baseline.cost_usd is None for row in rows)
+    silent = sum(row.recorded is None and row.calls > 0 for row in rows)
+    empty = sum(not row.calls for row in rows)
+    said = (
+        (len(unread), "that could not be read: part of no figure"),
+        (unpriced, "without a price: the tokens are in the totals, the dollars are not"),
+        (silent, "without reported usage: prompts are our count, and the prompt cache is simulated"),
+        (empty, "without a call to a model"),
+    )
+    return [f"{plural(count, 'session')} {what}" for count, what in said if count]

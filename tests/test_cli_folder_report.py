@@ -1,0 +1,123 @@
+"""`inspector report FOLDER`: the same figures as one session at a time, added up."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from io import StringIO
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from inspector.cli import main
+from inspector.report.charts.palette import PAGE
+from inspector.report.folder_document import FolderReport, UnreadSession
+from inspector.report.folder_page import folder_charts, folder_content
+from inspector.report.folder_summary import folder_report
+from inspector.report.folder_text import folder_csv, folder_text
+from inspector.report.pages.html import html
+from inspector.report.pages.markdown import markdown
+from inspector.report.schema import schema_text
+from tests.conftest import ROOT
+from tests.report.pages import Page, at
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SAMPLES = ("coding-agent.jsonl", "terminal-agent.jsonl", "trading-desk.json")
+PLANS = ("--strategy", "tiered-stale", "--strategy", "token-budget")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sessions")
+    for name in SAMPLES:
+        shutil.copy(ROOT / "sample_sessions" / name, folder)
+    (folder / "notes.txt").write_text("no session", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def report(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> FolderReport:
+    target = tmp_path_factory.mktemp("report") / "folder.json"
+    assert main(["report", str(folder), *PLANS, "--format", "json", "-o", str(target)]) == 0
+    return msgspec.json.decode(target.read_bytes(), type=FolderReport, strict=True)
+
+
+def test_every_session_has_the_figures_of_the_report_on_it_alone(report: FolderReport, folder: Path, capsys):
+    assert [row.path for row in report.sessions] == sorted(str(folder / name) for name in SAMPLES)
+    for row in report.sessions:
+        assert main(["report", row.path, *PLANS, "--format", "json"]) == 0
+        alone = json.loads(capsys.readouterr().out)
+        built = msgspec.to_builtins(row)
+        assert built["baseline"] == alone["baseline"]
+        assert built["recorded"] == alone["recorded"]
+        for mine, plan in zip(built["plans"], alone["plans"], strict=True):
+            assert mine["figures"] == plan["figures"]
+            assert mine["saved"] == plan["saved"]
+            assert mine["edits"] == plan["edits"]
+            assert mine["hazards"] == sum(plan["hazards"].values())
+
+
+def test_totals_are_the_sums_of_the_sessions(report: FolderReport):
+    for name in ("calls", "prompt_tokens", "cache_read_tokens", "output_tokens"):
+        assert getattr(report.baseline, name) == sum(getattr(row.baseline, name) for row in report.sessions)
+    assert report.baseline.peak_prompt_tokens == max(row.baseline.peak_prompt_tokens or 0 for row in report.sessions)
+    for index, plan in enumerate(report.plans):
+        saved = [row.plans[index].saved for row in report.sessions]
+        assert plan.saved.usd == pytest.approx(sum(each.usd or 0 for each in saved), abs=1e-5)
+        assert plan.saved.tokens == sum(each.tokens or 0 for each in saved)
+        assert plan.saved.percent == pytest.approx(
+            100 * (plan.saved.usd or 0) / (report.baseline.cost_usd or 1), abs=1e-3
+        )
+        assert plan.helped + plan.unchanged + plan.worse == len(report.sessions)
+
+
+def test_sessions_a_plan_costs_more_on_are_counted_and_come_last(report: FolderReport):
+    budget = report.plans[1]
+    dollars = [report.sessions[index].plans[1].saved.usd or 0 for index in budget.order]
+
+    assert budget.worse == sum(each < 0 for each in dollars) > 0
+    assert dollars == sorted(dollars, reverse=True)
+    assert budget.percent is not None
+    assert budget.percent.least < 0 < budget.percent.most
+    assert "costs more on 1" in " ".join(folder_text(report).split())
+
+
+def test_pages_and_sheets_show_the_figures_of_the_json(report: FolderReport):
+    document = msgspec.to_builtins(report)
+    page = Page(html(folder_content(report), folder_charts(report, PAGE)))
+
+    assert len(page.figures) > 60
+    for pointer, value, _ in page.figures:
+        found = at(document, pointer)
+        assert (value is None and found is None) or float(value or "nan") == found, pointer
+    rows = list(csv.DictReader(StringIO(folder_csv(report), newline=""), strict=True))
+    assert [float(row["plan_2_saved_usd"]) for row in rows] == [row.plans[1].saved.usd for row in report.sessions]
+    for row in report.sessions:
+        assert row.path.rpartition("/")[2].replace("-", "-") in markdown(folder_content(report))
+
+
+def test_what_could_not_be_read_is_named_and_part_of_no_figure(report: FolderReport):
+    unread = [UnreadSession(path="~/broken.jsonl", problem="ends in the middle of a record")]
+    again = folder_report(report.path, ["tiered-stale", "token-budget"], report.sessions, unread)
+
+    assert again.baseline == report.baseline
+    assert again.plans == report.plans
+    assert "~/broken.jsonl" in folder_text(again)
+    assert any("could not be read" in warning for warning in again.warnings)
+
+
+def test_what_only_one_session_has_is_refused_for_many(folder: Path, capsys):
+    assert main(["report", str(folder), "--ledger"]) == 2
+    assert "--ledger is for one session" in capsys.readouterr().err
+
+
+def test_the_published_schema_is_that_of_the_types():
+    published = (ROOT / "docs" / "folder-report.schema.json").read_text(encoding="utf-8")
+
+    assert published == schema_text(FolderReport), (
+        "python -m inspector.report.schema folder > docs/folder-report.schema.json"
+    )
