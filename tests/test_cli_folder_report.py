@@ -118,6 +118,6 @@ def test_what_only_one_session_has_is_refused_for_many(folder: Path, capsys):
 def test_the_published_schema_is_that_of_the_types():
     published = (ROOT / "docs" / "folder-report.schema.json").read_text(encoding="utf-8")
 
-    assert published == schema_text(FolderReport), (
+    assert published == schema_text(FolderReport), "run: python -m inspector.report.schema folder > docs/…"
         "python -m inspector.report.schema folder > docs/folder-report.schema.json"
     )

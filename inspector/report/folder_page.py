@@ -129,7 +129,8 @@ def _plan_sections(report: FolderReport, figures: Figures, index: int) -> list[S
         alternative = (
             f"Bars: how many sessions save how much. Half of them save more than {percent(plan.percent.middle)}, a "
             f"quarter more than {percent(plan.percent.three_quarters)}, a quarter less than "
-            f"{percent(plan.percent.quarter)}; the least is {percent(plan.percent.least)}, the most {percent(plan.percent.most)}."
+            f"{percent(plan.percent.quarter)}; the least is {percent(plan.percent.least)}, the most "
+            f"{percent(plan.percent.most)}."
         )
         parts.append(Chart(f"spread-{index + 1}", alternative))
         names = (
@@ -231,7 +232,11 @@ def _histogram(report: FolderReport, index: int, palette: Palette) -> dict[str, 
         "mark": {"type": "bar"},
         "encoding": {
             "x": {**field, "title": "percent saved; left of zero it costs more"},
-            "y": {"aggregate": "count", "title": "sessions", "axis": {"tickMinStep": 1, "format": ",d"}},
+            "y": {
+                "aggregate": "count",
+                "title": "sessions",
+                "axis": {"format": ",~f", "labelExpr": "datum.value % 1 ? '' : datum.label"},
+            },
             "color": {
                 "condition": {"test": "datum.bin_maxbins_20_percent < 0", "value": palette.loss},
                 "value": palette.plans[0],
