@@ -119,5 +119,3 @@ def test_the_published_schema_is_that_of_the_types():
     published = (ROOT / "docs" / "folder-report.schema.json").read_text(encoding="utf-8")
 
     assert published == schema_text(FolderReport), "run: python -m inspector.report.schema folder > docs/…"
-        "python -m inspector.report.schema folder > docs/folder-report.schema.json"
-    )
