@@ -259,10 +259,11 @@ class InspectorApp(App[None]):
     def action_help(self) -> None:
         """Say what the keys do where the focus is."""
         from inspector.ui.help import help_sections
-        from inspector.ui.screens.help import HelpScreen
+        from inspector.ui.screens.help import FIRST_STEPS, HelpScreen
 
         if not isinstance(self.screen, HelpScreen):
-            self.push_screen(HelpScreen(help_sections(self)))
+            is_main = isinstance(self.screen, InspectScreen)
+            self.push_screen(HelpScreen(help_sections(self), FIRST_STEPS if is_main else ()))
 
     @work(group="dialog", exclusive=True, description="save a picture", exit_on_error=False)
     async def action_picture(self) -> None:
@@ -281,8 +282,11 @@ class InspectorApp(App[None]):
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Every command by name, those that apply now."""
+        from inspector.ui.key_commands import key_commands
+
         if isinstance(screen, InspectScreen | StudyScreen):
             yield from screen.commands()
+        yield from key_commands(screen)
         for name, words in THEME_WORDS.items():
             if self.theme != THEMES[name].name:
                 yield SystemCommand(f"theme: {name.capitalize()}", words, partial(self.action_use_theme, name))

@@ -62,7 +62,7 @@ def help_sections(app: AnyApp) -> list[HelpSection]:
     screen = app.screen
     by_node: dict[DOMNode, dict[str, list[Binding]]] = {}
     for active in screen.active_bindings.values():
-        if active.enabled:
+        if active.enabled and (active.binding.id or not _is_ours(active.node)):
             actions = by_node.setdefault(active.node, {})
             actions.setdefault(active.binding.action, []).append(active.binding)
     chain = list(screen.focused.ancestors_with_self) if screen.focused is not None else [screen, app]
@@ -79,6 +79,11 @@ def help_sections(app: AnyApp) -> list[HelpSection]:
         if rows or text:
             sections.append(HelpSection(_title(node), text, rows, everywhere))
     return sections
+
+
+def _is_ours(node: DOMNode) -> bool:
+    """Whether a widget has keys with names; keys it has from a Textual widget it is made of are no use there."""
+    return isinstance(node, Widget) and not isinstance(node, Screen) and type(node).__module__.startswith("inspector.")
 
 
 def _merged(rows: Iterable[HelpRow]) -> tuple[HelpRow, ...]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.table import Table
+from rich.text import Text
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
@@ -34,6 +36,20 @@ SIGNS = (
     ("pays off from", "the call from which the plan has cost less in all, and stays cheaper to the end"),
 )
 
+FIRST_STEPS = (
+    ("v", "what fills the window, and what of it costs most"),
+    ("1", "switch the plan's first strategy on or off; + adds another"),
+    ("p", "to the plan: ← → moves a limit, a number and enter types it, the mouse drags it"),
+    ("Cost", "the frame at the bottom says what that saves; c compares every strategy"),
+    ("q", "leave; the plan is kept for the next time, and no session is ever changed"),
+)
+"""What to do first: the keys and what they are for."""
+
+KEYS_WIDTH = 16
+
+NAMED = 2
+"""Where in a row the name of its binding is."""
+
 
 class HelpScreen(ModalScreen[None]):
     """Shown over the screen it explains."""
@@ -42,34 +58,46 @@ class HelpScreen(ModalScreen[None]):
         Binding("escape,question_mark,q,f1", "dismiss", "Close", id="help.close", tooltip="Back to where you were"),
     ]
 
-    def __init__(self, sections: Sequence[HelpSection]) -> None:
+    def __init__(self, sections: Sequence[HelpSection], first_steps: Sequence[tuple[str, str]] = ()) -> None:
         """Make a help screen.
 
         Args:
             sections: What the keys do, the focused part first.
+            first_steps: What to do first, as keys and words; empty where that was said elsewhere.
         """
         super().__init__()
         self._sections = sections
+        self._first_steps = first_steps
 
     def compose(self) -> ComposeResult:
         """Everything in one scrolled text."""
         with VerticalScroll(classes="dialog section", id="help") as box:
             box.border_title = Content("Help")
             box.border_subtitle = Content("esc closes · ctrl+p finds every command by name")
-            yield Static(self._text(), markup=False)
+            yield from self._part("In short", "", self._first_steps)
+            for section in self._sections:
+                rows = [(row.keys, row.text, row.name) for row in section.rows]
+                yield from self._part(section.title, section.text, rows)
+            yield from self._part("Signs and words", "", SIGNS)
 
-    def _text(self) -> Content:
-        lines: list[Content] = []
-        widest = max((len(row.keys) for section in self._sections for row in section.rows), default=0)
-        for section in self._sections:
-            lines.append(Content.styled(section.title, "bold $accent"))
-            if section.text:
-                lines.append(Content.styled(section.text, "$text-muted"))
-            lines.extend(
-                Content.assemble((f"  {row.keys:<{widest}}  ", "bold"), row.text, (f"  {row.name}", "$text-disabled"))
-                for row in section.rows
-            )
-            lines.append(Content(""))
-        lines.append(Content.styled("Signs and words", "bold $accent"))
-        lines.extend(Content.assemble((f"  {sign:<18}  ", "bold"), meaning) for sign, meaning in SIGNS)
-        return Content("\n").join(lines)
+    def _part(self, title: str, text: str, rows: Sequence[tuple[str, ...]]) -> ComposeResult:
+        """A heading and a table, whose texts wrap in their own column."""
+        if not rows and not text:
+            return
+        yield Static(Content(title), classes="help-title", markup=False)
+        if text:
+            yield Static(Content(text), classes="help-text", markup=False)
+        if rows:
+            yield Static(_table(rows), classes="help-table", markup=False)
+
+
+def _table(rows: Sequence[tuple[str, ...]]) -> Table:
+    table = Table.grid(padding=(0, 2, 0, 0), expand=True)
+    table.add_column(style="bold", width=KEYS_WIDTH)
+    table.add_column(ratio=1)
+    for row in rows:
+        described = Text(row[1])
+        if len(row) > NAMED and row[NAMED]:
+            described.append(f"  {row[NAMED]}", style="dim")
+        table.add_row(Text(row[0]), described)
+    return table
