@@ -12,13 +12,16 @@ from inspector.replay.explained_parts import (
     tally_explanation,
 )
 from inspector.replay.explanations import outcome_explanations, overhead_explanation, replay_explanations
+from inspector.replay.outcome import outcome_of
 from inspector.replay.projection import project_runs
+from inspector.replay.replay import replay
 from inspector.replay.tallies import Tallies
+from inspector.ui.outcome import Outcome
 from inspector.ui.screens.explain import Explained
 
 if TYPE_CHECKING:
     from inspector.replay.terms import Terms
-    from inspector.ui.outcome import Outcome
+    from inspector.strategies.plan import Plan
 
 TIMELINE, CHART, PLAN, COST = "timeline", "chart", "plan", "cost"
 """Parts of the main screen."""
@@ -58,6 +61,22 @@ def explained_focus(
     if part == PLAN:
         return _of_plan(outcome) or _of_costs(outcome, terms, runs_per_day), 0
     return _of_costs(outcome, terms, runs_per_day), 0
+
+
+def explained_plan(outcome: Outcome, plan: Plan, terms: Terms, runs_per_day: float) -> tuple[Explained, ...]:
+    """The costs of another plan on the same session, explained.
+
+    Args:
+        outcome: What the main screen shows.
+        plan: The plan; its strategies that are switched off count for nothing.
+        terms: On which terms.
+        runs_per_day: Such sessions a day.
+    """
+    baseline = outcome.baseline
+    planned = replay(outcome.inputs, plan) if plan.strategies else baseline
+    state = planned.state(outcome.inputs.history.call_count)
+    there = Outcome(plan, baseline, planned, outcome_of(baseline, planned), None, state, outcome.terms)
+    return _of_costs(there, terms, runs_per_day)
 
 
 def _of_block(outcome: Outcome, block: int) -> tuple[Explained, ...]:

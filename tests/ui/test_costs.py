@@ -187,3 +187,18 @@ def test_nothing_typed_means_as_recorded(name: str):
     term = next(term for term in TERMS if term.name == name)
     assert term.taken(Terms(), "") == Terms()
     assert term.shown(Terms()) == ""
+
+
+@pytest.mark.parametrize(("key", "said"), [("c", "cost as recorded"), ("t", "saved a month"), ("v", "the next prompt")])
+async def test_the_explain_key_works_on_every_screen_that_studies_the_session(
+    running, session_file: Recording, key: str, said: str
+):
+    async with running(session_file.path) as run:
+        await run.press("1")
+        await run.press(key)
+        await run.until(lambda: run.app.screen is not run.screen)
+        await run.pilot.pause(0.2)
+        await run.pilot.press("E")
+        await run.until(lambda: isinstance(run.app.screen, ExplainScreen))
+        await run.pilot.pause()
+        assert said in run.text()

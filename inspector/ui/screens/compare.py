@@ -31,13 +31,14 @@ from inspector.ui.widgets.pane import Pane
 from inspector.ui.widgets.status_bar import Progress, StatusBar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from textual.app import ComposeResult
 
     from inspector.replay.comparison import Compared
     from inspector.replay.inputs import ReplayInputs
     from inspector.replay.replay import Replay
+    from inspector.ui.screens.explain import Explained
     from inspector.ui.screens.inspect import InspectScreen
 
 BASELINE, CURRENT = "nothing cut", "current plan"
@@ -220,6 +221,17 @@ class CompareScreen(StudyScreen):
     @on(FigureTable.Clicked)
     def _clicked(self) -> None:
         self.action_take()
+
+    def explains(self) -> Callable[[], tuple[Explained, ...]]:
+        """What explains the plan under the cursor."""
+        from inspector.ui.explained_focus import explained_plan
+
+        each = self._contenders.get(str(self.plans.cursor_key))
+        if each is None:
+            return super().explains()
+        outcome, terms, runs = self.outcome, self.source.terms, self.source.settings.runs_per_day
+        plan = each.plan
+        return lambda: explained_plan(outcome, plan, terms, runs)
 
     def action_take(self) -> None:
         """Make the plan under the cursor the current one."""

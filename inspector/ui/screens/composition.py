@@ -36,12 +36,13 @@ from inspector.ui.widgets.pane import Pane
 from inspector.ui.widgets.status_bar import StatusBar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from textual.app import ComposeResult
 
     from inspector.replay.replay import Replay
     from inspector.ui.outcome import Outcome
+    from inspector.ui.screens.explain import Explained
     from inspector.ui.screens.inspect import InspectScreen
 
 GROUPINGS = tuple(Grouping)
@@ -188,9 +189,9 @@ class CompositionScreen(StudyScreen):
         composition = composition_of(outcome.replay, outcome.state, carriage, grouping, scope)
         self.post_message(self.Divided(generation, outcome.replay, carriage, composition))
 
-    def work_failed(self, group: str) -> None:  # noqa: ARG002  there is only one
+    def work_failed(self, group: str) -> None:
         """The prompt could not be divided; the next time it may be."""
-        self._is_dividing = False
+        self._is_dividing = self._is_dividing and group != "divide"
 
     @on(Divided)
     def _on_divided(self, message: Divided) -> None:
@@ -271,6 +272,15 @@ class CompositionScreen(StudyScreen):
     def action_enter(self) -> None:
         """To the blocks of the part."""
         self.blocks.focus()
+
+    def explains(self) -> Callable[[], tuple[Explained, ...]]:
+        """What explains the block under the cursor, or the prompt."""
+        from inspector.ui.explained_focus import CHART, TIMELINE, explained_focus
+
+        block = self.blocks.cursor_key
+        focus = (TIMELINE, block) if self.blocks.has_focus and isinstance(block, int) else (CHART, -1)
+        outcome, terms, runs = self.outcome, self.source.terms, self.source.settings.runs_per_day
+        return lambda: explained_focus(outcome, focus, terms, runs)[0]
 
     def action_jump(self) -> None:
         """To the block in the timeline."""

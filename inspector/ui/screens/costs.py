@@ -100,7 +100,6 @@ class CostsScreen(StudyScreen):
         ),
         Binding("tab", "turn(1)", "section", id="costs.next-section", tooltip="The next section"),
         Binding("shift+tab", "turn(-1)", "section", id="costs.section-before", tooltip="The section before"),
-        Binding("E", "explain", "explain", id="costs.explain", tooltip="How the figure under the cursor came about"),
         Binding("d", "ask_runs", "runs", id="costs.runs", tooltip="Say how many such sessions run in a day"),
     ]
 
@@ -172,9 +171,9 @@ class CostsScreen(StudyScreen):
         sheet = cost_sheet(outcome.baseline, outcome.replay, outcome.totals, terms, runs)
         self.post_message(self.Reckoned(generation, sheet))
 
-    def work_failed(self, group: str) -> None:  # noqa: ARG002  there is only one
+    def work_failed(self, group: str) -> None:
         """The figures could not be worked out; the next time they may be."""
-        self._is_reckoning = False
+        self._is_reckoning = self._is_reckoning and group != "reckon"
 
     @on(Reckoned)
     def _on_reckoned(self, message: Reckoned) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from time import time
 from typing import TYPE_CHECKING, ClassVar
 
@@ -9,11 +10,13 @@ from textual import on
 from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.getters import query_one
+from textual.message import Message
 from textual.screen import Screen
 from textual.worker import Worker, WorkerState
 
 from inspector.safe_text import one_line
 from inspector.ui.help import help_sections
+from inspector.ui.screens.explain import Explained, ExplainScreen
 from inspector.ui.screens.inspect_keys import key_hints
 from inspector.ui.widgets.header import SessionHeader
 from inspector.ui.widgets.status_bar import StatusBar
@@ -43,6 +46,7 @@ class StudyScreen(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("question_mark,f1", "app.help", "help", id="study.help", tooltip="Show what the keys do here"),
         Binding("escape,q", "close", "back", id="study.close", tooltip="Back to the session"),
+        Binding("E", "explain", "explain", id="study.explain", tooltip="How the figures here came about"),
         Binding("P", "app.picture", "picture", id="study.picture", tooltip="Save a picture of the screen", show=False),
         Binding("ctrl+z", "undo", "undo", id="study.undo", tooltip="Take back a change of the plan", show=False),
         Binding("ctrl+y,ctrl+shift+z", "redo", "redo", id="study.redo", tooltip="Make it again", show=False),
@@ -51,6 +55,16 @@ class StudyScreen(Screen[None]):
         Binding("dollar_sign", "study('costs')", "costs", id="study.costs", tooltip="Every figure", show=False),
         Binding("v", "study('composition')", "window", id="study.window", tooltip="What fills the window", show=False),
     ]
+
+    @dataclass
+    class ExplanationReady(Message):
+        """Figures were explained.
+
+        Attributes:
+            figures: The figures.
+        """
+
+        figures: tuple[Explained, ...]
 
     header = query_one(SessionHeader)
     status = query_one(StatusBar)
@@ -122,6 +136,28 @@ class StudyScreen(Screen[None]):
 
     def work_failed(self, group: str) -> None:
         """A worker of a group came to grief: nothing more comes of it."""
+
+    def explains(self) -> Callable[[], tuple[Explained, ...]]:
+        """What explains the figures the cursor is on; run in a thread. By default the plan's costs."""
+        from inspector.ui.explained_focus import COST, explained_focus
+
+        source = self.source
+        outcome, terms, runs = self.outcome, source.terms, source.settings.runs_per_day
+        return lambda: explained_focus(outcome, (COST, -1), terms, runs)[0]
+
+    def action_explain(self) -> None:
+        """Say how the figures came about on which the cursor is."""
+        explains = self.explains()
+
+        def work() -> None:
+            self.post_message(self.ExplanationReady(explains()))
+
+        self.work(work, "explain", "explain this")
+
+    @on(ExplanationReady)
+    def _show_explanation(self, message: ExplanationReady) -> None:
+        if message.figures:
+            self.app.push_screen(ExplainScreen(message.figures))
 
     def action_close(self) -> None:
         """Back to the session."""

@@ -26,12 +26,13 @@ from inspector.ui.widgets.status_bar import Progress, StatusBar
 from inspector.ui.widgets.tune_curves import TuneCurves
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from textual.app import ComposeResult
 
     from inspector.replay.axes import Axis
     from inspector.replay.grid import Grid
+    from inspector.ui.screens.explain import Explained
     from inspector.ui.screens.inspect import InspectScreen
 
 MARKS = "◆ here  ▲ plan  ◇ knee  ▾ least"
@@ -214,6 +215,21 @@ class TuneScreen(TuneReplays):
                 self.say("the curve has no knee: nowhere does it lie well below the straight line between its ends")
             else:
                 self._take(limits.looking(limits.axis, point.value))
+
+    def explains(self) -> Callable[[], tuple[Explained, ...]]:
+        """What explains the plan with the value looked at."""
+        from inspector.ui.explained_focus import explained_plan
+
+        limits = self.limits
+        if not limits.axes:
+            return super().explains()
+        axes: tuple[Axis, ...] = (limits.axis, limits.down) if self._is_map else (limits.axis,)
+        try:
+            plan = limits.applied(*axes)
+        except ParameterError:
+            return super().explains()
+        terms, runs = self.source.terms, self.source.settings.runs_per_day
+        return partial(explained_plan, self.outcome, plan, terms, runs)
 
     def action_apply(self) -> None:
         """Give the plan what is looked at."""
