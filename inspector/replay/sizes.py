@@ -10,6 +10,7 @@ import numpy as np
 from inspector.session.model import BlockKind
 from inspector.strategies.base import ScheduledStrategy
 from inspector.strategies.batching import GROUP as BATCHING
+from inspector.strategies.registry import unit_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,6 +55,7 @@ def sizes_for(baseline: Replay, strategy: Strategy, parameter: Parameter) -> Siz
     """
     if parameter.group == BATCHING:
         return None
+    unit = unit_of(strategy, parameter)
     if parameter.unit == "tokens" and (parameter.maximum or 0) > LARGEST_LIMIT_OF_ONE:
         return Sizes(baseline.ledger.prompt_tokens, "prompt")
     if parameter.unit != "characters" or (parameter.maximum or 0) > LARGEST_LIMIT_OF_ONE:
@@ -62,7 +64,8 @@ def sizes_for(baseline: Replay, strategy: Strategy, parameter: Parameter) -> Siz
     blocks = _results_of(history, strategy, parameter.group)
     group = parameter.group if len(blocks) else ""
     blocks = blocks if len(blocks) else history.results
-    return Sizes(history.characters[blocks].astype(np.int64), "result", group)
+    sizes = history.characters[blocks] if unit == parameter.unit else baseline.table.tokens[blocks]
+    return Sizes(sizes.astype(np.int64), "result", group)
 
 
 def _results_of(history: History, strategy: Strategy, group: str) -> NDArray[np.int32]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from inspector.strategies.operations import CutText, Operation, RemoveBlock, ReplaceText
+from inspector.strategies.operations import CutText, CutTokens, Operation, RemoveBlock, ReplaceText
 from inspector.strategies.recorded import RecordedBlock
 from inspector.strategies.rendition import REMOVED, Action, Rendition, Slice
 
@@ -23,6 +23,23 @@ if TYPE_CHECKING:
     from inspector.tokens.table import TokenTable
 
 Stack = tuple[Operation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _CountedBlock(RecordedBlock):
+    """A recorded block whose tokens were counted."""
+
+    table: TokenTable
+
+    @property
+    def tokens(self) -> int:
+        return int(self.table.tokens[self.index] - self.table.beyond_text[self.index])
+
+    def head_characters(self, tokens: int) -> int:
+        return int(self.table.head_characters([self.index], tokens)[0])
+
+    def tail_characters(self, tokens: int) -> int:
+        return int(self.table.tail_characters([self.index], tokens)[0])
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -63,7 +80,7 @@ class Renderer:
         if known is None:
             known = self._renditions[stack] = {}
         if block not in known:
-            source = RecordedBlock(self.history.session, block)
+            source = _CountedBlock(self.history.session, block, self.table)
             rendition = Rendition.whole(int(self.history.characters[block]))
             for operation in stack:
                 rendition = operation.apply(rendition, source)
@@ -97,6 +114,8 @@ class Renderer:
         match stack:
             case (CutText() as cut,) if not self.precise and not (cut.numbered and cut.never_longer):
                 self._cut_all(cut, blocks, where, result)
+            case (CutTokens() as cut,) if not self.precise and not cut.never_longer:
+                self._cut_tokens_of_all(cut, blocks, where, result)
             case (ReplaceText(text=text, never_longer=False),):
                 result.tokens[where] = self.table.text_tokens(text)
                 result.action[where] = Action.REPLACED
@@ -128,6 +147,40 @@ class Renderer:
         result.action[where] = Action.CUT
         of_marker = np.array([hash(marker) for marker in markers], dtype=np.int64)
         result.signature[where] = _signature(of_marker, head, np.minimum(cut.tail, characters))
+
+    def _cut_tokens_of_all(
+        self, cut: CutTokens, blocks: NDArray[np.int32], where: NDArray[np.int64], result: Outcome
+    ) -> None:
+        counted = (self.table.tokens[blocks] - self.table.beyond_text[blocks]).astype(np.int64)
+        over = counted > cut.limit
+        blocks, where, counted = blocks[over], where[over], counted[over]
+        characters = self.history.characters[blocks].astype(np.int64)
+        head = self.table.head_characters(blocks, cut.head)
+        tail = np.minimum(self.table.tail_characters(blocks, cut.tail), characters - head)
+        tokens = np.minimum(cut.head, counted)
+        tokens += np.minimum(cut.tail, counted - tokens)
+        markers = self._token_markers(cut, blocks, characters, characters - head - tail, counted)
+        tokens += self.table.beyond_text[blocks] + np.array(
+            [self.table.text_tokens(each) for each in markers], np.int64
+        )
+        result.tokens[where] = tokens
+        result.action[where] = Action.CUT
+        result.signature[where] = _signature(np.array([hash(each) for each in markers], dtype=np.int64), head, tail)
+
+    def _token_markers(
+        self,
+        cut: CutTokens,
+        blocks: NDArray[np.int32],
+        characters: NDArray[np.int64],
+        removed: NDArray[np.int64],
+        counted: NDArray[np.int64],
+    ) -> list[str]:
+        """The marker of every block."""
+        if not cut.numbered:
+            return [cut.marker] * len(blocks)
+        names, tools = (*self.history.tool_names, ""), self.history.tool[blocks].tolist()
+        columns = zip(characters.tolist(), removed.tolist(), counted.tolist(), tools, strict=True)
+        return [cut.marker_text(length, out, tokens, names[tool]) for length, out, tokens, tool in columns]
 
     def _markers(self, cut: CutText, blocks: NDArray[np.int32], characters: NDArray[np.int32]) -> list[str]:
         """The marker of every block, or the one marker of them all."""

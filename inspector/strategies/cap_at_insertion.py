@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from inspector.strategies.arrivals import ScheduleBuilder
 from inspector.strategies.base import Decision
-from inspector.strategies.operations import CutText
+from inspector.strategies.operations import CHARACTERS, cut_in
 from inspector.strategies.parameters import Parameter, ParameterKind
+from inspector.strategies.settings import limit_unit
 from inspector.strategies.tunable import Tunable, setting
 
 if TYPE_CHECKING:
@@ -42,13 +43,15 @@ class CapAtInsertion(Tunable):
         )
     )
 
+    unit: str = limit_unit("the limit")
+
     def schedule(self, history: History) -> Schedule:
         """Every result is decided when it enters."""
         builder = ScheduleBuilder()
         if self.limit:
-            marker = f"\n\n[OUTPUT TRUNCATED: Showing {self.limit:,} of {{length:,}} characters from {{tool}}]"
-            decision = Decision(
-                CutText(self.limit, self.limit, 0, marker, numbered=True), "over the limit at insertion"
-            )
+            size = "{length:,} characters" if self.unit == CHARACTERS else "{tokens:,} tokens"
+            marker = f"\n\n[OUTPUT TRUNCATED: Showing {self.limit:,} of {size} from {{tool}}]"
+            cut = cut_in(self.unit, self.limit, self.limit, 0, marker, numbered=True)
+            decision = Decision(cut, "over the limit at insertion")
             builder.add(history.results, history.enters[history.results], decision)
         return builder.schedule()

@@ -33,6 +33,19 @@ class BlockSource(Protocol):
         """The block's recorded text, read when asked for."""
         ...
 
+    @property
+    def tokens(self) -> int:
+        """Tokens of its recorded text."""
+        ...
+
+    def head_characters(self, tokens: int) -> int:
+        """How many characters the first `tokens` tokens of its recorded text make up."""
+        ...
+
+    def tail_characters(self, tokens: int) -> int:
+        """How many characters the last `tokens` tokens of its recorded text make up."""
+        ...
+
 
 class Operation(Protocol):
     """Turns the rendition of a block into another."""
@@ -79,6 +92,66 @@ class CutText:
             return rendition
         tail = rendition.between(max(length - self.tail, 0), length) if self.tail else ()
         return Rendition((*rendition.between(0, self.head), marker, *tail), Action.CUT, rendition.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class CutTokens:
+    """Keep the first `head` and the last `tail` tokens of a text of more than `limit`, and a marker between them.
+
+    It cuts where tokens end. Of a text that a strategy before it has changed, they end where they would if what is left
+    of it had as many tokens to a character as the whole has.
+
+    Attributes:
+        limit: Most tokens of a text that stays as it is.
+        head: Tokens kept from the beginning.
+        tail: Tokens kept from the end; 0 for none.
+        marker: As in `CutText`; `length` and `removed` are characters, and it may name `tokens`, what the text has.
+        numbered: As in `CutText`.
+        never_longer: As in `CutText`.
+    """
+
+    limit: int
+    head: int
+    tail: int
+    marker: str
+    numbered: bool = False
+    never_longer: bool = False
+
+    def marker_text(self, length: int, removed: int, tokens: int, tool: str) -> str:
+        """The marker for a text of so many characters and tokens that `tool` produced."""
+        if not self.numbered:
+            return self.marker
+        return self.marker.format(length=length, removed=removed, tokens=tokens, tool=tool)
+
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
+        """Cut what is sent so far, if it has more tokens than the limit."""
+        length, whole, tokens = rendition.length, source.block.characters, source.tokens
+        if rendition.action is Action.WHOLE:
+            head, tail = source.head_characters(self.head), source.tail_characters(self.tail)
+        else:
+            tokens = -(-length * tokens // whole) if whole else length
+            head, tail = (min(length * each // max(tokens, 1), length) for each in (self.head, self.tail))
+        if tokens <= self.limit:
+            return rendition
+        tail = min(tail, length - head)
+        marker = self.marker_text(length, length - head - tail, tokens, source.tool_name)
+        if self.never_longer and head + len(marker) + tail >= length:
+            return rendition
+        end = rendition.between(length - tail, length) if tail else ()
+        return Rendition((*rendition.between(0, head), marker, *end), Action.CUT, rendition.kind)
+
+
+CHARACTERS, TOKENS = "characters", "tokens"
+UNITS = (CHARACTERS, TOKENS)
+"""What limits can be counted in, where a strategy lets them."""
+
+
+def cut_in(
+    unit: str, limit: int, head: int, tail: int, marker: str, *, numbered: bool = False, never_longer: bool = False
+) -> CutText | CutTokens:
+    """A cut whose limits count characters or tokens."""
+    kind = CutTokens if unit == TOKENS else CutText
+    return kind(limit, head, tail, marker, numbered=numbered, never_longer=never_longer)
 
 
 @dataclass(frozen=True, slots=True)

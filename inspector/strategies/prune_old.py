@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, ClassVar
 from inspector.strategies.base import Choice, Decision
 from inspector.strategies.batching import Batching
 from inspector.strategies.entries import Reader
-from inspector.strategies.operations import CutText, ReplaceText
+from inspector.strategies.operations import TOKENS, CutText, CutTokens, ReplaceText, cut_in
 from inspector.strategies.parameters import Parameter, ParameterKind
+from inspector.strategies.settings import limit_unit
 from inspector.strategies.tunable import setting
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ class PruneOld(Batching):
             "clear",
         )
     )
+    unit: str = limit_unit()
     variant: str = setting(
         Parameter(
             "variant",
@@ -139,26 +141,33 @@ class PruneOldRun:
 
     def _prune(self, thread: _Thread, moment: Moment) -> Iterable[Choice]:
         strategy = self.strategy
-        lengths = {block: moment.rendition(block).length for block in thread.aged}
+        in_tokens = strategy.unit == TOKENS
+        measured = moment.tokens if in_tokens else lambda block: moment.rendition(block).length
+        lengths = {block: measured(block) for block in thread.aged}
         total = thread.characters + sum(lengths.values())
         aged, thread.aged = thread.aged, []
         thread.count += len(aged)
         thread.uncleared.extend(block for block in aged if block not in self._cleared)
         if total > strategy.clear_above:
-            reason = f"old, and old results came to {total:,} characters"
+            reason = f"old, and old results came to {total:,} {strategy.unit}"
             decision = Decision(ReplaceText(PLACEHOLDER), reason, "clear")
             choices = [Choice(block, decision) for block in thread.uncleared]
             self._cleared.update(thread.uncleared)
             thread.uncleared.clear()
-            thread.characters = total if strategy.variant == "projection" else len(PLACEHOLDER) * thread.count
+            left = moment.tokens_under(choices[0]) if in_tokens and choices else len(PLACEHOLDER)
+            thread.characters = total if strategy.variant == "projection" else left * thread.count
             return choices
-        cut = CutText(strategy.threshold, strategy.head, strategy.tail, MARKER, numbered=True)
+        cut = cut_in(strategy.unit, strategy.threshold, strategy.head, strategy.tail, MARKER, numbered=True)
         large = [block for block in aged if lengths[block] > strategy.threshold]
         decision = Decision(cut, "old and large", "trim")
         if strategy.variant == "in-place":
             for block in large:
-                length = lengths[block]
-                kept = min(strategy.head, length) + min(strategy.tail, length)
-                lengths[block] = kept + len(cut.marker_text(length, ""))
+                lengths[block] = self._left(moment, Choice(block, decision), cut, lengths[block])
         thread.characters += sum(lengths.values())
         return [Choice(block, decision) for block in large]
+
+    def _left(self, moment: Moment, choice: Choice, cut: CutText | CutTokens, length: int) -> int:
+        """What a large result comes to once it is cut."""
+        if not isinstance(cut, CutText):
+            return moment.tokens_under(choice)
+        return min(cut.head, length) + min(cut.tail, length) + len(cut.marker_text(length, ""))

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
+from inspector.strategies.operations import CHARACTERS, TOKENS
 from inspector.strategies.parameters import ParameterError
 
 if TYPE_CHECKING:
@@ -167,6 +168,13 @@ def value_of(strategy: Strategy, parameter: Parameter | str) -> ParameterValue:
         parameter = parameter_of(strategy, parameter)
     value: ParameterValue = getattr(strategy, parameter.field)
     return value
+
+
+def unit_of(strategy: Strategy, parameter: Parameter) -> str:
+    """What a parameter's value counts: its unit, or tokens where the strategy was told to count its limits in those."""
+    if parameter.unit == CHARACTERS and getattr(strategy, "unit", CHARACTERS) == TOKENS:
+        return TOKENS
+    return parameter.unit
 
 
 def with_value(strategy: Strategy, parameter_name: str, value: ParameterValue) -> Strategy:

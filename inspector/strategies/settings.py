@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from inspector.strategies.operations import UNITS
 from inspector.strategies.parameters import Parameter, ParameterKind
 from inspector.strategies.tunable import setting
 
@@ -41,6 +42,11 @@ def choice(name: str, choices: tuple[str, ...], text: str, *, default: str = "",
     """The field of one of several values, the first where no default is given."""
     value = default or choices[0]
     return setting(Parameter(name, ParameterKind.CHOICE, value, text, choices=choices, group=group))
+
+
+def limit_unit(what: str = "its limits", *, group: str = "") -> Any:
+    """The field of what limits count: characters or tokens."""
+    return choice("unit", UNITS, f"What {what} count.", group=group)
 
 
 def tools(name: str, default: tuple[str, ...], text: str, *, group: str = "") -> Any:

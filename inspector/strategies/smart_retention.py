@@ -19,11 +19,12 @@ import numpy as np
 from inspector.strategies.arrivals import ScheduleBuilder, arrivals, drop_all_but_newest
 from inspector.strategies.base import Decision
 from inspector.strategies.batching import Batching
-from inspector.strategies.operations import CutText, RemoveBlock, ReplaceText
+from inspector.strategies.operations import CHARACTERS, RemoveBlock, ReplaceText, cut_in
 from inspector.strategies.parameters import Parameter, ParameterKind
 from inspector.strategies.read_samples import read_changes
 from inspector.strategies.reads import reads_of
 from inspector.strategies.rendition import Action, Rendition
+from inspector.strategies.settings import limit_unit
 from inspector.strategies.tools import Meaning, meaning_mask
 from inspector.strategies.tunable import setting
 
@@ -38,22 +39,27 @@ class CutOutput:
     """Keep both ends of a text over a limit, and a line between that says how many characters and lines it had.
 
     Attributes:
-        limit: Longest text, in characters, that stays as it is.
-        keep: Characters kept at each end.
+        limit: Longest text that stays as it is.
+        keep: What is kept at each end.
+        unit: What these count, characters or tokens.
     """
 
     limit: int
     keep: int
+    unit: str = CHARACTERS
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
         """Cut what is sent so far, if it is longer than the limit."""
-        length = rendition.length
-        if length <= self.limit:
+        cut = cut_in(self.unit, self.limit, self.keep, self.keep, _NOTE).apply(rendition, source)
+        if cut is rendition:
             return rendition
         lines = rendition.text(source.text()).count("\n") + 1
-        note = f"\n\n... [truncated: {length:,} chars total, {lines:,} lines] ...\n\n"
-        tail = rendition.between(max(length - self.keep, 0), length) if self.keep else ()
-        return Rendition((*rendition.between(0, self.keep), note, *tail), Action.CUT)
+        note = f"\n\n... [truncated: {rendition.length:,} chars total, {lines:,} lines] ...\n\n"
+        return Rendition(tuple(note if piece == _NOTE else piece for piece in cut.pieces), Action.CUT)
+
+
+_NOTE = "\0"
+"""Stands where the note goes until the lines are counted, which only a text that is cut is read for."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +121,7 @@ class SmartRetention(Batching):
             logarithmic=True,
         )
     )
+    unit: str = limit_unit("the limits of output", group="output")
     output_tools: tuple[str, ...] = setting(
         Parameter(
             "output-tools", ParameterKind.TOOLS, (), "Tools that run commands, besides those known to.", group="output"
@@ -158,6 +165,7 @@ class SmartRetention(Batching):
         self._add_reads(history, builder)
         output = meaning_mask(history.tool_names, (Meaning.SHELL,), self.output_tools)
         long_outputs = history.results[output[history.tool[history.results]]]
+        # A token is a character or more.
         long_outputs = long_outputs[history.characters[long_outputs] > self.output_limit]
         cut = Decision(self._output_operation(), "long output", "output")
         builder.add(long_outputs, history.enters[long_outputs], cut)
@@ -176,11 +184,9 @@ class SmartRetention(Batching):
 
     def _output_operation(self) -> Operation:
         if self.variant == "document":
-            return CutOutput(self.output_limit, self.output_keep)
-        half = self.output_limit // 2
-        return CutText(
-            self.output_limit, half, half, "\n\n... [truncated: {length:,} chars total] ...\n\n", numbered=True
-        )
+            return CutOutput(self.output_limit, self.output_keep, self.unit)
+        half, note = self.output_limit // 2, "\n\n... [truncated: {length:,} chars total] ...\n\n"
+        return cut_in(self.unit, self.output_limit, half, half, note, numbered=True)
 
     def _add_reads(self, history: History, builder: ScheduleBuilder) -> None:
         results, numbers, paths = reads_of(history, self.read_tools)

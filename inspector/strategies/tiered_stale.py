@@ -18,9 +18,10 @@ import numpy as np
 
 from inspector.strategies.base import Decision, Schedule
 from inspector.strategies.batching import Batching
-from inspector.strategies.operations import CutText
+from inspector.strategies.operations import cut_in
 from inspector.strategies.parameters import Parameter, ParameterKind
 from inspector.strategies.prompt_ends import ageing, last_members, result_runs
+from inspector.strategies.settings import limit_unit
 from inspector.strategies.snapshots import StripSnapshots, stale_snapshots
 from inspector.strategies.tools import TIER_OF_MEANING, document_tier, meaning_of, tool_set_for, tools_of_session
 from inspector.strategies.tunable import setting
@@ -111,6 +112,7 @@ class TieredStale(Batching):
             "Cut results recorded as a list of parts too; the described system cuts plain strings only.",
         )
     )
+    unit: str = limit_unit("the limits of the tiers")
     never_longer: bool = setting(
         Parameter(
             "never-longer",
@@ -166,7 +168,7 @@ class TieredStale(Batching):
         cuts = []
         for tier in TIERS:
             limit = self.limit(tier)
-            cut = CutText(limit, limit, 0, self.marker, never_longer=self.never_longer)
+            cut = cut_in(self.unit, limit, limit, 0, self.marker, never_longer=self.never_longer)
             cuts.append(Decision(cut, f"stale, tier {tier}", tier))
         back = [Decision(None, "fresh again", tier) for tier in TIERS]
         snapshots = [Decision(StripSnapshots(), "outdated snapshot"), Decision(None, "the newest question again")]

@@ -19,9 +19,10 @@ from inspector.session.model import TextUnavailableError
 from inspector.strategies.base import Choice, Decision
 from inspector.strategies.batching import Batching
 from inspector.strategies.entries import Reader
-from inspector.strategies.operations import CutText
+from inspector.strategies.operations import TOKENS, cut_in
 from inspector.strategies.parameters import Parameter, ParameterKind
 from inspector.strategies.prompt_ends import result_runs
+from inspector.strategies.settings import limit_unit
 from inspector.strategies.tunable import setting
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ class TokenBudget(Batching):
             logarithmic=True,
         )
     )
+    unit: str = limit_unit("what is kept")
     variant: str = setting(
         Parameter(
             "variant",
@@ -146,7 +148,8 @@ class TokenBudgetRun:
         if not budget or tokens <= budget or len(thread.batches) < 2:
             return
         separator = "\n\n" if self.strategy.variant == "shipped" else ""
-        operation = CutText(self.strategy.keep, self.strategy.keep, 0, separator + MARKER)
+        keep = self.strategy.keep
+        operation = cut_in(self.strategy.unit, keep, keep, 0, separator + MARKER)
         decision = Decision(operation, f"old when a prompt of {tokens:,} tokens passed the budget of {budget:,}")
         old, thread.batches = thread.batches[:-1], thread.batches[-1:]
         for _, batch in old:
@@ -158,7 +161,12 @@ class TokenBudgetRun:
     def _is_to_be_cut(self, moment: Moment, block: int) -> bool:
         if not self.history.plain_text[block]:
             return False
-        return moment.rendition(block).length > self.strategy.keep and not ends_with_marker(moment, block)
+        return self._is_long(moment, block) and not ends_with_marker(moment, block)
+
+    def _is_long(self, moment: Moment, block: int) -> bool:
+        if self.strategy.unit == TOKENS:
+            return moment.tokens(block) > self.strategy.keep
+        return moment.rendition(block).length > self.strategy.keep
 
 
 def ends_with_marker(moment: Moment, block: int) -> bool:

@@ -18,9 +18,9 @@ import numpy as np
 
 from inspector.strategies.arrivals import ScheduleBuilder
 from inspector.strategies.base import Choice, Decision
-from inspector.strategies.operations import CutText
+from inspector.strategies.operations import CHARACTERS, CutText, CutTokens, cut_in
 from inspector.strategies.parameters import Parameter, ParameterKind
-from inspector.strategies.settings import choice, number, whole
+from inspector.strategies.settings import choice, limit_unit, number, whole
 from inspector.strategies.tools import meaning_mask, meaning_of
 from inspector.strategies.tunable import Tunable, setting
 from inspector.strategies.windows import window_of
@@ -55,23 +55,27 @@ class TrimText:
         head: Characters kept from the beginning.
         tail: Characters kept from the end.
         cap: Longest text after trimming; 0 for no cap.
+        unit: What all of these count, characters or tokens.
     """
 
     threshold: int
     head: int
     tail: int
     cap: int
+    unit: str = CHARACTERS
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
         """Trim, then cap."""
-        trimmed = CutText(self.threshold, self.head, self.tail, MARKER, numbered=True).apply(rendition, source)
-        return hard_cap(self.cap).apply(trimmed, source) if self.cap else trimmed
+        trim = cut_in(self.unit, self.threshold, self.head, self.tail, MARKER, numbered=True)
+        trimmed = trim.apply(rendition, source)
+        return hard_cap(self.cap, self.unit).apply(trimmed, source) if self.cap else trimmed
 
 
-def hard_cap(limit: int) -> CutText:
+def hard_cap(limit: int, unit: str = CHARACTERS) -> CutText | CutTokens:
     """The cap the proposal found in place: the head, and a note that says how long the text was."""
-    note = f"\n\n[Cut: tool response was {{length:,}} chars, exceeding the {limit:,} char limit]"
-    return CutText(limit, limit, 0, note, numbered=True)
+    size, counted = ("{length:,} chars", "char") if unit == CHARACTERS else ("{tokens:,} tokens", "token")
+    note = f"\n\n[Cut: tool response was {size}, exceeding the {limit:,} {counted} limit]"
+    return cut_in(unit, limit, limit, 0, note, numbered=True)
 
 
 def _profile_settings(group: str, what: str, threshold: int, head: int, tail: int) -> tuple[Parameter, ...]:
@@ -146,6 +150,7 @@ class TrimAtInsertion(Tunable):
             logarithmic=True,
         )
     )
+    unit: str = limit_unit("thresholds, heads, tails and the cap")
     exempt_tools: tuple[str, ...] = setting(
         Parameter(
             "exempt-tools", ParameterKind.TOOLS, (), "Tools whose results are inserted whole, whatever their length."
@@ -217,7 +222,7 @@ class TrimAtInsertion(Tunable):
         """What is done to the results of a profile whose threshold may be so long."""
         return Decision(self._operation(name, most), "large at insertion", name)
 
-    def _operation(self, name: str, most: int | None) -> CutText | TrimText:
+    def _operation(self, name: str, most: int | None) -> CutText | CutTokens | TrimText:
         prefix = "" if name == "default" else f"{name}_"
         profile = _Profile(*(int(getattr(self, f"{prefix}{part}")) for part in _Profile._fields))
         if most is not None and most < profile.threshold:
@@ -226,8 +231,8 @@ class TrimAtInsertion(Tunable):
         longest = profile.head + profile.tail + len(MARKER) + 1_000
         if self.cap == 0 or (longest <= self.cap and profile.threshold <= self.cap):
             # The cap cannot be reached, and a plain cut is worked out for all results at once.
-            return CutText(profile.threshold, profile.head, profile.tail, MARKER, numbered=True)
-        return TrimText(*profile, self.cap)
+            return cut_in(self.unit, *profile, MARKER, numbered=True)
+        return TrimText(*profile, self.cap, self.unit)
 
 
 @dataclass(frozen=True)

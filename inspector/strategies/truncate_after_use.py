@@ -15,8 +15,9 @@ from inspector.strategies.arrivals import ScheduleBuilder
 from inspector.strategies.base import Decision
 from inspector.strategies.batching import Batching
 from inspector.strategies.history import NEVER
-from inspector.strategies.operations import CutText
+from inspector.strategies.operations import cut_in
 from inspector.strategies.parameters import Parameter, ParameterKind
+from inspector.strategies.settings import limit_unit
 from inspector.strategies.token_budget import MARKER
 from inspector.strategies.tunable import setting
 
@@ -48,6 +49,7 @@ class TruncateAfterUse(Batching):
             logarithmic=True,
         )
     )
+    unit: str = limit_unit("what is kept")
     marker: str = setting(Parameter("marker", ParameterKind.TEXT, MARKER, "What stands at the end of a cut result."))
 
     def schedule(self, history: History) -> Schedule:
@@ -56,7 +58,7 @@ class TruncateAfterUse(Batching):
         results = results[history.enters[results] != NEVER]
         answered = _next_calls(history)[history.enters[results]]
         builder = ScheduleBuilder()
-        builder.add(results, answered, Decision(CutText(self.keep, self.keep, 0, self.marker), "answered"))
+        builder.add(results, answered, Decision(cut_in(self.unit, self.keep, self.keep, 0, self.marker), "answered"))
         return builder.schedule()
 
 

@@ -107,6 +107,28 @@ class TokenTable:
         left_out = np.maximum(all_characters - np.asarray(characters, np.int64), 0)
         return whole - self._tokens_within(indices, left_out, round_up=False)
 
+    def head_characters(self, blocks: ArrayLike, tokens: ArrayLike) -> NDArray[np.int64]:
+        """How many characters the first tokens of each text make up, of a counted one exactly.
+
+        Args:
+            blocks: Block indices.
+            tokens: How many tokens, one number for each block or one for all.
+        """
+        indices = np.asarray(blocks, np.intp)
+        rows, characters = self.block_columns.row[indices], self.block_columns.characters[indices]
+        known = self.text_columns.characters_within(np.maximum(rows, 0), tokens)
+        guessed = np.asarray(tokens, np.int64) * characters // np.maximum(self._text_tokens(indices), 1)
+        return np.where(rows >= 0, known, np.clip(guessed, 0, characters))
+
+    def tail_characters(self, blocks: ArrayLike, tokens: ArrayLike) -> NDArray[np.int64]:
+        """How many characters the last tokens of each text make up; see `head_characters`."""
+        indices = np.asarray(blocks, np.intp)
+        left_out = np.maximum(self._text_tokens(indices) - np.asarray(tokens, np.int64), 0)
+        return self.block_columns.characters[indices] - self.head_characters(indices, left_out)
+
+    def _text_tokens(self, indices: NDArray[np.intp]) -> NDArray[np.int64]:
+        return (self.tokens[indices] - self.beyond_text[indices]).astype(np.int64)
+
     def _tokens_within(self, blocks: ArrayLike, characters: ArrayLike, *, round_up: bool) -> NDArray[np.int32]:
         indices = np.asarray(blocks, np.intp)
         rows = self.block_columns.row[indices]

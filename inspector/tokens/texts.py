@@ -124,6 +124,27 @@ class TextColumns:
         count = np.minimum(step * _STEP + within, self.first_token[rows + 1])
         return count - self.first_token[rows], ~is_end
 
+    def characters_within(self, rows: NDArray[np.int32], tokens: ArrayLike) -> NDArray[np.int64]:
+        """Characters that begin in the first `tokens` tokens of each text: where that many tokens end.
+
+        Args:
+            rows: One row a query.
+            tokens: One number a query, or one for all; what is out of range is taken for the nearest end.
+        """
+        target = self.first_token[rows] + np.clip(np.asarray(tokens, np.int64), 0, self.tokens(rows))
+        if len(rows) <= _FEW:
+            return np.array([self._characters_before(at) for at in target.tolist()]) - self.first_character[rows]
+        step, rest = np.divmod(target, _STEP)
+        characters = self.step_characters[step] - self.first_character[rows]
+        for position in range(_STEP - 1):
+            characters += np.where(position < rest, self.lengths[step * _STEP + position], 0)
+        return characters
+
+    def _characters_before(self, token: int) -> int:
+        """Characters of all texts that stand before a token."""
+        step = token // _STEP
+        return int(self.step_characters[step]) + sum(self.lengths[step * _STEP : token].tobytes())
+
     def tokens_before(self, row: int, characters: int) -> int:
         """Tokens that end within the first `characters` characters of one text: `tokens_within` for a single query."""
         return self._within(row, characters)[0]

@@ -61,6 +61,15 @@ class Source:
     def text(self) -> str:
         return self.session.text(self.block)
 
+    @property
+    def tokens(self) -> int:
+        return self.block.characters
+
+    def head_characters(self, tokens: int) -> int:
+        return min(tokens, self.block.characters)
+
+    tail_characters = head_characters
+
 
 @dataclass
 class Resent:

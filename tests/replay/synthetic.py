@@ -111,6 +111,11 @@ class CharacterTable:
 
     tail_tokens = head_tokens
 
+    def head_characters(self, blocks, tokens):
+        return np.minimum(self.tokens[blocks], tokens).astype(np.int64)
+
+    tail_characters = head_characters
+
     def pieces_tokens(self, block: int, pieces) -> int:
         return sum(len(piece) if isinstance(piece, str) else piece[1] - piece[0] for piece in pieces)
 

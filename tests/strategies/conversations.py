@@ -148,6 +148,15 @@ class Source:
     def text(self) -> str:
         return self.session.text(self.block)
 
+    @property
+    def tokens(self) -> int:
+        return (self.block.characters + 3) // 4
+
+    def head_characters(self, tokens: int) -> int:
+        return min(4 * tokens, self.block.characters)
+
+    tail_characters = head_characters
+
 
 def rendered(session: Session, index: int, decision: Decision | None) -> Rendition:
     """A block as one decision sends it."""
