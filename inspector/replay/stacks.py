@@ -157,8 +157,8 @@ class Renderer:
         characters = self.history.characters[blocks].astype(np.int64)
         head = self.table.head_characters(blocks, cut.head)
         tail = np.minimum(self.table.tail_characters(blocks, cut.tail), characters - head)
-        tokens = np.minimum(cut.head, counted)
-        tokens += np.minimum(cut.tail, counted - tokens)
+        # Where a token ends inside a character, what is kept ends before it.
+        tokens = self.table.head_tokens(blocks, head).astype(np.int64) + self.table.tail_tokens(blocks, tail)
         markers = self._token_markers(cut, blocks, characters, characters - head - tail, counted)
         tokens += self.table.beyond_text[blocks] + np.array(
             [self.table.text_tokens(each) for each in markers], np.int64

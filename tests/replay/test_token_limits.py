@@ -42,7 +42,7 @@ def renderer_of(counter, *texts):
 
 
 @given(texts=st.lists(TEXTS, min_size=1, max_size=7), cut=CUTS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_head_and_tail_end_where_tokens_end_and_no_token_more_is_kept(counter, texts, cut):
     renderer = renderer_of(counter, *texts)
     for block, text in zip(renderer.history.results.tolist(), texts, strict=True):
@@ -60,7 +60,7 @@ def test_head_and_tail_end_where_tokens_end_and_no_token_more_is_kept(counter, t
 
 
 @given(texts=st.lists(TEXTS, min_size=1, max_size=9), cut=CUTS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_all_blocks_at_once_come_to_what_each_of_them_comes_to(counter, texts, cut):
     renderer = renderer_of(counter, *texts)
     blocks = renderer.history.results
