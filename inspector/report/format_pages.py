@@ -43,6 +43,7 @@ def reading_text(detection: Detection, session: Session, width: int = WIDTH, *, 
             ("agent", session.agent or "not named in the file"),
             ("models", ", ".join(session.models) or "not named in the file"),
             ("holds", f"{plural(len(session.messages), 'message')}, {plural(len(session.calls), 'call')}"),
+            *_others(detection, session),
         )
     )
     page.line()
@@ -57,6 +58,22 @@ def reading_text(detection: Detection, session: Session, width: int = WIDTH, *, 
     page.line()
     _diagnostics(page, session)
     return page.text()
+
+
+def _others(detection: Detection, session: Session) -> list[tuple[str, str]]:
+    """That a file holds more sessions than the one that is shown, and how to name them."""
+    from inspector.session.errors import SessionError
+    from inspector.session.locator import Locator
+
+    file = Locator.of(session.path).file
+    try:
+        inside = detection.format.inside(file)
+    except (SessionError, OSError):
+        return []
+    if len(inside) < 2:
+        return []
+    others = [one.identifier for one in inside if one.identifier != session.identifier]
+    return [("one of", f"{len(inside):,} sessions; another is opened as {file.name}#{others[0]}")]
 
 
 def _diagnostics(page: Page, session: Session) -> None:

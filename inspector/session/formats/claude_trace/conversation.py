@@ -24,6 +24,8 @@ TELLING_CHARACTERS = 200
 class TraceConversation(PlainConversation):
     """Takes the requests of a log in order and fills an assembly."""
 
+    counts_entries = False
+
     def __init__(self, assembly: Assembly) -> None:
         """Begin."""
         super().__init__(assembly)

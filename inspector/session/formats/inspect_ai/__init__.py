@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 NAME = "inspect"
 
+SENT = ("event:model", "event:compaction")
+"""Events that tell of requests; all others say what happened beside them."""
+
 ZIP = b"PK\x03\x04"
 
 
@@ -67,4 +70,5 @@ FORMAT = Format(
     recognise=_recognise,
     reader=_reader,
     inside=_inside,
+    is_ignored=lambda kind: kind.startswith("event:") and kind not in SENT,
 )

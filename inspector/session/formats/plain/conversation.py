@@ -77,7 +77,13 @@ def _spoken(digests: Digests) -> Digests:
 
 
 class PlainConversation:
-    """Takes messages or requests in order and fills an assembly."""
+    """Takes messages or requests in order and fills an assembly.
+
+    Attributes:
+        counts_entries: Messages are the file's records, and counted by role.
+    """
+
+    counts_entries = True
 
     def __init__(self, assembly: Assembly, keep: Keep | None = None) -> None:
         """Begin.
@@ -207,7 +213,8 @@ class PlainConversation:
             self._assembly.diagnose("not a chat message", 0, max(node.offset, 0), skipped=True)
             return None
         role = role_of(value)
-        self._assembly.record_counts[role.value] += 1
+        if self.counts_entries:
+            self._assembly.record_counts[role.value] += 1
         blocks = blocks_of_entry(value, node.offset, node.length, names)
         for made in blocks:
             if made.block.kind is BlockKind.TOOL_CALL:

@@ -82,6 +82,7 @@ SWE = Format(
     exact="nothing: tokens are recorded for whole runs alone",
     recognise=_recognise_swe,
     reader=_swe_reader,
+    is_ignored=lambda kind: kind == "demonstration",
 )
 MINI = Format(
     name=MINI_NAME,
