@@ -74,12 +74,14 @@ class FileNode:
     def fields(self) -> dict[str, Node]:
         """An object's fields; empty for anything else."""
         found, data = self._parts(OBJECT, {})
-        return {name: self._inside(raw, data) for name, raw in found.items()}
+        start = _address(data) if found else 0
+        return {name: self._inside(raw, data, start) for name, raw in found.items()}
 
     def items(self) -> list[Node]:
         """An array's items; empty for anything else."""
         found, data = self._parts(ARRAY, [])
-        return [self._inside(raw, data) for raw in found]
+        start = _address(data) if found else 0
+        return [self._inside(raw, data, start) for raw in found]
 
     def _parts(
         self, decoder: msgspec.json.Decoder[Parts], nothing: Parts
@@ -94,9 +96,9 @@ class FileNode:
         except UNREADABLE:
             return nothing, sound
 
-    def _inside(self, raw: msgspec.Raw, data: bytes | memoryview | msgspec.Raw) -> Node:
+    def _inside(self, raw: msgspec.Raw, data: bytes | memoryview | msgspec.Raw, address: int) -> Node:
         # A raw value is a view into the text it was decoded from, so that its address tells where it stands.
-        start = _address(raw) - _address(data)
+        start = _address(raw) - address
         if data is self._data:
             return FileNode(raw, self.offset + start)
         return FileNode(memoryview(self._data)[start : start + len(memoryview(raw))], self.offset + start)
@@ -150,4 +152,4 @@ def sound_of_same_length(data: bytes) -> bytes:
 def _address(data: bytes | memoryview | msgspec.Raw) -> int:
     import numpy as np  # not needed to open the sessions of most agents
 
-    return int(np.frombuffer(memoryview(data), dtype=np.uint8).ctypes.data)
+    return int(np.frombuffer(memoryview(data), dtype=np.uint8).__array_interface__["data"][0])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
@@ -26,11 +25,11 @@ if TYPE_CHECKING:
     from inspector.session.formats.plain.entries import Names
     from inspector.session.nodes import Node
 
-DIGEST_BYTES = 16
-
 
 class SampleConversation(PlainConversation):
     """Takes the requests of a sample in order and fills an assembly."""
+
+    counts_entries = False
 
     def __init__(self, assembly: Assembly, attachments: Attachments) -> None:
         """Begin.
@@ -41,21 +40,15 @@ class SampleConversation(PlainConversation):
         """
         super().__init__(assembly)
         self._attachments = attachments
-        self._known: dict[bytes, Entry] = {}
 
     def _entry(self, node: Node, about: dict[str, Any], names: Names) -> Entry | None:  # noqa: ARG002  # results name their tool
-        """An entry; one that an earlier request held is not read again."""
-        key = blake2b(node.raw(), digest_size=DIGEST_BYTES).digest()
-        known = self._known.get(key)
-        if known is None:
-            value = node.value()
-            if not isinstance(value, dict):
-                self._assembly.diagnose("not a message", 0, max(node.offset, 0), skipped=True)
-                return None
-            message = chat_message(mapping(self._attachments.resolved(value)))
-            (blocks,) = chat_blocks([message], Origin(node.offset, node.length))
-            known = self._known[key] = Entry(node, role_of(message), blocks, {"id": string(value.get("id"))})
-        return Entry(known.node, known.role, known.blocks, {**about, **known.about}) if about else known
+        value = node.value()
+        if not isinstance(value, dict):
+            self._assembly.diagnose("not a message", 0, max(node.offset, 0), skipped=True)
+            return None
+        message = chat_message(mapping(self._attachments.resolved(value)))
+        (blocks,) = chat_blocks([message], Origin(node.offset, node.length))
+        return Entry(node, role_of(message), blocks, {**about, "id": string(value.get("id"))})
 
 
 def blocks_again(record: bytes, origin: Origin, attachments: Attachments) -> list[TextBlock]:

@@ -108,7 +108,7 @@ FORMAT = Format(
     recognise=_recognise_current,
     reader=_reader_current,
     homes=_homes,
-    folders=(frozenset({"base_state.json", "events"}), frozenset({"event_service"})),
+    folders=(frozenset({"base_state.json", "events"}),),
     is_ignored=QUIET.__contains__,
 )
 FORMAT_0 = Format(
@@ -121,6 +121,6 @@ FORMAT_0 = Format(
     reader=_reader_0,
     homes=_homes_0,
     inside=_inside_0,
-    folders=(frozenset({"events", "event_cache"}), frozenset({"events", "metadata.json"})),
+    folders=(frozenset({"events", "event_cache"}), frozenset({"events", "agent_state.pkl"})),
     is_ignored=_is_quiet,
 )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
+from inspector.session.blocks import TextBlock
 from inspector.session.formats.plain.entries import SYSTEM, TOOLS, Names, blocks_beside, blocks_of_entry, role_of
 from inspector.session.formats.plain.usage import usage_of
 from inspector.session.model import BlockKind, Call, Compaction, ContextCause, Message, Role
@@ -17,13 +19,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from inspector.session.assembly import Assembly, OpenContext
-    from inspector.session.blocks import TextBlock
     from inspector.session.formats.plain.shapes import Request
     from inspector.session.nodes import Node
 
     Keep = Callable[[Sequence[TextBlock], Node], None]
 
 Digests = tuple[bytes, ...]
+
+DIGEST_BYTES = 16
+
+KEPT_CHARACTERS = 400
+"""So much of a message's texts is kept, for those who compare what is said again."""
 
 COUNTER = "x-anthropic-billing-header:"
 """How a system text begins that Claude Code writes anew for every request; the API does not count it."""
@@ -95,6 +101,7 @@ class PlainConversation:
         self._assembly = assembly
         self._keep = keep
         self._threads: list[Thread] = []
+        self._known: dict[bytes, Entry] = {}
         self._threads_of_opening: dict[Digests, list[Thread]] = {}
 
     def add_message(self, node: Node) -> None:
@@ -112,7 +119,7 @@ class PlainConversation:
         """
         names: Names = {}
         entries = self._beside(request)
-        entries += [entry for node in request.messages if (entry := self._entry(node, {}, names)) is not None]
+        entries += [entry for node in request.messages if (entry := self._repeated(node, names)) is not None]
         opening = next((entry.digests for entry in entries if entry.role not in (Role.SYSTEM, Role.OTHER)), ())
         thread, common = self._continued(opening, entries)
         is_continued = thread is not None
@@ -206,6 +213,23 @@ class PlainConversation:
                 blocks += made
                 first = first or node
         return [Entry(first, Role.SYSTEM, blocks, {})] if first is not None else []
+
+    def _repeated(self, node: Node, names: Names) -> Entry | None:
+        """A message of a request: logs repeat each in every later request, and it is not read again there."""
+        if self._keep is not None:
+            return self._entry(node, {}, names)
+        key = blake2b(node.raw(), digest_size=DIGEST_BYTES).digest()
+        known = self._known.get(key)
+        if known is None:
+            known = self._entry(node, {}, names)
+            if known is not None:
+                shortened = [TextBlock(block, text[:KEPT_CHARACTERS]) for block, text in known.blocks]
+                self._known[key] = Entry(known.node, known.role, shortened, known.about)
+            return known
+        if self.counts_entries:
+            self._assembly.record_counts[known.role.value] += 1
+        names |= {block.tool_call_id: block.tool_name for block, _ in known.blocks if block.kind is BlockKind.TOOL_CALL}
+        return known
 
     def _entry(self, node: Node, about: dict[str, Any], names: Names) -> Entry | None:
         value = node.value()
