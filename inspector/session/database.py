@@ -19,7 +19,9 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from contextlib import closing, contextmanager
+import threading
+import time
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
@@ -28,6 +30,9 @@ from inspector.session.lines import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+HELD_SECONDS = 0.3
+"""How long a connection for small reads stays open after the last of them: a writer that closes waits for nobody."""
 
 BUSY_SECONDS = 2.0
 """How long to wait for a writer that holds the database for itself."""
@@ -125,10 +130,64 @@ def columns_of_tables(connection: sqlite3.Connection) -> dict[str, frozenset[str
     return {name: frozenset(row[0] for row in connection.execute(columns, (name,))) for (name,) in tables}
 
 
+class HeldConnection:
+    """One read transaction for many small reads that follow one another, given up soon after the last of them.
+
+    Opening a database takes ten times as long as reading a row of it. May be used by several threads.
+    """
+
+    def __init__(self, database: Database) -> None:
+        """Make one; nothing is opened yet."""
+        self._database = database
+        self._lock = threading.Lock()
+        self._open: ExitStack | None = None
+        self._connection: sqlite3.Connection | None = None
+        self._used = 0.0
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """The connection, opened where it is not.
+
+        Raises:
+            DatabaseUnreadableError: It cannot be read.
+        """
+        with self._lock:
+            if self._connection is None:
+                with ExitStack() as opening:
+                    self._connection = opening.enter_context(self._database.reading())
+                    self._open = opening.pop_all()
+                self._start_timer()
+            self._used = time.monotonic()
+            try:
+                yield self._connection
+            except sqlite3.Error as error:
+                raise DatabaseUnreadableError(str(error)) from error
+
+    def _start_timer(self) -> None:
+        timer = threading.Timer(HELD_SECONDS, self._give_up_unused)
+        timer.daemon = True
+        timer.start()
+
+    def _give_up_unused(self) -> None:
+        if time.monotonic() - self._used < HELD_SECONDS:
+            self._start_timer()
+        else:
+            self.give_up()
+
+    def give_up(self) -> None:
+        """Close the connection: the next read sees what was committed since."""
+        with self._lock:
+            opened, self._open, self._connection = self._open, None, None
+            if opened is not None:
+                # That the database changed while it was held is no failure of what was read: texts have digests.
+                with suppress(DatabaseUnreadableError):
+                    opened.close()
+
+
 @contextmanager
 def _connected(path: Path, *, immutable: bool = False) -> Iterator[sqlite3.Connection]:
     uri = f"file:{quote(os.fsencode(path))}?mode=ro" + ("&immutable=1" if immutable else "")
-    connection = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
+    connection = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     with closing(connection):
         connection.text_factory = _text
         connection.execute("PRAGMA query_only = 1")

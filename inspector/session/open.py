@@ -35,13 +35,15 @@ def open_reader(path: Path | str) -> Reader:
         if os.path.isdir(path):  # noqa: PTH112  # never raises, whatever the path
             raise SessionError(describe_folder(path)) from None
         raise
-    if not os.path.isdir(path) and _is_compressed(path):  # noqa: PTH112  # never raises, whatever the path
+    if _is_compressed(Locator.of(path).file):
         return CompressedReader(path, found.format.reader)
     return found.format.reader(path)
 
 
 def _is_compressed(path: Path) -> bool:
-    with open_for_reading(Locator.of(path).file) as file:
+    if path.is_dir():
+        return False
+    with open_for_reading(path) as file:
         return is_compressed(file.read(len(ZSTANDARD)))
 
 

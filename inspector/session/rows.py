@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Protocol
 
-from inspector.session.database import Database, DatabaseState, DatabaseUnreadableError
+from inspector.session.database import Database, DatabaseState, DatabaseUnreadableError, HeldConnection
 from inspector.session.errors import SessionError
 from inspector.session.locator import Locator
 from inspector.session.model import TextUnavailableError
@@ -60,7 +60,7 @@ class Rows(Protocol):
 
 
 class RowsReader:
-    """Reads one session of a database. Holds no connection between two looks at it."""
+    """Reads one session of a database. Holds no connection between two looks at it, but for texts a moment."""
 
     def __init__(self, path: Path, format_name: str, rows: Rows) -> None:
         """Begin.
@@ -74,6 +74,7 @@ class RowsReader:
         self._format = format_name
         self._rows = rows
         self._database = Database(Locator.of(path).file)
+        self._held = HeldConnection(self._database)
         self._state: DatabaseState | None = None
         self._assembly: Assembly | None = None
         self._session: Session | None = None
@@ -142,6 +143,7 @@ class RowsReader:
         return self._database.path.resolve().parent
 
     def _read(self, state: DatabaseState) -> None:
+        self._held.give_up()
         with self._database.reading() as connection:
             self._rows.read(connection)
         # What was committed between looking and reading is read once more, rather than never.
@@ -155,7 +157,7 @@ class RowsReader:
 
     def _fetch(self, name: str) -> bytes:
         try:
-            with self._database.reading() as connection:
+            with self._held.reading() as connection:
                 record = self._rows.fetch(connection, name)
         except DatabaseUnreadableError as error:
             raise TextUnavailableError(str(error)) from error

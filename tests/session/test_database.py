@@ -6,12 +6,13 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import time
 from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
 
-from inspector.session.database import Database, DatabaseUnreadableError, columns_of_tables
+from inspector.session.database import Database, DatabaseUnreadableError, HeldConnection, columns_of_tables
 from inspector.session.locator import Locator
 
 if TYPE_CHECKING:
@@ -187,3 +188,40 @@ def test_a_locator_names_a_session_inside_a_file(tmp_path: Path, given: str, fil
     locator = Locator.of(tmp_path / given)
     assert locator == Locator(tmp_path / file, session)
     assert locator.path == tmp_path / given
+
+
+def test_many_small_reads_share_a_connection_that_is_given_up_soon(tmp_path: Path) -> None:
+    path = tmp_path / "data.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as writer:
+        writer.execute("PRAGMA journal_mode = WAL")
+        writer.execute("CREATE TABLE t (n)")
+        writer.execute("INSERT INTO t VALUES (1)")
+        held = HeldConnection(Database(path))
+        with held.reading() as first:
+            assert first.execute("SELECT n FROM t").fetchall() == [(1,)]
+        writer.execute("UPDATE t SET n = 2")
+        with held.reading() as second:
+            assert second is first
+            assert second.execute("SELECT n FROM t").fetchall() == [(1,)]
+        held.give_up()
+        with held.reading() as third:
+            assert third is not first
+            assert third.execute("SELECT n FROM t").fetchall() == [(2,)]
+        held.give_up()
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["data.db"]
+
+
+def test_a_connection_nobody_reads_from_is_closed_by_itself(tmp_path: Path) -> None:
+    path = tmp_path / "data.db"
+    with closing(sqlite3.connect(path)) as writer:
+        writer.execute("CREATE TABLE t (n)")
+    held = HeldConnection(Database(path))
+    with held.reading() as connection:
+        connection.execute("SELECT * FROM t")
+    for _ in range(200):
+        try:
+            connection.execute("SELECT 1")
+        except sqlite3.ProgrammingError:
+            return
+        time.sleep(0.05)
+    raise AssertionError("it is still open")

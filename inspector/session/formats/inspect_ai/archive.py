@@ -119,7 +119,7 @@ def _zstandard(path: Path, data: bytes) -> bytes:
             from backports import zstd
     except ImportError as error:
         raise SessionError(
-            f"{path}: compressed with Zstandard. Install what reads that: pip install 'session-inspector[zstd]'"
+            f"{path}: compressed with Zstandard. Install what reads that: pip install backports.zstd"
         ) from error
     try:
         return bytes(zstd.decompress(data))
