@@ -58,8 +58,10 @@ def carried_table(page: Page, report: Report) -> None:
 def tool_table(page: Page, plan: PlanFacts) -> None:
     """Write what a plan cuts of every tool's results."""
     if plan.tools:
-        head = ("tool", "results", "original", "sent", "saved in all calls", "")
-        page.table(head, [_tool(row) for row in plan.tools[:MOST_ROWS]], LEFT + RIGHT * 4 + LEFT)
+        head = ("tool", "results", "original", "", "sent", "", "saved in all calls", "")
+        page.table(
+            head, [_tool(row) for row in plan.tools[:MOST_ROWS]], LEFT + RIGHT * 2 + (LEFT + RIGHT) * 2 + LEFT, gap=1
+        )
 
 
 def notice_rows(plan: PlanFacts) -> list[tuple[str, str]]:
@@ -140,7 +142,9 @@ def _tool(row: ToolCutFacts) -> tuple[str | Text, ...]:
         clip_cells(plain(row.tool or "not known"), NAME_WIDTH),
         whole(row.results),
         whole(row.original_tokens),
+        Text(MARKS[row.known.get("original_tokens", "exact")], LABEL),
         whole(row.sent_tokens),
+        Text(MARKS[row.known.get("sent_tokens", "exact")], LABEL),
         Text(whole(row.saved_tokens), LOSS if row.saved_tokens < 0 else ""),
         Text(MARKS[row.known.get("saved_tokens", "exact")], LABEL),
     )

@@ -198,14 +198,15 @@ class CostsScreen(StudyScreen):
 
     @on(FigureTable.Highlighted)
     def _explain_below(self) -> None:
+        self.query_one("#how", Static).update(self._text())
+
+    def _text(self) -> Content:
         explanation = self._explanation()
         if explanation is not None:
-            content = explanation_content(explanation, in_lines=False)
-        elif self.sheet is not None and not self.figures.rows:
-            content = Content(nothing_in(self.section, self.sheet))
-        else:
-            content = Content(self._about_term(self.figures.cursor_key))
-        self.query_one("#how", Static).update(content)
+            return explanation_content(explanation, in_lines=False)
+        if self.sheet is not None and not self.figures.rows:
+            return Content(nothing_in(self.section, self.sheet))
+        return Content(self._about_term(self.figures.cursor_key))
 
     def _explanation(self) -> Explanation | None:
         key, sheet = self.figures.cursor_key, self.sheet

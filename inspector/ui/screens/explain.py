@@ -101,8 +101,8 @@ class ExplainScreen(ModalScreen[None]):
     def _explain(self, event: FigureTable.Highlighted) -> None:
         if not isinstance(event.key, int):
             return
-        content = explanation_content(self._figures[event.key].explanation, in_lines=True)
-        self.query_one("#explanation", Static).update(content)
+        explanation = self._figures[event.key].explanation
+        self.query_one("#explanation", Static).update(explanation_content(explanation, in_lines=True))
         self.query_one(VerticalScroll).scroll_home(animate=False)
 
 
