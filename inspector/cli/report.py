@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from inspector.cli.exits import CommandError
 from inspector.cli.finding import is_list
 from inspector.cli.plans import add_plan_arguments, plan_of
+from inspector.cli.progress import Progress
 from inspector.cli.reading import read_session
 from inspector.cli.reporting import FORMATS, add_report_arguments, check_output, deliver
 
@@ -46,7 +47,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--include-text",
         action="store_true",
-        help="add what the session says: its title; sizes and figures alone without",
+        help="add what the session says, secrets masked: its title, and how the heaviest results begin",
     )
 
 
@@ -60,11 +61,14 @@ def run(options: Namespace) -> int:
     check_output(options)
     if options.format == "html":
         _check_drawing()
+    if options.include_text:
+        _check_detector()
     if options.path.is_dir() and is_list(options.path):
         return _report_on_folder(options)
     session = read_session(options.path)
     plans = [plan_of(request, session) for request in options.plans]
-    report = report_of(priced_inputs(session, options), plans, _wanted(options))
+    with Progress("comparing strategies") as progress:
+        report = report_of(priced_inputs(session, options), plans, _wanted(options), progress)
     return deliver(report, options, _writer(options))
 
 
@@ -109,6 +113,16 @@ def _check_drawing() -> None:
     try:
         load_drawing()
     except ChartsMissingError as error:
+        raise CommandError(str(error)) from None
+
+
+def _check_detector() -> None:
+    """Tell what is not installed before a big file is read."""
+    from inspector.report.masking import DetectorMissingError, Masker
+
+    try:
+        Masker()
+    except DetectorMissingError as error:
         raise CommandError(str(error)) from None
 
 

@@ -87,8 +87,8 @@ def carried_known(row: Tally) -> dict[str, How]:
     )
 
 
-def block_facts(row: CarriedBlock, session: Session, message: int) -> CarriedBlockFacts:
-    """What one block cost to carry."""
+def block_facts(row: CarriedBlock, session: Session, message: int, text: str = "") -> CarriedBlockFacts:
+    """What one block cost to carry, and how it begins where that may be said."""
     return CarriedBlockFacts(
         tool=session.blocks[row.block].tool_name,
         message=message + 1,
@@ -97,6 +97,7 @@ def block_facts(row: CarriedBlock, session: Session, message: int) -> CarriedBlo
         sent_tokens=count(row.sent),
         usd=dollars(row.cost),
         known=known_of(tokens=row.tokens, sent_tokens=row.sent, usd=row.cost),
+        text=text,
     )
 
 

@@ -53,6 +53,9 @@ def carried_table(page: Page, report: Report) -> None:
         page.line()
         page.line("Results that cost most to carry along", HEADING)
         page.table(None, [_heavy(row) for row in report.heaviest], LEFT + WRAPPED)
+        for row in report.heaviest:
+            if row.text:
+                page.line(f"{row.tool or 'tool'}, message {row.message:,}: {row.text}", LABEL, indent=2)
 
 
 def tool_table(page: Page, plan: PlanFacts) -> None:

@@ -57,6 +57,7 @@ class CarriedBlockFacts(Struct, frozen=True, kw_only=True):
     sent_tokens: Annotated[int | None, about("Its tokens in all of them together.")]
     usd: Annotated[float | None, about("Dollars of these; null without a price.")]
     known: Known
+    text: Annotated[str, about("How it begins, secrets masked; empty unless texts were asked for.")] = ""
 
 
 class OutcomeFacts(Struct, frozen=True, kw_only=True):

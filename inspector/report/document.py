@@ -206,4 +206,7 @@ class Report(Struct, frozen=True, kw_only=True):
     comparison: Annotated[list[PlanFacts], about("Every strategy alone; empty unless asked for.")] = field(
         default_factory=list
     )
+    masked: Annotated[
+        dict[str, Count] | None, about("Secrets masked in texts, by kind; null unless texts were asked for.")
+    ] = None
     ledger: Annotated[Ledger | None, about("A row for every call and block; null unless asked for.")] = None

@@ -16,7 +16,7 @@ class Wanted:
         details: Say what takes up the prompts, what breaks cost and what would have become of compactions.
         ledger: Hold a row for every call and every block.
         comparison: Replay every strategy alone, too.
-        texts: Hold what the session says: its title.
+        texts: Hold what the session says, secrets masked: its title, and how the heaviest results begin.
         days_per_month: On how many days of a month there are such runs.
     """
 

@@ -8,9 +8,10 @@ from inspector.report.figures_table import plan_letter
 from inspector.report.layout import plain
 from inspector.report.numbers import compact, dollars, percent, plural
 from inspector.report.pages.figures import Figures, name_cell
-from inspector.report.pages.model import Cell, Chart, Line, Section, Table
+from inspector.report.pages.model import Cell, Chart, Code, Line, Section, Table
 from inspector.report.pages.totals import plan_title
 from inspector.report.thinning import stretches
+from inspector.safe_text import safe_text
 
 if TYPE_CHECKING:
     from inspector.report.document import Report
@@ -135,7 +136,12 @@ def heaviest_section(report: Report, figures: Figures) -> Section | None:
         )
     head = ("tool", "message", "tokens", "stayed for calls", "tokens sent", "cost")
     table = Table("Results that cost most to carry along", head, tuple(rows), frozenset(range(1, 6)))
-    return Section("heaviest", "Results that cost most", (table,))
+    parts: list[Part] = [table]
+    for row in report.heaviest:
+        if row.text:
+            begins = f"{row.tool or 'tool'}, message {row.message:,}, begins:"
+            parts += [Line((Cell(plain(begins)),)), Code(f"{safe_text(row.text)}\n", "text")]
+    return Section("heaviest", "Results that cost most", tuple(parts))
 
 
 def projection_section(report: Report, figures: Figures) -> Section | None:

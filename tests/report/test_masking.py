@@ -1,0 +1,145 @@
+"""Secrets planted in every text of a session, and looked for in every report on it."""
+
+from __future__ import annotations
+
+import json
+import random
+import string
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from inspector.cli import main
+from inspector.report.masking import Masker
+from tests.conftest import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SAMPLE = ROOT / "sample_sessions/coding-agent.jsonl"
+LETTERS = string.ascii_letters + string.digits
+TEXTS = frozenset({"text", "content", "thinking", "summary", "title", "customTitle", "aiTitle", "stdout", "command"})
+
+
+def made_up(length: int, seed: int, letters: str = LETTERS) -> str:
+    return "".join(random.Random(seed).choices(letters, k=length))  # noqa: S311  nothing is protected by it
+
+
+UPPER = string.ascii_uppercase + string.digits
+PRIVATE = "\n".join(made_up(64, seed) for seed in range(90, 96))
+SECRETS = {
+    # Each is what must not be seen, and the text it stands in. None was ever valid.
+    "AWS key id": (key := "AK" + "IA" + made_up(16, 1, UPPER), f"export AWS_ACCESS_KEY_ID={key}"),
+    "AWS secret": (key := made_up(40, 2), f"aws_secret_access_key = {key}"),
+    "GitHub": (key := "gh" + "p_" + made_up(36, 3), f"git clone with {key}"),
+    "GitHub, fine-grained": (key := "github" + "_pat_" + made_up(22, 4) + "_" + made_up(59, 5), f"remote: {key}"),
+    "GitLab": (key := "gl" + "pat-" + made_up(20, 6), f"PRIVATE-TOKEN {key}"),
+    "Slack": (key := "xo" + "xb-" + made_up(12, 7, string.digits) + "-" + made_up(24, 8), f"posted with {key}"),
+    "Slack web hook": (key := made_up(24, 9), f"https://hooks.slack.com/services/T0AAAAAAA/B0AAAAAAA/{key}"),
+    "Stripe": (key := "sk" + "_live_" + made_up(24, 10), f"charge via {key}"),
+    "Anthropic": (key := "sk" + "-ant-api03-" + made_up(80, 11), f"x-api-key {key}"),
+    "OpenAI": (key := "sk" + "-proj-" + made_up(48, 12), f"using {key} now"),
+    "Google": (key := "AI" + "za" + made_up(35, 13), f"maps?key={key}"),
+    "Hugging Face": (key := "hf" + "_" + made_up(34, 14), f"login {key}"),
+    "npm": (key := "np" + "m_" + made_up(36, 15), f"//registry/:_authToken={key}"),
+    "web token": (
+        key := "eyJ" + made_up(30, 16) + ".eyJ" + made_up(60, 17) + "." + made_up(43, 18),
+        f"Authorization: Bearer {key}",
+    ),
+    "bearer": (key := made_up(32, 19), f"Authorization: Bearer {key}"),
+    "private key": (
+        PRIVATE,
+        "-----BEGIN RSA " + f"PRIVATE KEY-----\n{PRIVATE}\n-----END RSA " + "PRIVATE KEY-----",
+    ),
+    "private key, cut off": (PRIVATE[:200], "-----BEGIN OPENSSH " + f"PRIVATE KEY-----\n{PRIVATE[:200]}"),
+    "login in an address": (key := made_up(14, 20), f"postgres://shop:{key}@db.internal:5432/orders"),
+    "generic key": (key := made_up(20, 21), f"api_key={key}"),
+    "generic key in JSON": (key := made_up(20, 22), json.dumps({"apiKey": key})),
+    "password": (key := "hunter2-" + made_up(6, 23), f"DB_PASSWORD: {key}"),
+    "client secret": (key := made_up(24, 24), f'client_secret = "{key}"'),
+    "SendGrid": (key := "SG." + made_up(22, 25) + "." + made_up(43, 26), f"mail with {key}"),
+    "Twilio": (key := "SK" + made_up(32, 27, "0123456789abcdef"), f"twilio {key}"),
+}
+
+
+def planted(source: Path, target: Path, said: str) -> Path:
+    """A copy of a session with a text before each of its own."""
+
+    def with_text(value: Any, name: str = "") -> Any:
+        match value:
+            case dict():
+                return {key: with_text(inner, key) for key, inner in value.items()}
+            case list():
+                return [with_text(inner, name) for inner in value]
+            case str() if name in TEXTS:
+                return f"{said}\n{value}"
+            case _:
+                return value
+
+    lines = [json.dumps(with_text(json.loads(line))) for line in source.read_text(encoding="utf-8").splitlines()]
+    target.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return target
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_a_secret_is_masked_and_counted_and_what_is_around_it_stays(name: str):
+    secret, text = SECRETS[name]
+    masker = Masker()
+    masked = masker(f"before it\n{text}\nafter it, twice" if "cut off" not in name else f"before it\n{text}")
+
+    assert secret not in masked
+    assert not any(part in masked for part in secret.split("\n"))
+    assert masked.startswith("before it\n")
+    assert masker.masked.total() >= 1
+    assert "masked]" in masked
+
+
+def test_ordinary_words_are_left_alone():
+    text = "def total(prices):\n    return sum(prices)  # 363.920 kWh, see README.md and src/billing.py:120\n"
+    masker = Masker()
+
+    assert masker(text) == text
+    assert masker.masked.total() == 0
+
+
+def test_home_folders_are_shortened_wherever_the_session_was_recorded():
+    said = "/home/ada/shop/a.py /Users/ada/shop/a.py C:\\Users\\ada\\shop\\a.py"
+
+    assert Masker()(said) == "~/shop/a.py ~/shop/a.py ~\\shop\\a.py"
+
+
+@pytest.mark.parametrize("form", ["text", "json", "md", "html", "csv"])
+def test_no_planted_secret_is_in_any_report(form: str, tmp_path: Path):
+    said = "\n".join(text for _, text in SECRETS.values())
+    session = planted(SAMPLE, tmp_path / "planted.jsonl", said)
+    for options in ([], ["--include-text"]):
+        target = tmp_path / f"report.{form}"
+        arguments = ["report", str(session), "--strategy", "tiered-stale", "--explain", *options, "--format", form]
+        if form == "json":
+            arguments.append("--ledger")
+        assert main([*arguments, "-o", str(target)]) == 0
+        report = target.read_text(encoding="utf-8")
+        for name, (secret, _) in SECRETS.items():
+            assert not any(part in report for part in secret.split("\n")), name
+        if options and form != "csv":
+            assert "masked]" in report
+
+
+def test_what_was_masked_is_counted_in_the_report(tmp_path: Path):
+    session = planted(SAMPLE, tmp_path / "planted.jsonl", SECRETS["GitHub"][1])
+    target = tmp_path / "report.json"
+    assert main(["report", str(session), "--include-text", "--format", "json", "-o", str(target)]) == 0
+    report = json.loads(target.read_text(encoding="utf-8"))
+    shown = report["session"]["title"] + "".join(row["text"] for row in report["heaviest"])
+
+    assert sum(report["masked"].values()) == shown.count("masked]") > 1
+    assert any("secrets masked" in warning for warning in report["warnings"])
+
+
+def test_without_the_detector_texts_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys):
+    monkeypatch.setitem(sys.modules, "detect_secrets.core.plugins.util", None)
+
+    assert main(["report", str(SAMPLE), "--include-text", "-o", str(tmp_path / "report.txt")]) == 1
+    assert "pip install 'session-inspector[texts]'" in capsys.readouterr().err
+    assert not (tmp_path / "report.txt").exists()
