@@ -10,6 +10,7 @@ import pytest
 from inspector.session.follow import Follower
 from inspector.session.open import open_session
 from tests.session import run_files
+from tests.session.following import settle
 from tests.session.other_process import append, new_file, quiet_moments, replace, rewrite
 from tests.session.run_files import encoded, jsonl
 from tests.session.soundness import assert_sound
@@ -186,3 +187,65 @@ def test_ten_thousand_lines_at_once_are_all_read(tmp_path: Path) -> None:
     follower.poll()
     assert len(follower.session.calls) == 2500
     assert follower.session.record_counts["ObservationEvent"] == 5000
+
+
+def test_an_event_that_stays_broken_is_named_and_left_out(tmp_path: Path) -> None:
+    folder = tmp_path / "events"
+    folder.mkdir()
+    made = [encoded(record) for record in run_files.openhands_events(1)]
+    for number, data in enumerate(made):
+        (folder / f"event-{number:05}-aa.json").write_bytes(data if number != 3 else data[:30])
+    settle(folder / "event-00003-aa.json")
+    follower = Follower(tmp_path)
+    assert follower.session.skipped_records == 1
+    assert [note.reason for note in follower.session.diagnostics] == ["event-00003-aa.json: invalid JSON"]
+    assert follower.session.record_counts["ObservationEvent"] == 2, "those behind it are read"
+
+
+def test_the_last_view_of_an_archive_stays_while_it_is_broken_or_gone(tmp_path: Path) -> None:
+    path = tmp_path / "log.eval"
+    whole = run_files.inspect_archive([run_files.inspect_sample(2)])
+    path.write_bytes(whole)
+    follower = Follower(path)
+    before = follower.session
+    for broken in (whole[: len(whole) // 2], b"", b"PK\x03\x04"):
+        path.write_bytes(broken)
+        follower.poll()
+        assert follower.session is before
+    path.unlink()
+    follower.poll()
+    assert (follower.state, follower.session) == ("vanished", before)
+    assert before.text(before.blocks[-1]) == "file1"
+    path.write_bytes(run_files.inspect_archive([run_files.inspect_sample(3)]))
+    follower.poll()
+    assert (follower.state, len(follower.session.calls)) == ("live", 3)
+
+
+def test_a_sample_that_is_no_longer_in_a_log_stays_on_the_screen_with_a_notice(tmp_path: Path) -> None:
+    path = tmp_path / "log.json"
+    path.write_bytes(encoded(run_files.inspect_log([run_files.inspect_sample(2, number) for number in (1, 2)])))
+    notices: list[str] = []
+    follower = Follower(path.with_name("log.json#1_epoch_1"), on_notice=notices.append)
+    before = follower.session
+    path.write_bytes(encoded(run_files.inspect_log([run_files.inspect_sample(2, 2)])))
+    follower.poll()
+    assert follower.session is before
+    assert "no sample 1_epoch_1" in notices[0]
+
+
+def test_a_log_that_is_cut_and_goes_on_is_read_again(tmp_path: Path) -> None:
+    lines = run_files.log_of_requests(6)
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(jsonl(lines))
+    follower = Follower(path)
+    path.write_bytes(jsonl(lines[:2]))
+    follower.poll()
+    assert len(follower.session.calls) == 2
+    with path.open("ab") as file:
+        file.write(encoded(lines[2])[:50])
+    follower.poll()
+    assert len(follower.session.calls) == 2, "half a line is no call"
+    with path.open("ab") as file:
+        file.write(encoded(lines[2])[50:] + b"\n")
+    follower.poll()
+    assert len(follower.session.calls) == 3

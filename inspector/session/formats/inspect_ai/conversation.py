@@ -13,12 +13,12 @@ from inspector.session.formats.inspect_ai.samples import name_of_sample, title_o
 from inspector.session.formats.plain.conversation import Entry, PlainConversation
 from inspector.session.formats.plain.entries import TOOLS, blocks_beside, role_of
 from inspector.session.formats.plain.shapes import Request
-from inspector.session.model import Compaction, ContextCause, Origin
+from inspector.session.model import Compaction, ContextCause, Origin, Role
 from inspector.session.times import seconds_of_any
 from inspector.session.values import count_or_none, mapping, sequence, string
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from inspector.session.assembly import Assembly
     from inspector.session.blocks import TextBlock
@@ -49,6 +49,22 @@ class SampleConversation(PlainConversation):
         message = chat_message(mapping(self._attachments.resolved(value)))
         (blocks,) = chat_blocks([message], Origin(node.offset, node.length))
         return Entry(node, role_of(message), blocks, {**about, "id": string(value.get("id"))})
+
+    def add_rest(self, messages: Sequence[Node]) -> None:
+        """Add what stands behind the last answer: results that no later request has sent yet."""
+        if not self._assembly.calls:
+            return
+        call = self._assembly.calls[-1]
+        answer = self._assembly.messages[call.response].identifier
+        ids = [string(node.fields()["id"].value()) if "id" in node.fields() else "" for node in messages]
+        if not answer or answer not in ids:
+            return
+        number = self._assembly.contexts[call.context].thread
+        thread = next(one for one in self._threads if one.number == number)
+        for node in messages[ids.index(answer) + 1 :]:
+            entry = self._entry(node, {}, thread.names)
+            if entry is not None and entry.role is not Role.ASSISTANT:
+                self._append(thread, entry, is_call=False)
 
 
 def blocks_again(record: bytes, origin: Origin, attachments: Attachments) -> list[TextBlock]:
@@ -95,6 +111,7 @@ def interpret_sample(sample: Node, header: Mapping[str, Any], assembly: Assembly
     messages = fields["messages"].items() if "messages" in fields else []
     if messages:
         assembly.record_counts["message"] += len(messages)
+    conversation.add_rest(messages)
     if not assembly.calls and messages:
         assembly.put((), (), (), ())
         SampleConversation(assembly, attachments).add_request(Request(messages, about={"model": about.get("model")}))
