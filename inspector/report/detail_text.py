@@ -61,7 +61,7 @@ def carried_table(page: Page, report: Report) -> None:
 def tool_table(page: Page, plan: PlanFacts) -> None:
     """Write what a plan cuts of every tool's results."""
     if plan.tools:
-        head = ("tool", "results", "original", "", "sent", "", "saved in all calls", "")
+        head = ("tool", "results", "original", "", "sent", "", "saved in all", "")
         page.table(
             head, [_tool(row) for row in plan.tools[:MOST_ROWS]], LEFT + RIGHT * 2 + (LEFT + RIGHT) * 2 + LEFT, gap=1
         )
