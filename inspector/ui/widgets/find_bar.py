@@ -51,7 +51,7 @@ class FindBar(Horizontal):
         &.-open { display: block; }
         & > #find-label { width: auto; padding: 0 1; text-style: bold; color: $accent; }
         & > #find-count { width: auto; padding: 0 1; color: $text-muted; }
-        & > Input { border: none; height: 1; width: 1fr; padding: 0; background: $panel; }
+        & > Input, & > Input:focus { border: none; height: 1; width: 1fr; padding: 0; background: $panel; }
     }
     """
 

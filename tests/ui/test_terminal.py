@@ -1,0 +1,244 @@
+"""The app in a real terminal: every key does what the help says, and no control byte gets through."""
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pexpect
+import pyte
+import pytest
+from textual.binding import Binding
+
+from inspector.ui.screens.inspect_keys import INSPECT_BINDINGS
+from tests.program import COMMAND, environment
+
+CORPUS_SESSION = "claude-code/fe5e1c67-53e7-4862-81ae-d0e013e3270b.jsonl"
+"""A session of a real agent, with tool results of many sizes."""
+
+PATIENCE = 20.0
+
+ODD = re.compile(rb"\x1b\]52|\x1bP|\x1b_|[\x80-\x9f](?![\x80-\xbf])")
+CUT_FOR_THE_EMULATOR = re.compile(rb"\x1b[P_^X].*?\x1b\\|\x1b\[[<=>][0-9;]*[a-zA-Z]|\x1b\[[0-9;?]*\$p", re.DOTALL)
+
+SENT = {
+    "escape": "\x1b",
+    "tab": "\t",
+    "shift+tab": "\x1b[Z",
+    "end": "\x1b[F",
+    "ctrl+z": "\x1a",
+    "ctrl+y": "\x19",
+    "ctrl+o": "\x0f",
+    "ctrl+w": "\x17",
+    "backspace": "\x7f",
+    "enter": "\r",
+    "down": "\x1b[B",
+    "right": "\x1b[C",
+    "ctrl+pagedown": "\x1b[6;5~",
+    "ctrl+pageup": "\x1b[5;5~",
+}
+"""What a terminal sends for keys that are no characters."""
+
+
+class Terminal:
+    """A program in a terminal of its own, and what its screen shows."""
+
+    def __init__(self, *arguments: str, columns: int = 120, lines: int = 36, **variables: str) -> None:
+        shown = environment(TERM="xterm-256color", COLORTERM="truecolor", TEXTUAL_ANIMATIONS="none", **variables)
+        size = (lines, columns)
+        self.child = pexpect.spawn(COMMAND[0], [*COMMAND[1:], *arguments], dimensions=size, env=shown, timeout=5)
+        self.screen = pyte.Screen(columns, lines)
+        self.stream = pyte.ByteStream(self.screen)
+        self.raw = b""
+
+    def read(self) -> None:
+        """Take what the program has written."""
+        try:
+            data = self.child.read_nonblocking(65_536, timeout=0.02)
+        except (pexpect.TIMEOUT, pexpect.EOF):
+            return
+        self.raw += data
+        self.stream.feed(CUT_FOR_THE_EMULATOR.sub(b"", data))
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.screen.display)
+
+    def until(self, fact: Callable[[str], object], what: str) -> None:
+        """Wait until the screen shows something."""
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            self.read()
+            if fact(self.text):
+                return
+        raise AssertionError(f"{what}: it never became so\n{self.text}")
+
+    def press(self, key: str) -> None:
+        self.child.send(SENT.get(key, key))
+
+
+@pytest.fixture
+def terminal(corpus: Path) -> Iterator[Terminal]:
+    path = corpus / CORPUS_SESSION
+    if not path.exists():
+        pytest.skip("the session is not in the corpus")
+    opened = Terminal(str(path))
+    try:
+        opened.until(lambda text: "recorded $" in text and "tokens calibrated" in text, "the session is shown")
+        yield opened
+    finally:
+        opened.child.close(force=True)
+
+
+def has(*words: str) -> Callable[[str], bool]:
+    return lambda text: all(re.search(word, text) for word in words)
+
+
+def lacks(word: str) -> Callable[[str], bool]:
+    return lambda text: not re.search(word, text)
+
+
+def MOVES(text: str) -> bool:  # noqa: N802  used as a constant beside others
+    """Replaced where it is used: the cursor or the call is another one, or the status line says why not."""
+    raise AssertionError(text)
+
+
+def moved(before: str) -> Callable[[str], bool]:
+    """The cursor is on another row, or another call is looked at, or it is told why neither is so."""
+    told = re.compile("none above|none below|nothing was compacted|no tool result|no row is pinned|! ")
+
+    def fact(text: str) -> bool:
+        places = [re.findall("▶.*|as of [^─]*", each) for each in (before, text)]
+        return places[0] != places[1] or bool(told.search(text.splitlines()[-1]))
+
+    return fact
+
+
+AS_OF = r"as of call \d+"
+
+STEPS: list[tuple[str, str, Callable[[str], object]]] = [
+    ("question_mark", "?", has("In short", "leave; the plan is kept")),
+    ("escape", "escape", lacks("In short")),
+    ("1", "1", has(r"\[x\] tiered-stale", "with plan A")),
+    ("ctrl+z", "ctrl+z", has(r"\[ \] tiered-stale")),
+    ("ctrl+y", "ctrl+y", has(r"\[x\] tiered-stale")),
+    ("p", "p", has("▸ ")),
+    ("escape", "escape", lacks("▸ ")),
+    ("x", "x", has("tiered-stale: stale", "▶")),
+    ("X", "X", MOVES),
+    ("left_square_bracket", "[", has(AS_OF)),
+    ("right_square_bracket", "]", has("as of now|as of call")),
+    ("left_curly_bracket", "{", has(AS_OF)),
+    ("right_curly_bracket", "}", has("as of now|as of call")),
+    ("end", "end", has("as of now", "FOLLOW")),
+    ("left_square_bracket", "[", has(AS_OF)),
+    ("end", "end", has("as of now")),
+    ("T", "T", has(r"0:00")),
+    ("b", "b", MOVES),
+    ("B", "B", MOVES),
+    ("f", "f", MOVES),
+    ("F", "F", MOVES),
+    ("h", "h", MOVES),
+    ("H", "H", MOVES),
+    ("r", "r", MOVES),
+    ("R", "R", MOVES),
+    ("full_stop", ".", MOVES),
+    ("comma", ",", MOVES),
+    ("u", "u", has("pin")),
+    ("U", "U", has("pin")),
+    ("slash", "/", has("find ")),
+    ("text", "hooks", has("find hooks", r"[1-9]\d* rows")),
+    ("enter", "enter", lacks(r"esc close")),
+    ("n", "n", MOVES),
+    ("N", "N", MOVES),
+    ("slash", "/", has("esc close")),
+    ("escape", "escape", lacks("find hooks")),
+    ("ampersand", "&", has("show only")),
+    ("text", "hooks", has("show only hooks", "hidden [1-9]")),
+    ("escape", "escape", has("hidden 0")),
+    ("plus", "+", has("Add a strategy, or take a ready plan", "Tiered truncation")),
+    ("escape", "escape", lacks("Add a strategy, or take")),
+    ("O", "O", has("Open a plan", "Nothing is cut")),
+    ("escape", "escape", lacks("Open a plan")),
+    ("w", "w", has("Save the plan as")),
+    ("escape", "escape", lacks("Save the plan as")),
+    ("e", "e", has("Export the plan as configuration", "hynous")),
+    ("escape", "escape", lacks("Export the plan")),
+    ("P", "P", has("Save a picture", "the context chart alone")),
+    ("escape", "escape", lacks("Save a picture")),
+    ("a", "a", has("Plan B", "A instead")),
+    ("A", "A", has("Plan B and plan A", "Both have the same")),
+    ("escape", "escape", lacks("Plan B and plan A")),
+    ("d", "d", has("Runs a day")),
+    ("escape", "escape", lacks("How many sessions like this")),
+    ("c", "c", has(r"Compare \d+ plans")),
+    ("escape", "escape", has("Timeline")),
+    ("t", "t", has("Tune ")),
+    ("escape", "escape", has("Timeline")),
+    ("v", "v", has("esc back")),
+    ("escape", "escape", has("Timeline")),
+    ("dollar_sign", "$", has("esc back")),
+    ("escape", "escape", has("Timeline")),
+    ("i", "i", has("[Dd]iagnostics|records")),
+    ("escape", "escape", has("Timeline")),
+    ("o", "o", has("[Ss]essions")),
+    ("escape", "escape", has("Timeline")),
+    ("z", "z", lacks("Plan B")),
+    ("z", "z", has("Plan B")),
+    ("tab", "tab", has("▸ ")),
+    ("shift+tab", "shift+tab", lacks("▸ ")),
+    ("q", "q", lambda text: True),
+]
+"""The key's name, what is pressed, and what is to be seen then."""
+
+ELSEWHERE = {
+    "f1": "the same as ?",
+    "ctrl+shift+z": "the same as ctrl+y, where terminals can send it",
+    "E": "tests/ui/test_costs.py",
+    "space": "tests of playing",
+    "less_than_sign": "tests of playing",
+    "greater_than_sign": "tests of playing",
+    "s": "tests of the order of rows",
+    "ctrl+o": "tests of sessions with subagents",
+    "backspace": "tests of sessions with subagents",
+    "ctrl+pagedown": "tests of tabs",
+    "ctrl+pageup": "tests of tabs",
+    "ctrl+w": "tests of tabs",
+    **dict.fromkeys("23456789", "the same as 1, for plans of more strategies"),
+}
+"""Keys that need another session, and where they are tried."""
+
+
+def test_every_key_of_the_main_screen_is_tried() -> None:
+    keys = {binding.key for binding in Binding.make_bindings(INSPECT_BINDINGS)}
+
+    assert keys - {name for name, _, _ in STEPS} - set(ELSEWHERE) == set()
+
+
+def test_every_key_does_what_the_help_says_in_a_real_terminal(terminal: Terminal) -> None:
+    for name, key, shown in STEPS:
+        fact = moved(terminal.text) if shown is MOVES else shown
+        terminal.press(key)
+        terminal.until(fact, name)
+        assert terminal.child.isalive() or key == "q"
+
+    terminal.child.expect(pexpect.EOF, timeout=PATIENCE)
+    terminal.child.close()
+    assert terminal.child.exitstatus == 0
+    assert not ODD.search(terminal.raw)
+
+
+def test_a_limit_is_moved_by_keys_by_typing_and_by_the_mouse(terminal: Terminal) -> None:
+    terminal.press("p")
+    terminal.until(has("▸ "), "the plan has the focus")
+    terminal.press("down")
+    terminal.press("right")
+    terminal.until(has(r"confirmation .*160", r"\[x\] tiered-stale"), "a step, which switches the strategy on")
+    for key in ("9", "9", "9", "enter"):
+        terminal.press(key)
+    terminal.until(has(r"confirmation .*999"), "a value typed")
+    row = next(number for number, line in enumerate(terminal.screen.display) if "action " in line and "●" in line)
+    column = terminal.screen.display[row].index("●")
+    for kind, cell, end in ((0, column, "M"), (32, column - 3, "M"), (0, column - 3, "m")):
+        terminal.child.send(f"\x1b[<{kind};{cell + 1};{row + 1}{end}")
+    terminal.until(lambda text: "●" in text.splitlines()[row] and text.splitlines()[row].index("●") < column, "dragged")
