@@ -30,16 +30,3 @@ def test_every_question_is_answered_by_keys_of_the_main_screen(question: str, an
     assert answer
     assert named
     assert set(named) <= known
-
-
-@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
-async def test_every_key_of_the_table_can_be_pressed_on_a_session(running, session_file, size: tuple[int, int]) -> None:
-    keys = list(dict.fromkeys(key for row in ROWS for key in re.findall(r"`([^`]+)`", row[2])))
-    async with running(session_file.path, size=size) as run:
-        for key in keys:
-            await run.pilot.press(key_of(key))
-            await run.pilot.pause()
-            assert run.app.is_running, key
-            while len(run.app.screen_stack) > 1:
-                await run.pilot.press("escape")
-                await run.pilot.pause()

@@ -6,9 +6,15 @@ from pathlib import Path
 import pytest
 import textual
 
+from inspector.ui.settings import Settings
+from tests.ui.test_themes import contrast
+
 GOLDEN = Path(__file__).parent / "screens"
 DRAWN_WITH = "8.2."
 """The version of Textual the screens were drawn with; another one may lay them out differently."""
+
+LEAST_CONTRAST = 3.0
+"""What is switched off may be fainter than other text, but can be read."""
 
 NOW = 1_777_900_000.0
 
@@ -41,6 +47,7 @@ def old_session(session_file, monkeypatch) -> Path:
         ("80x24.txt", (80, 24), ("1", "x", "x")),
         ("80x24-plan.txt", (80, 24), ("1", "p", "down", "down")),
         ("120x36-help.txt", (120, 36), ("question_mark",)),
+        ("200x60.txt", (200, 60), ("1", "x", "x", "p", "down")),
     ],
 )
 async def test_the_screen_is_laid_out_as_kept(
@@ -66,3 +73,40 @@ async def test_without_colour_the_same_is_shown(running, old_session: Path, monk
         run.screen._forget_notice()
         await run.pilot.pause(0.3)
         compare("120x36-no-color.txt", run.text())
+
+
+async def test_an_empty_session_says_what_will_happen(running, tmp_path: Path) -> None:
+    path = tmp_path / "session.jsonl"
+    path.write_text('{"type":"summary","summary":"Nothing yet","leafUuid":"a"}\n')
+    async with running(path, size=(80, 24), ready=False) as run:
+        await run.until(lambda: "Rows appear as the agent writes them." in run.text())
+
+
+def colors_of(run) -> set[tuple[str, str]]:
+    """Every pair of colours that a letter and what is behind it have on the screen."""
+    strips = run.app.screen._compositor.render_strips()
+    return {
+        (segment.style.color.name, segment.style.bgcolor.name)
+        for strip in strips
+        for segment in strip
+        if any(map(str.isalnum, segment.text)) and segment.style and segment.style.color and segment.style.bgcolor
+    }
+
+
+@pytest.mark.parametrize("theme", ["dark", "light", "contrast", "colour-blind"])
+async def test_every_letter_stands_out_from_what_is_behind_it(running, session_file, theme: str) -> None:
+    async with running(session_file.path, settings=Settings(theme=theme)) as run:
+        await run.press("1", "x", "p", "down")
+        faint = {}
+        for front, back in colors_of(run):
+            ratio = contrast(front, back)
+            if ratio < LEAST_CONTRAST:
+                faint[front, back] = ratio
+        assert not faint
+
+
+async def test_the_terminals_own_colours_are_all_that_is_used(running, session_file) -> None:
+    async with running(session_file.path, settings=Settings(theme="ansi")) as run:
+        await run.press("1", "x", "p", "down")
+        used = {name for pair in colors_of(run) for name in pair}
+        assert not [name for name in used if name.startswith("#")]
