@@ -98,6 +98,28 @@ def test_reasoning_images_and_subagents_of_trajectories_are_read(tmp_path: Path)
     assert [session.messages[call.response].thread for call in session.calls] == [0, 1, 1]
 
 
+def test_a_subagent_in_a_file_of_its_own_belongs_to_the_call_that_started_it(tmp_path: Path) -> None:
+    document = run_files.trajectory(1)
+    reference = {"trajectory_id": "helper", "trajectory_path": "subagents/helper.json"}
+    document["steps"][1]["observation"]["results"][0]["subagent_trajectory_ref"] = [reference]
+    session = opened(tmp_path / "t.json", document, "atif")
+    (link,) = session.links
+    assert (link.identifier, link.tool_call_id, link.path) == ("helper", "c0", tmp_path / "subagents" / "helper.json")
+
+
+def test_a_chat_that_only_speaks_of_results_is_not_taken_for_clines(tmp_path: Path) -> None:
+    said = "In the log I saw [build] Result: failed."
+    chat = [{"role": "user", "content": said}, {"role": "assistant", "content": "I see."}] * 3
+    assert detect_of(tmp_path, chat) == "openai-chat"
+    assert detect_of(tmp_path, run_files.cline_history(1)) == "cline"
+
+
+def detect_of(folder: Path, value: Any) -> str:
+    path = folder / "x.json"
+    path.write_bytes(encoded(value))
+    return detect(path).format.name
+
+
 @pytest.mark.parametrize("version", ["ATIF-v1.0", "ATIF-v1.4", "ATIF-v1.8", "ATIF-v9.7", None])
 def test_every_version_of_a_trajectory_is_known(tmp_path: Path, version: str | None) -> None:
     document = {**run_files.trajectory(1), "schema_version": version, "unheard_of": {"x": 1}}
@@ -221,8 +243,9 @@ def test_a_task_is_one_session_wherever_it_is_pointed_at(tmp_path: Path) -> None
     expected = open_session(folder).messages
     assert [found.path for found in sessions_in(tmp_path)] == [folder]
     history = folder / "api_conversation_history.json"
-    assert detect(history).format.name == detect(folder).format.name == "cline"
-    assert open_session(history).messages == expected
+    for path in (history, folder, folder / "ui_messages.json"):
+        assert detect(path).format.name == "cline"
+        assert open_session(path).messages == expected
 
 
 def test_roos_summary_begins_a_context_and_its_marker_hides_messages(tmp_path: Path) -> None:

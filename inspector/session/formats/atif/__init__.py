@@ -42,7 +42,7 @@ def _reader(path: Path) -> Reader:
     from inspector.session.documents import DocumentReader
     from inspector.session.formats.atif.conversation import blocks_again, interpret
 
-    return DocumentReader(path, NAME, interpret, blocks_again)
+    return DocumentReader(path, NAME, lambda node, assembly: interpret(node, assembly, path.parent), blocks_again)
 
 
 FORMAT = Format(

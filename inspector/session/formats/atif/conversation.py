@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from inspector.session.decoding import clean_text, lenient_json
 from inspector.session.formats.atif.steps import is_aggregate, spoken_in
 from inspector.session.formats.chat import ChatThread, Spoken, all_blocks, notice
 from inspector.session.formats.plain.entries import TOOLS, blocks_beside
+from inspector.session.links import LinkKind, SessionLink
 from inspector.session.model import Compaction, ContextCause, Origin
-from inspector.session.values import mapping, string
+from inspector.session.values import mapping, objects, string
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
     from inspector.session.assembly import Assembly
     from inspector.session.blocks import TextBlock
     from inspector.session.nodes import Node
@@ -22,11 +26,17 @@ MOST_DEPTH = 8
 CONTINUED = "continued_trajectory_ref"
 
 
-def interpret(node: Node, assembly: Assembly) -> None:
-    """Fill an assembly from a trajectory."""
+def interpret(node: Node, assembly: Assembly, folder: Path) -> None:
+    """Fill an assembly from a trajectory.
+
+    Args:
+        node: The trajectory.
+        assembly: What to fill.
+        folder: Where its file is, beside which subagents' may be.
+    """
     agent = mapping(node.fields()["agent"].value()) if "agent" in node.fields() else {}
     assembly.agent = " ".join(filter(None, (string(agent.get("name")), string(agent.get("version")))))
-    _Trajectories(assembly).add(node, 0)
+    _Trajectories(assembly, folder).add(node, 0)
 
 
 def blocks_again(record: bytes, origin: Origin, /) -> list[TextBlock]:
@@ -46,8 +56,9 @@ def _continued(path: str) -> Spoken:
 class _Trajectories:
     """Takes trajectories, each a conversation of its own."""
 
-    def __init__(self, assembly: Assembly) -> None:
+    def __init__(self, assembly: Assembly, folder: Path) -> None:
         self._assembly = assembly
+        self._folder = folder
         self._count = 0
 
     def add(self, node: Node, depth: int) -> None:
@@ -89,10 +100,22 @@ class _Trajectories:
                 _continue(self._assembly, chat, copied[0])
                 copied = None
             added = chat.add(spoken_in(step, model), Origin(item.offset, item.length))
+            self._link(step)
             if copied is not None and is_copied:
                 copied += added
             elif source != "system":
                 copied = None
+
+    def _link(self, step: Mapping[str, Any]) -> None:
+        """Note the files of subagents that a step's calls started; those inside this one are read with it."""
+        for result in objects(mapping(step.get("observation")).get("results")):
+            for reference in objects(result.get("subagent_trajectory_ref")):
+                place = string(reference.get("trajectory_path"))
+                name = string(reference.get("trajectory_id")) or string(reference.get("session_id")) or place
+                if place and name:
+                    path = self._folder / place if "://" not in place and "\x00" not in place else None
+                    call = string(result.get("source_call_id"))
+                    self._assembly.link(SessionLink(LinkKind.SUBAGENT, name, path, call))
 
 
 def _continue(assembly: Assembly, chat: ChatThread, first: int) -> None:

@@ -7,6 +7,7 @@ in which usage stands. The SDK and the command line write `<id>.messages.json` a
 from __future__ import annotations
 
 import os
+import re
 import sys
 from itertools import product
 from pathlib import Path
@@ -25,7 +26,8 @@ NAME = "cline"
 OWN_FIELDS = frozenset({"modelInfo", "metrics", "condenseParent", "condenseId", "truncationParent", "isSummary"})
 """Fields of messages that only these programs write."""
 
-OWN_TEXTS = ("<environment_details>", "<task>\n", "] Result:")
+OWN_TEXT = re.compile(r"<environment_details>|\A<task>\n|\A\[[\w.-]+(?: for '[^\n]*')?\] Result:")
+"""What these programs add to what a person says."""
 
 ABOUT = frozenset({"session_id", "started_at", "status", "messages_path"})
 """What the document beside an SDK's messages has."""
@@ -47,8 +49,13 @@ def _recognise(sample: Sample) -> str:
     messages = objects(document)
     if not messages or len(messages) * 2 <= len(document):
         return ""
-    found = sum(_is_own(message) for message in messages)
-    return f"a JSON list of messages, {found} of {len(messages)} with what only Cline or Roo writes" if found else ""
+    if sum(_is_shown(message) for message in messages) * 2 > len(messages):
+        return _recognise_beside(sample.path.with_name(HISTORY), "what is shown of the task in ")
+    asked = sum(message.get("role") == "user" for message in messages)
+    found = sum(_has_own_text(message) for message in messages)
+    if any(OWN_FIELDS & message.keys() and "role" in message for message in messages) or found * 3 > asked:
+        return f"a JSON list of {len(messages)} messages with what only Cline or Roo writes"
+    return ""
 
 
 def _recognise_beside(path: Path, words: str = "in its ") -> str:
@@ -59,15 +66,16 @@ def _recognise_beside(path: Path, words: str = "in its ") -> str:
     return f"{words}{path.name}, {reason}" if reason else ""
 
 
-def _is_own(message: dict[str, Any]) -> bool:
-    if message.get("role") not in ("user", "assistant") or "content" not in message:
-        return False
-    if OWN_FIELDS & message.keys():
-        return True
-    if message["role"] != "user":
+def _has_own_text(message: dict[str, Any]) -> bool:
+    if message.get("role") != "user" or "content" not in message:
         return False
     texts = [string(part.get("text")) for part in objects(message["content"])] or [string(message["content"])]
-    return any(sign in text[:2000] or text.startswith(sign) for text in texts for sign in OWN_TEXTS)
+    return any(OWN_TEXT.search(text[:2000]) for text in texts)
+
+
+def _is_shown(message: dict[str, Any]) -> bool:
+    """Whether this is a message for the person."""
+    return message.get("type") in ("say", "ask") and "ts" in message and "role" not in message
 
 
 def _reader(path: Path) -> Reader:
