@@ -12,7 +12,7 @@ from inspector.ui import numbers
 if TYPE_CHECKING:
     from inspector.replay.explanation import Explanation
 
-FAINT = "$text-muted"
+FAINT = "$foreground 60%"
 
 MEANINGS = {
     "exact": "exact: reported by the provider, or counted in the file",

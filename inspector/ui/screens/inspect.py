@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 SECONDS_OF_NOTICE = 6.0
 LONGEST_IDENTIFIER = 18
+LEAST_RESIDUAL = 0.001
+"""A fit is never said to be better than to a tenth of a percent, which is what is written of it."""
 
 
 class InspectScreen(Related):
@@ -253,7 +255,7 @@ class InspectScreen(Related):
         scale = outcome.inputs.scale
         if scale.known.value != "calibrated" or isnan(scale.calibration.residual):
             return f"tokens {scale.known.value}"
-        return f"tokens calibrated ±{numbers.percent(scale.calibration.residual)}"
+        return f"tokens calibrated ±{numbers.percent(max(scale.calibration.residual, LEAST_RESIDUAL))}"
 
     def action_plan(self) -> None:
         """To the plan and back; on narrow screens its drawer opens and closes."""
