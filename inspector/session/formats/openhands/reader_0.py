@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.assembly import Assembly
@@ -43,6 +44,7 @@ class LinesInterpreter0:
         self._assembly = Assembly()
         self._events: Conversation0 | None = None
         self._chosen: ObjectLine | None = None
+        self._counted: Counter[str] = Counter()
         self._is_settled = True
 
     @property
@@ -55,7 +57,11 @@ class LinesInterpreter0:
             self._assembly.put(fresh.messages, fresh.calls, fresh.contexts, fresh.compactions)
             self._assembly.identifier = name_of(self._chosen.value, self._chosen.line)
             self._assembly.agent, self._assembly.title = fresh.agent, fresh.title
-            counts.update({name: count - counts[name] for name, count in fresh.record_counts.items()})
+            counts.subtract(self._counted)
+            counts.update(fresh.record_counts)
+            self._counted = fresh.record_counts
+            for name in [name for name, count in counts.items() if not count]:
+                del counts[name]
             self._is_settled = True
         return self._assembly
 

@@ -1,0 +1,298 @@
+"""`python -m tests.fuzz [--minutes N] [FORMAT ...]`: open damaged sessions until the time is over or a reader fails.
+
+Every round takes a real or made session, changes it as `tests.session.mutations` does (fields of other types, missing,
+renamed, lines cut, repeated and out of order, invalid bytes), and asks of the reader what holds of every session: it
+never raises anything but a `SessionError`, indices point where they should, every text can be read again, and a file
+that was written in two parts is followed to what a fresh load gives. The damaged file of a failure is kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import shutil
+import sqlite3
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from inspector.report.format_pages import reading_text
+from inspector.session.errors import SessionError
+from inspector.session.follow import Follower
+from inspector.session.formats import FORMATS, detect
+from inspector.session.open import open_session
+from tests.session.codex_lines import Rollout
+from tests.session.following import settle
+from tests.session.gemini_lines import GeminiScript, call
+from tests.session.goose_store import GooseScript
+from tests.session.goose_store import create as create_goose
+from tests.session.goose_store import session as goose_session
+from tests.session.hermes_store import HermesStore
+from tests.session.hermes_store import create as create_hermes
+from tests.session.mutations import BROKEN, ODD, changed, places
+from tests.session.opencode_store import Store
+from tests.session.run_files import encoded, jsonl, log_of_requests, trajectory
+from tests.session.soundness import assert_sound
+from tests.session.test_responses import growing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+ROOT = Path(__file__).resolve().parent.parent
+SQLITE = b"SQLite format 3\x00"
+LONGEST_SEED = 3_000_000
+LONGEST_LINE = 200_000
+MOST_LINES = 40
+NAMES = ("type", "id", "content", "message", "data", "unknown", "role", "payload")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run until the time is over; 1 where a reader failed."""
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description="Open damaged sessions.")
+    parser.add_argument("formats", nargs="*", metavar="FORMAT", help="names of formats; all where none is given")
+    parser.add_argument("--minutes", type=float, default=1.0, help="how long; 1 where not given")
+    parser.add_argument("--seed", type=int, default=None, help="what chance begins with; told when it is not given")
+    parser.add_argument("--keep", type=Path, default=Path("fuzz-failures"), help="where files of failures are kept")
+    options = parser.parse_args(arguments)
+    seed = options.seed if options.seed is not None else random.randrange(1 << 32)  # noqa: S311  # nothing secret
+    tell(f"seed {seed}")
+    with tempfile.TemporaryDirectory(prefix="inspector-fuzz-") as folder:
+        known = seeds(Path(folder) / "made", options.formats)
+        if not known:
+            parser.error(f"no sessions of {', '.join(options.formats) or 'any format'} to begin with")
+        rounds, failures = run(known, Path(folder), seed, options.minutes * 60, options.keep)
+    for name in sorted(known):
+        tell(f"{name:<20}{rounds[name]:>8} rounds{failures[name]:>6} failures")
+    return int(bool(failures))
+
+
+def tell(line: str) -> None:
+    """Print a line at once."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def run(
+    known: dict[str, list[Path]], folder: Path, seed: int, seconds: float, keep: Path
+) -> tuple[Counter[str], Counter[str]]:
+    """Rounds until the time is over, the formats in turn; how many of each, and how many failed."""
+    rounds: Counter[str] = Counter()
+    failures: Counter[str] = Counter()
+    until = time.monotonic() + seconds
+    number = 0
+    while time.monotonic() < until:
+        name = sorted(known)[number % len(known)]
+        chance = random.Random(f"{seed}/{number}")  # noqa: S311  # nothing secret
+        source = chance.choice(known[name])
+        path = folder / f"{number}{source.suffix}"
+        number += 1
+        rounds[name] += 1
+        try:
+            play(chance, source, path)
+        except Exception:  # noqa: BLE001  # whatever it is, it is the failure that was looked for
+            failures[name] += 1
+            keep.mkdir(parents=True, exist_ok=True)
+            kept = keep / f"{name}-{seed}-{number - 1}{source.suffix}"
+            if path.exists():
+                shutil.copyfile(path, kept)
+            tell(f"{name}: {source.name}, kept as {kept}\n{traceback.format_exc()}")
+        finally:
+            for left in folder.glob(f"{path.name}*"):
+                left.unlink()
+    return rounds, failures
+
+
+def play(chance: random.Random, source: Path, path: Path) -> None:
+    """One round: damage a session and look at what becomes of it."""
+    with source.open("rb") as file:
+        head = file.read(len(SQLITE))
+    if head == SQLITE:
+        damage_rows(chance, source, path)
+        look_at(path)
+        return
+    data = source.read_bytes()
+    damaged = damaged_lines(chance, data) if b"}\n" in data[:1_000_000] else damaged_document(chance, data)
+    if chance.random() < 0.3 and damaged:
+        cut = chance.randrange(len(damaged))
+        path.write_bytes(damaged[:cut])
+        follow_to(path, damaged, cut)
+    else:
+        path.write_bytes(damaged)
+    look_at(path)
+
+
+def look_at(path: Path) -> None:
+    """What holds of every session."""
+    with suppress(SessionError):
+        detection = detect(path)
+        session = open_session(path)
+        assert_sound(session)
+        reading_text(detection, session)
+
+
+def follow_to(path: Path, data: bytes, cut: int) -> None:
+    """Follow a file from its beginning to all of it: the same as reading all of it."""
+    try:
+        follower = Follower(path)
+    except SessionError:
+        path.write_bytes(data)
+        return
+    with path.open("ab") as file:
+        file.write(data[cut:])
+    settle(path)
+    for _ in range(3):
+        follower.poll()
+    try:
+        expected = open_session(path)
+    except SessionError:
+        return
+    if follower.session.format == expected.format:
+        assert follower.session == expected, "followed and loaded differ"
+
+
+def damaged_lines(chance: random.Random, data: bytes) -> bytes:
+    """Some lines of a file, in order or not, some changed and some broken."""
+    lines = [line for line in data.split(b"\n") if line and len(line) <= LONGEST_LINE]
+    start = chance.randrange(max(len(lines) - MOST_LINES, 0) + 1)
+    chosen = lines[start : start + chance.randint(1, MOST_LINES)]
+    if chance.random() < 0.3:
+        chance.shuffle(chosen)
+    made = [damaged_value(chance, line) if chance.random() < 0.4 else line for line in chosen]
+    return b"\n".join(made) + chance.choice([b"\n", b"", b"\r\n", b"\n{"])
+
+
+def damaged_document(chance: random.Random, data: bytes) -> bytes:
+    """A document with some places changed, or broken."""
+    return damaged_value(chance, data, most=6)
+
+
+def damaged_value(chance: random.Random, data: bytes, most: int = 3) -> bytes:
+    """JSON with some places changed, now and then broken."""
+    try:
+        value: Any = json.loads(data)
+    except ValueError:
+        value = None
+    if value is not None:
+        for _ in range(chance.randint(0, most)):
+            found = places(value)
+            if found:
+                how = chance.choice(["replace", "remove", "rename"])
+                new = json.loads(json.dumps(chance.choice(ODD)))
+                value = changed(value, chance.choice(found), how, new, chance.choice(NAMES))
+        data = json.dumps(value, ensure_ascii=chance.random() < 0.5).encode(errors="replace")
+    if chance.random() < 0.2 and data:
+        cut = chance.randrange(len(data))
+        data = data[:cut] + chance.choice(BROKEN) + data[cut + chance.randint(0, 3) :]
+    return data
+
+
+def damage_rows(chance: random.Random, source: Path, path: Path) -> None:
+    """A database with some values changed and some rows gone."""
+    shutil.copyfile(source, path)
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA foreign_keys = OFF")
+        tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        for _ in range(chance.randint(1, 5)):
+            table = chance.choice([name for name in tables if not name.startswith("sqlite_")])
+            rows = connection.execute(f'SELECT rowid FROM "{table}"').fetchall()  # noqa: S608  # a name of our own file
+            if not rows:
+                continue
+            row = chance.choice(rows)[0]
+            columns = [column[1] for column in connection.execute(f'PRAGMA table_info("{table}")')]
+            column = chance.choice(columns)
+            query = f'SELECT "{column}" FROM "{table}" WHERE rowid = ?'  # noqa: S608  # names of our own file
+            stored = connection.execute(query, (row,)).fetchone()[0]
+            new: object = chance.choice([None, -1, 2.5, "", "text", b"\xff\xfe", 2**62])
+            if isinstance(stored, str) and stored[:1] in "{[" and stored:
+                new = damaged_value(chance, stored.encode())
+                new = new.decode(errors="replace") if isinstance(new, bytes) and chance.random() < 0.9 else new
+            with suppress(sqlite3.Error):
+                if chance.random() < 0.15:
+                    connection.execute(f'DELETE FROM "{table}" WHERE rowid = ?', (row,))  # noqa: S608  # as above
+                else:
+                    change = f'UPDATE "{table}" SET "{column}" = ? WHERE rowid = ?'  # noqa: S608  # as above
+                    connection.execute(change, (new, row))
+
+
+def seeds(folder: Path, names: Iterable[str] = ()) -> dict[str, list[Path]]:
+    """Sessions to begin with by format: the project's own samples, made ones, and real ones where there are any.
+
+    Args:
+        folder: Where made ones are written.
+        names: The formats wanted; all where there are none.
+    """
+    wanted = set(names) or {known.name for known in FORMATS}
+    found: dict[str, list[Path]] = {}
+    for path in (*_samples(), *_made(folder), *_real()):
+        try:
+            name = detect(path).format.name
+        except SessionError:
+            continue
+        if name in wanted:
+            found.setdefault(name, []).append(path)
+    return found
+
+
+def _samples() -> Iterator[Path]:
+    yield from sorted((ROOT / "sample_sessions").glob("*.json*"))
+
+
+def _real() -> Iterator[Path]:
+    corpus = Path(os.environ.get("INSPECTOR_SHARED", ROOT.parent / "shared")) / "corpus"
+    for path in sorted(corpus.rglob("*")):
+        if path.is_file() and 0 < path.stat().st_size <= LONGEST_SEED:
+            yield path
+
+
+def _made(folder: Path) -> Iterator[Path]:
+    folder.mkdir(parents=True, exist_ok=True)
+    rollout = Rollout()
+    rollout.header()
+    rollout.prompt("go")
+    rollout.response("c1", "c2", text="looking")
+    kept = [{"type": "message", "role": "user", "content": []}]
+    rollout.add("compacted", {"message": "", "replacement_history": kept})
+    yield rollout.write(folder / "rollout.jsonl")
+    gemini = GeminiScript()
+    gemini.header()
+    gemini.user("u1", "go")
+    answer = gemini.answer("g1", toolCalls=[call("c1")])
+    gemini.again(answer, toolCalls=[call("c1", "done")])
+    gemini.rewind("u1")
+    gemini.set(messages=[gemini.lines[1]])
+    yield gemini.write(folder / "gemini.jsonl")
+    hermes = HermesStore()
+    first = hermes.session("20260301_100000_ab", title="Mine")
+    said = [hermes.user("20260301_100000_ab", "go"), hermes.answer("20260301_100000_ab", "looking", "c1")]
+    yield create_hermes(folder / "state.db", first, *said, hermes.result("20260301_100000_ab", "c1", "seen"))
+    goose = GooseScript()
+    goose.user("go")
+    goose.answer("looking")
+    goose.compact("what came before")
+    yield create_goose(folder / "sessions.db", goose_session("g1"), *goose.statements("g1"))
+    goose_file = folder / "goose.jsonl"
+    goose_file.write_bytes(goose.lines())
+    yield goose_file
+    for name, data in (
+        ("trajectory.json", encoded(trajectory(3))),
+        ("requests.jsonl", jsonl(log_of_requests(4))),
+        ("responses.jsonl", jsonl(growing(4))),
+    ):
+        (folder / name).write_bytes(data)
+        yield folder / name
+    store = Store()
+    store.prompt()
+    store.response("c1", text="looking")
+    yield store.database(folder / "opencode.db")
+    yield store.export(folder / "export.json")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
