@@ -150,3 +150,15 @@ def test_a_log_is_told_by_its_content_in_either_form(tmp_path: Path) -> None:
         path.write_bytes(data)
         assert detect(path).format.name == "claude-trace"
         assert len(open_session(path).calls) == 2
+
+
+def test_a_line_that_cannot_be_read_is_named_with_its_place(tmp_path: Path) -> None:
+    lines = [encoded(line) + b"\n" for line in log_of_requests(3)]
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(lines[0] + b'{"request": {"url"\n' + b"[1]\n" + lines[1] + lines[2])
+    session = open_session(path)
+    assert [(note.line, note.offset, note.reason) for note in session.diagnostics] == [
+        (2, len(lines[0]), "invalid JSON"),
+        (3, len(lines[0]) + 19, "not a JSON object"),
+    ]
+    assert (session.skipped_records, len(session.calls)) == (2, 3)

@@ -450,3 +450,18 @@ def test_no_event_makes_reading_a_folder_fail(tmp_path_factory: pytest.TempPathF
         file = f"event-{number:05}-aa.json" if name == "openhands" else f"{number}.json"
         (folder / "events" / file).write_bytes(line)
     assert_reads(next(one for one in FORMATS if one.name == name), folder)
+
+
+@settings(max_examples=30)
+@given(data=st.data())
+def test_nothing_that_is_shown_makes_reading_a_task_fail(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    shown = run_files.cline_shown(3)
+    shown[2]["conversationHistoryDeletedRange"] = [1, 2]
+    condensed = {"prevContextTokens": 90, "newContextTokens": 9}
+    shown.append({"ts": 1, "type": "say", "say": "condense_context", "contextCondense": condensed})
+    made = data.draw(mutated([encoded(message) for message in shown]))
+    folder = task_of_cline(tmp_path_factory.mktemp("task") / "1", 3)
+    (folder / "ui_messages.json").write_bytes(b"[" + b",".join(line for line in made.split(b"\n") if line) + b"]")
+    assert_reads(next(one for one in FORMATS if one.name == "cline"), folder)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 CONTINUED = "This session is being continued from a previous conversation"
 """How the message begins in which Claude Code sends its own summary."""
 
+TITLE_CHARACTERS = 120
+
 TELLING_CHARACTERS = 200
 """So much of an answer in the first message of another conversation is a summary, no coincidence."""
 
@@ -58,6 +60,8 @@ class TraceConversation(PlainConversation):
             self._said[thread.number] = "\n".join(
                 made.text for made in entry.blocks if made.block.kind is BlockKind.ASSISTANT_TEXT
             )
+        if thread.number == 0 and entry.role is Role.USER and not self._assembly.title:
+            self._assembly.title = _asked(entry)
         index = len(self._assembly.messages)
         super()._append(thread, entry, is_call=is_call, is_repeated=is_repeated)
         compactions = self._assembly.compactions
@@ -67,6 +71,12 @@ class TraceConversation(PlainConversation):
             and not any(message.is_summary for message in self._assembly.messages[compactions[-1].message :])
         ):
             self._assembly.messages[index] = structs.replace(self._assembly.messages[index], is_summary=True)
+
+
+def _asked(entry: Entry) -> str:
+    """The beginning of what a person says, which stands behind what programs add in tags."""
+    texts = (made.text for made in entry.blocks if made.block.kind is BlockKind.USER_TEXT)
+    return next((text[:TITLE_CHARACTERS] for text in texts if not text.lstrip().startswith("<")), "")
 
 
 def _is_small(request: Request) -> bool:
