@@ -26,27 +26,34 @@ ERROR: Final = Mark("!", "timeline--error")
 CHANGED: Final = Mark("░", "timeline--cut")
 
 
-def marks_of(view: TimelineView, height: int, header: int) -> tuple[Mark | None, ...]:
+Marks = tuple[Mark | None, ...]
+
+
+def marks_of(view: TimelineView, height: int, header: int) -> tuple[Marks, Marks]:
     """Per cell of the scrollbar, what is most worth knowing of the rows there.
 
     Args:
         view: What is shown.
         height: Cells.
         header: Lines above the rows; they scroll with the bar, as it sees it.
+
+    Returns:
+        What the plan and the agent did to the context; and beside it failures, what is searched for, and pins.
     """
-    marks: list[Mark | None] = [None] * height
     lines = max(view.count + header, height)
-    # What comes later covers what was there: search and pins are what the user asked for.
-    for positions, mark in (
-        (view.changed_positions, CHANGED),
-        (view.boundary_positions, BOUNDARY),
-        (view.error_positions, ERROR),
-        (view.hit_positions, HIT),
-        (view.pin_positions, PIN),
-    ):
-        for cell in cells_of(positions + header, lines, height).tolist():
-            marks[cell] = mark
-    return tuple(marks)
+
+    def lane(*kinds: tuple[NDArray[np.int32], Mark]) -> Marks:
+        marks: list[Mark | None] = [None] * height
+        # What comes later covers what was there.
+        for positions, mark in kinds:
+            for cell in cells_of(positions + header, lines, height).tolist():
+                marks[cell] = mark
+        return tuple(marks)
+
+    return (
+        lane((view.changed_positions, CHANGED), (view.boundary_positions, BOUNDARY)),
+        lane((view.error_positions, ERROR), (view.hit_positions, HIT), (view.pin_positions, PIN)),
+    )
 
 
 def cells_of(lines: NDArray[np.int32], line_count: int, height: int) -> NDArray[np.int64]:

@@ -115,9 +115,8 @@ def header_pieces(view: TimelineView | None, columns: Columns, *, logarithmic: b
 
 
 def _bar_label(columns: Columns, *, planned: bool, logarithmic: bool) -> str:
-    label = "█ sent ░ cut" if planned else "█ size"
-    if cell_width(label) > columns.bar:
-        label = "sent" if planned else "size"
+    names = ("█ sent ░ cut ╌ out", "█ sent ░ cut", "sent") if planned else ("█ size", "size")
+    label = next((name for name in names if cell_width(name) <= columns.bar), names[-1])
     return f"{label} log" if logarithmic and cell_width(label) + 4 <= columns.bar else label
 
 

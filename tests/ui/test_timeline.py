@@ -71,7 +71,7 @@ async def test_every_strip_is_as_wide_as_the_row_whatever_the_session_says(width
         for key in ("g", "pagedown", "l", "pagedown", "pagedown", "G"):
             await pilot.press(key)
             for strip in strips(app.timeline):
-                assert sum(segment.cell_length for segment in strip) == app.timeline.line_width == width - 1
+                assert sum(segment.cell_length for segment in strip) == app.timeline.line_width == width - 2
                 for segment in strip:
                     assert not CONTROL.search(segment.text)
                     assert segment.style is not None

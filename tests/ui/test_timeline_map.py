@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.ui.arrangement import Arrangement, Folds, Order, arrange
-from inspector.ui.timeline_map import ERROR, HIT, PIN, cells_of, marks_of
+from inspector.ui.timeline_map import BOUNDARY, CHANGED, ERROR, HIT, PIN, cells_of, marks_of
 from tests.ui import synthetic
 
 VIEW = synthetic.view_of(synthetic.session(300, compact_every=100))
@@ -20,21 +20,21 @@ def test_every_line_has_its_cell(lines: list[int], count: int, height: int) -> N
 
 def test_what_the_user_asked_for_covers_what_else_is_there() -> None:
     errors = VIEW.error_positions
-    marks = marks_of(VIEW, 30, 1)
+    _, marks = marks_of(VIEW, 30, 1)
     assert marks[(int(errors[3]) + 1) * 30 // (VIEW.count + 1)] == ERROR
 
     hits = replace(VIEW, hits=errors[3:4])
-    assert [mark for mark in marks_of(hits, 30, 1) if mark == HIT] == [HIT]
+    assert [mark for mark in marks_of(hits, 30, 1)[1] if mark == HIT] == [HIT]
     pinned = replace(hits, pins=frozenset({int(VIEW.rows.block[errors[3]])}))
-    assert PIN in marks_of(pinned, 30, 1)
-    assert HIT not in marks_of(pinned, 30, 1)
+    assert PIN in marks_of(pinned, 30, 1)[1]
+    assert HIT not in marks_of(pinned, 30, 1)[1]
 
 
 def test_where_all_rows_fit_a_mark_stands_beside_its_row() -> None:
     view = synthetic.view_of(synthetic.session(6), planned=False)
     view = replace(view, pins=frozenset({2}))
 
-    assert [place for place, mark in enumerate(marks_of(view, 40, 1)) if mark == PIN] == [3]
+    assert [place for place, mark in enumerate(marks_of(view, 40, 1)[1]) if mark == PIN] == [3]
 
 
 def test_a_pin_in_a_folded_message_stands_at_the_row_for_it() -> None:
@@ -55,3 +55,12 @@ def test_sorted_rows_are_found_again() -> None:
     view = replace(VIEW, visible=shown, folded=folded, order=Order.SIZE)
 
     assert all(view.position_of(int(row)) == place for place, row in enumerate(shown[:50]))
+
+
+def test_cuts_and_compactions_have_a_lane_of_their_own() -> None:
+    left, right = marks_of(VIEW, 30, 1)
+
+    boundary = int(VIEW.boundary_positions[1]) + 1
+    assert left[boundary * 30 // (VIEW.count + 1)] == BOUNDARY
+    assert CHANGED in left
+    assert {mark for mark in right if mark is not None} == {ERROR}

@@ -37,6 +37,14 @@ INSPECT_BINDINGS: list[BindingType] = [
         for number in range(1, NUMBERED + 1)
     ),
     _key("p", "plan", "plan", "plan.show", "Go to the plan and back; on narrow screens it is a drawer", show=True),
+    _key(
+        "v",
+        "study('composition')",
+        "window",
+        "study.open-composition",
+        "What fills the window, and what it costs",
+        show=True,
+    ),
     _key("left_square_bracket", "call(-1)", "call", "call.previous", "As of the call before", show=True),
     _key("right_square_bracket", "call(1)", "call", "call.next", "As of the call after", show=True),
     _key("left_curly_bracket", f"call(-{FAR})", "far", "call.back", "As of ten calls before"),
@@ -80,14 +88,6 @@ INSPECT_BINDINGS: list[BindingType] = [
     ),
     _key(
         "t", "study('tune')", "tune", "study.open-tune", "A limit over its whole range: cost, tokens, breaks", show=True
-    ),
-    _key(
-        "v",
-        "study('composition')",
-        "window",
-        "study.open-composition",
-        "What fills the window, and what it costs",
-        show=True,
     ),
     _key("a", "swap_plan", "A/B", "plan.swap", "Put this plan aside and take the other one, to compare", show=True),
     _key("A", "show_difference", "difference", "plan.difference", "What plans A and B differ in, and what comes of it"),

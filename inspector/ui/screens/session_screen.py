@@ -253,6 +253,11 @@ class SessionScreen(Screen[None]):
             await self.show_session()
             self.request_replay()
 
+    @property
+    def is_replaying(self) -> bool:
+        """Whether what is shown is of an earlier plan."""
+        return self._is_replaying
+
     def request_replay(self) -> None:
         """Have the plan replayed: at once, or when the replay under way is back; at most once a frame."""
         self._wanted += 1

@@ -209,7 +209,9 @@ class Viewing(PlanFiles):
 
     def action_to_changed(self, step: int) -> None:
         """To another row the plan changed."""
-        self._move_among(lambda view: view.changed_positions, step, "the plan changes no row")
+        none = "the plan changes no row of this prompt"
+        none = "the plan is still being replayed" if self.is_replaying else none
+        self._move_among(lambda view: view.changed_positions, step, none)
 
     def action_to_boundary(self, step: int) -> None:
         """To another place where a context begins."""

@@ -1,4 +1,4 @@
-"""A scrollbar that shows what lies where, over its own thumb and track."""
+"""A scrollbar of two lanes that shows what lies where, over its own thumb and track."""
 
 from __future__ import annotations
 
@@ -11,39 +11,43 @@ from textual.scrollbar import ScrollBarRender
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    Marks = Sequence[tuple[str, Style] | None]
+    Lane = Sequence[tuple[str, Style] | None]
+    Lanes = tuple[Lane, Lane]
+
+LANES = 2
 
 
 class ScrollMapRender(ScrollBarRender):
     """Draws Textual's own bar, then a glyph in every cell something is marked at."""
 
-    marks_at: ClassVar[Callable[[int], Marks]]
-    """The marks for a bar of so many cells."""
+    lanes_at: ClassVar[Callable[[int], Lanes]]
+    """The marks of both lanes for a bar of so many cells."""
 
     @classmethod
     def render_bar(cls, size: int = 25, *args: Any, **named: Any) -> Segments:
         """The bar with its marks."""
         bar = super().render_bar(size, *args, **named)
-        marks = cls.marks_at(size)
-        return Segments(
-            [
-                segment if mark is None else _marked(segment, *mark)
-                for segment, mark in zip(bar.segments, marks, strict=False)
-            ],
-            new_lines=True,
-        )
+        left, right = cls.lanes_at(size)
+        segments: list[Segment] = []
+        for segment, *marks in zip(bar.segments, left, right, strict=False):
+            segments += [_marked(segment, mark) for mark in marks]
+            segments.append(Segment.line())
+        return Segments(segments)
 
 
-def scroll_map(marks_at: Callable[[int], Marks]) -> type[ScrollBarRender]:
-    """A renderer for one scrollbar.
+def scroll_map(lanes_at: Callable[[int], Lanes]) -> type[ScrollBarRender]:
+    """A renderer for one scrollbar, two cells wide.
 
     Args:
-        marks_at: Gives the marks for a bar of so many cells: a glyph of one cell and its style, or None.
+        lanes_at: Gives the marks of both lanes for a bar of so many cells: a glyph of one cell and its style, or None.
     """
-    return type("ScrollMap", (ScrollMapRender,), {"marks_at": staticmethod(marks_at)})
+    return type("ScrollMap", (ScrollMapRender,), {"lanes_at": staticmethod(lanes_at)})
 
 
-def _marked(segment: Segment, glyph: str, style: Style) -> Segment:
+def _marked(segment: Segment, mark: tuple[str, Style] | None) -> Segment:
     own = segment.style or Style()
+    if mark is None:
+        return Segment(segment.text[:1] or " ", own)
+    glyph, style = mark
     back = own.color if own.reverse else own.bgcolor
     return Segment(glyph, Style(color=style.color, bgcolor=back, bold=style.bold, meta=own.meta))

@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from textual import events
     from textual.strip import Strip
 
-    from inspector.ui.timeline_map import Mark
+    from inspector.ui.timeline_map import Marks
     from inspector.ui.timeline_strip import Piece
     from inspector.ui.timeline_view import TimelineView
+    from inspector.ui.widgets.scroll_map import Lanes
 
 
 class Timeline(LineView):
@@ -47,10 +48,12 @@ class Timeline(LineView):
         Binding("pagedown", "page(1)", "Page down", id="timeline.page-down", tooltip="Move down by a page", show=False),
         Binding("home,g", "first", "First", id="timeline.first", tooltip="Move to the first row", show=False),
         Binding("end,G", "last", "Follow", id="timeline.last", tooltip="Move to the last row and follow", show=False),
-        Binding("enter", "fold", "Fold", id="timeline.fold", tooltip="Fold the message or subagent, or unfold it"),
+        Binding(
+            "enter", "fold", "Fold", id="timeline.fold", tooltip="Fold the message or subagent, or not", show=False
+        ),
         Binding("left", "fold(1)", "Fold", id="timeline.close", tooltip="Fold the message or subagent", show=False),
         Binding("right", "fold(0)", "Unfold", id="timeline.unfold", tooltip="Unfold it", show=False),
-        Binding("minus", "fold_all", "Fold all", id="timeline.fold-all", tooltip="Fold every message, or none"),
+        Binding("minus", "fold_all", "All", id="timeline.fold-all", tooltip="Fold every message, or none", show=False),
         Binding("m", "pin", "Pin", id="timeline.pin", tooltip="Pin the row, or take the pin away", show=False),
         Binding("l", "scale", "Log", id="timeline.scale", tooltip="Draw bars in ratios or in amounts", show=False),
     ]
@@ -136,19 +139,21 @@ class Timeline(LineView):
         self._columns: Columns | None = None
         self._columns_width = 0
         self._styles: dict[tuple[str, bool], Style] = {}
-        self._map: tuple[Mark | None, ...] = ()
+        self._map: tuple[Marks, Marks] = ((), ())
         self._map_of: tuple[TimelineView, int] | None = None
 
     def on_mount(self) -> None:
         """Let the scrollbar show what lies where."""
-        self.vertical_scrollbar.renderer = scroll_map(self._marks_at)  # type: ignore[misc]  # as Textual documents it
+        self.vertical_scrollbar.renderer = scroll_map(self._lanes_at)  # type: ignore[misc]  # as Textual documents it
 
-    def _marks_at(self, height: int) -> tuple[tuple[str, Style] | None, ...]:
-        if self.view is None:
-            return (None,) * height
-        if self._map_of != (self.view, height):
+    def _lanes_at(self, height: int) -> Lanes:
+        if self.view is not None and self._map_of != (self.view, height):
             self._map, self._map_of = marks_of(self.view, height, self.HEADER_LINES), (self.view, height)
-        return tuple(None if mark is None else (mark.glyph, self.style_of(mark.style)) for mark in self._map)
+        lanes = self._map if self.view is not None else ((None,) * height,) * 2
+        left, right = (
+            tuple(None if mark is None else (mark.glyph, self.style_of(mark.style)) for mark in lane) for lane in lanes
+        )
+        return left, right
 
     @property
     def cursor_row(self) -> int:
@@ -280,12 +285,9 @@ class Timeline(LineView):
         else:
             self.scroll_to_show(self.cursor)
 
-    def on_focus(self) -> None:
-        """Draw the cursor as the one that keys move."""
-        self._restyle()
-
-    def on_blur(self) -> None:
-        """Draw the cursor as one that waits."""
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """Draw the cursor as the one that keys move, or as one that waits."""
+        super().watch_has_focus(has_focus)
         self._restyle()
 
     def on_click(self, event: events.Click) -> None:

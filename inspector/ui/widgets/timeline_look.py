@@ -6,6 +6,7 @@ from typing import Final
 
 CSS: Final = """
 Timeline {
+    scrollbar-size-vertical: 2;
     & > .timeline--header { color: $text-muted; text-style: none; }
     & > .timeline--mark { color: $primary; text-style: bold; }
     & > .timeline--number { color: $text-muted; }
