@@ -1,0 +1,90 @@
+"""Keys pressed in a real terminal do what the help says, whatever the session holds."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.hostile import hostile_copy
+from tests.terminal import TerminalProgram
+from tests.ui.recordings import recording
+
+ESCAPES = re.compile(
+    rb"\x1b(?:\[[0-9;:?<=>]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[PX^_].*?\x1b\\|[ -/]*[0-~])", re.DOTALL
+)
+"""What a program may say to a terminal: sequences as the standard has them."""
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Path:
+    made = recording(tmp_path / "session.jsonl")
+    made.turn("x " * 30_000)
+    for _ in range(4):
+        made.turn("a needle\nand hay\n" * 20)
+    return made.path
+
+
+def test_rows_are_folded_sorted_pinned_and_jumped_to(session: Path, tmp_path: Path) -> None:
+    with TerminalProgram(tmp_path, str(session)) as program:
+        program.until(lambda: "press 1" in program.text, "the costs")
+        program.press("home", "-", shows="2 blocks · ")
+        program.press("-", hides="2 blocks · ")
+        program.press("down", "enter", shows="hidden 1")
+        program.press("right", shows="hidden 0")
+        program.press("s", shows="Timeline, largest first")
+        program.press("s", shows="carried tokens")
+        program.press("s", hides="Timeline, ")
+        program.press("home", "down", "m", "home", "u", shows="◆")
+        program.press("1", shows="saves $")
+        program.press(".", shows="the prompt changed from message")
+        program.press("r", shows="tokens more than the one before")
+        program.press("T", shows="the chart runs over time")
+        program.press("T", shows="the chart runs over calls")
+        program.press("&", *"is:cut", "enter", shows="▶")
+        program.until(lambda: "hidden 0" not in program.last_line, "a filter")
+        program.press("&", "escape", shows="hidden 0")
+
+
+def test_calls_are_scrubbed_and_played_and_the_present_is_a_key_away(session: Path, tmp_path: Path) -> None:
+    with TerminalProgram(tmp_path, str(session), size=(80, 24)) as program:
+        program.until(lambda: "press 1" in program.text, "the costs")
+        program.press("[", shows="call 35 of 35")
+        program.press("{", shows="call 25 of 35")
+        program.press(" ", shows="▶ ")
+        program.press(" ", hides="▶ call")
+        program.press("end", hides=" of 35 ")
+        program.press(">", shows="10 calls a second")
+
+
+def test_a_text_is_compared_laid_out_searched_enlarged_and_copied(session: Path, tmp_path: Path) -> None:
+    with TerminalProgram(tmp_path, str(session)) as program:
+        program.until(lambda: "press 1" in program.text, "the costs")
+        program.press("end", "tab", "tab", "d", shows="there is no difference")
+        program.press("z", hides="Timeline")
+        program.press("R", shows='"tool_use_id"')
+        program.press("m", shows="a needle and hay a needle")
+        program.press("r", "/", *"needle", "enter", shows="1 of 20")
+        program.press("n", shows="2 of 20")
+        program.press("y", shows="copied 340 characters")
+        assert program.written.count(b"\x1b]52;c;") == 1
+        program.press("escape", shows="Timeline")
+        program.press("q")
+        program.until(lambda: not program.child.isalive(), "the end")
+
+
+def test_nothing_a_session_holds_reaches_the_terminal_as_a_control(tmp_path: Path) -> None:
+    source = next((ROOT / "sample_sessions").rglob("*.jsonl"))
+    hostile = hostile_copy(source, tmp_path / "hostile.jsonl")
+    with TerminalProgram(tmp_path, str(hostile)) as program:
+        program.until(lambda: "rows" in program.last_line, "the rows")
+        for keys in ("1", "home", "-", "-", "s", "s", "s", "tab", "tab", "d", "j", "m", "R", "r", "z", "end", "escape"):
+            program.press(keys)
+            program.read(0.2)
+        program.press("/", *"[b", "enter")
+        program.read(0.5)
+        assert "␛" in program.text
+        plain = ESCAPES.sub(b"", program.written)
+        assert not re.search(rb"[\x00-\x07\x0b\x0c\x0e-\x1f\x7f]", plain)
+        own = (b"\x1b]52", b"\x1bP1;2|x", b"\x1b]0;t", b"\xc2\x9b", b"\xc2\x9d", b"\xe2\x80\xae", b"\xe2\x81\xa6")
+        assert not [said for said in own if said in program.written]
