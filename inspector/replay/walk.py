@@ -62,6 +62,10 @@ class Circumstances:
     idle_seconds: float | None = None
 
 
+class PromptsNotMeasuredError(Exception):
+    """A strategy whose `measures_prompts` is off has asked for the size of a prompt."""
+
+
 @dataclass
 class Layer:
     """One strategy of the plan and what it has decided so far.
@@ -138,12 +142,14 @@ class Walk:
         self._whole: list[float] = self.sizes.whole.tolist()
         self._ratio: list[float] = self.sizes.ratio.tolist()
         self._blanked: list[int] | None = None if self.sizes.blanked is None else self.sizes.blanked.tolist()
+        self.measures_prompts = True
         self.times: list[float] = self.history.call_time.tolist()
 
     def changes(self) -> Changes:
         """Walk every call, the next one included."""
         history, layers = self.history, self.layers
-        measures_prompts = any(layer.run is not None for layer in layers)
+        runs = [layer.run for layer in layers if layer.run is not None]
+        self.measures_prompts = any(getattr(run, "measures_prompts", True) for run in runs)
         self._sent = [{} for _ in layers]
         arrival_order = np.argsort(history.enters, kind="stable").astype(np.int32)
         bounds = np.searchsorted(history.enters[arrival_order], np.arange(history.call_count + 2)).tolist()
@@ -167,7 +173,7 @@ class Walk:
                     self.dirty.add(block)
             if touched:
                 self._record(touched, call)
-            if measures_prompts:
+            if self.measures_prompts:
                 self.sent_prompt_tokens.append(self.prompt_tokens(call, self.settle(thread)))
             self.thread_call[thread] = call
         columns = np.array(self._rows, dtype=np.int32).reshape(-1, 4).T
@@ -200,7 +206,13 @@ class Walk:
         return rendition
 
     def settle(self, thread: int) -> int:
-        """Counted tokens the strategies left out of the thread's present prompt."""
+        """Counted tokens the strategies left out of the thread's present prompt.
+
+        Raises:
+            PromptsNotMeasuredError: Every strategy said that it looks at no prompt's size.
+        """
+        if not self.measures_prompts:
+            raise PromptsNotMeasuredError
         total = self._thread_removed.get(thread, 0)
         if not self.dirty:
             return total
@@ -295,6 +307,8 @@ class WalkMoment:
         if self._told.input_tokens is not None:
             return self._told.input_tokens
         previous = self.walk.thread_call.get(self.thread)
+        if not self.walk.measures_prompts:
+            raise PromptsNotMeasuredError
         return 0 if previous is None else self.walk.sent_prompt_tokens[previous]
 
     @property

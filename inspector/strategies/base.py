@@ -149,7 +149,11 @@ class Moment(Protocol):
 
 
 class Run(Protocol):
-    """A sequential strategy at work on one session: its state between calls."""
+    """A sequential strategy at work on one session: its state between calls.
+
+    A run that never asks a moment for prompt tokens may say so with an attribute `measures_prompts` that is False: what
+    prompts come to is then not worked out call by call.
+    """
 
     def step(self, moment: Moment) -> Iterable[Choice]:
         """What changes at this call. Called once for every call, in order."""

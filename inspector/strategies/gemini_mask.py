@@ -91,6 +91,7 @@ class GeminiMaskRun:
         operation: What masks a result.
     """
 
+    measures_prompts: ClassVar[bool] = False
     strategy: GeminiMask
     history: History
     reader: Reader

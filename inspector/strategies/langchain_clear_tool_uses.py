@@ -96,6 +96,7 @@ class LangChainClearToolUsesRun:
         reader: Reads what arrives.
     """
 
+    measures_prompts: ClassVar[bool] = False
     strategy: LangChainClearToolUses
     history: History
     reader: Reader

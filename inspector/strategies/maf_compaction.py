@@ -228,6 +228,7 @@ class MafRun:
         reader: Reads what arrives.
     """
 
+    measures_prompts: ClassVar[bool] = False
     strategy: _Maf
     history: History
     reader: Reader

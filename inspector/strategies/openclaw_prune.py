@@ -149,6 +149,11 @@ class _Thread:
         begun: Whether the user has spoken.
         waiting: Results in the newest part, with where they stand.
         old: Results that may be pruned, oldest first.
+        saving: What trimming all of these would save as they stand.
+        trimmed: What all of these are taken for after trimming.
+        trimmable: How many of these trimming would change now.
+        cleared: How many of the oldest are cleared for good.
+        pruned: Those that are not sent whole.
         has_called: Whether a call was made before.
     """
 
@@ -160,7 +165,19 @@ class _Thread:
     begun: bool = False
     waiting: list[tuple[int, _Result]] = field(default_factory=list)
     old: list[_Result] = field(default_factory=list)
+    saving: int = 0
+    trimmed: int = 0
+    trimmable: int = 0
+    cleared: int = 0
+    pruned: list[_Result] = field(default_factory=list)
     has_called: bool = False
+
+    def grow_old(self, result: _Result) -> None:
+        """Take in one more result that may be pruned."""
+        self.old.append(result)
+        self.saving += result.size - result.trimmed
+        self.trimmed += result.trimmed
+        self.trimmable += result.changes
 
 
 @dataclass
@@ -174,6 +191,7 @@ class OpenClawPruneRun:
         window: Size of the model's window in characters.
     """
 
+    measures_prompts: ClassVar[bool] = False
     strategy: OpenClawPrune
     history: History
     reader: Reader
@@ -186,11 +204,11 @@ class OpenClawPruneRun:
         arrived = self.reader.arrived(moment)
         choices: list[Choice] = []
         if moment.starts_context and number in self._threads:
-            choices = [self._undone(result) for result in self._threads[number].old if result.state != "whole"]
+            choices = self._undone(self._threads[number])
             self._threads[number] = _Thread(since=self._threads[number].since, has_called=True)
         thread = self._threads.setdefault(number, _Thread())
         if self.strategy.variant == "one-request":
-            choices += [self._undone(result) for result in thread.old if result.state != "whole"]
+            choices += self._undone(thread)
         entries = self.reader.entries(arrived)
         thread.unmeasured += entries
         self._pass_time(thread, moment.idle_seconds, asked=any(self.reader.asks(entry) for entry in entries))
@@ -207,9 +225,14 @@ class OpenClawPruneRun:
             thread.since += idle
         thread.has_called = True
 
-    def _undone(self, result: _Result) -> Choice:
-        result.state = "whole"
-        return Choice(result.block, Decision(None, "sent whole again"))
+    def _undone(self, thread: _Thread) -> list[Choice]:
+        whole = Decision(None, "sent whole again")
+        choices = [Choice(result.block, whole) for result in thread.pruned]
+        for result in thread.pruned:
+            result.state = "whole"
+            thread.trimmable += result.changes
+        thread.pruned = []
+        return choices
 
     def _measure(self, thread: _Thread, moment: Moment) -> None:
         """Take in the entries that arrived since the last time."""
@@ -261,10 +284,12 @@ class OpenClawPruneRun:
         moved = 0
         while moved < len(thread.waiting) and thread.waiting[moved][0] < cutoff:
             moved += 1
-        thread.old += [result for _, result in thread.waiting[:moved]]
+        for _, result in thread.waiting[:moved]:
+            thread.grow_old(result)
         del thread.waiting[:moved]
-        total = thread.total - sum(result.size - result.trimmed for result in thread.old)
-        cleared = self._cleared(thread, total)
+        cleared = self._cleared(thread, thread.total - thread.saving)
+        if not thread.trimmable and cleared <= thread.cleared:
+            return
         reason = f"the cache expired {thread.since or 0:,.0f} seconds ago"
         trim = Decision(self._trim(), reason, "trim")
         clear = Decision(ReplaceText(strategy.placeholder), reason, "clear")
@@ -274,22 +299,34 @@ class OpenClawPruneRun:
             if state == result.state:
                 continue
             yield Choice(result.block, clear if state == "clear" else trim)
-            result.state = state
-            if strategy.variant == "sticky":
-                size = WEIGHTED.of_text(strategy.placeholder) if state == "clear" else result.trimmed
-                thread.total += size - result.size
-                result.size = result.trimmed = size
+            self._keep(thread, result, state)
+        if strategy.variant == "sticky":
+            thread.cleared = max(thread.cleared, cleared)
+
+    def _keep(self, thread: _Thread, result: _Result, state: str) -> None:
+        """Remember what was done to a result; where that stays, what it has come to."""
+        if result.state == "whole":
+            thread.pruned.append(result)
+            thread.trimmable -= result.changes
+        result.state = state
+        if self.strategy.variant == "sticky":
+            size = WEIGHTED.of_text(self.strategy.placeholder) if state == "clear" else result.trimmed
+            thread.total += size - result.size
+            thread.saving -= result.size - result.trimmed
+            thread.trimmed += size - result.trimmed
+            result.size = result.trimmed = size
 
     def _cleared(self, thread: _Thread, total: int) -> int:
         """How many of the old results are cleared, from the oldest on."""
         strategy = self.strategy
         if total / self.window < strategy.hard_ratio or not strategy.clear:
             return 0
-        if sum(result.trimmed for result in thread.old) < strategy.minimum:
+        if thread.trimmed < strategy.minimum:
             return 0
         left = WEIGHTED.of_text(strategy.placeholder)
-        for place, result in enumerate(thread.old):
+        # What was cleared for good is taken for what it is; to clear it again changes nothing.
+        for place in range(thread.cleared, len(thread.old)):
             if total / self.window < strategy.hard_ratio:
                 return place
-            total += left - result.trimmed
+            total += left - thread.old[place].trimmed
         return len(thread.old)

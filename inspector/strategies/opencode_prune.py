@@ -90,6 +90,7 @@ class OpenCodePruneRun:
         reader: Reads what arrives.
     """
 
+    measures_prompts: ClassVar[bool] = False
     strategy: OpenCodePrune
     history: History
     reader: Reader

@@ -117,6 +117,7 @@ class PruneOldRun:
         reader: Reads what arrives.
     """
 
+    measures_prompts: ClassVar[bool] = False
     strategy: PruneOld
     reader: Reader
     _threads: dict[int, _Thread] = field(default_factory=dict)

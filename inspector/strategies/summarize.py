@@ -149,6 +149,11 @@ class SummarizeRun:
     _threads: dict[int, _Thread] = field(default_factory=dict)
     _gone: set[int] = field(default_factory=set)
 
+    @property
+    def measures_prompts(self) -> bool:
+        """Only where they are held against the threshold."""
+        return self.strategy.trigger == "prompt"
+
     def step(self, moment: Moment) -> Iterable[Choice]:
         """Take in what arrived, then summarize if the prompt has reached the threshold."""
         thread = self._threads.setdefault(self.reader.thread(moment), _Thread())

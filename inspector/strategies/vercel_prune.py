@@ -87,10 +87,15 @@ class VercelPrune(Batching):
                 if block not in thoughts or turn.call < thoughts[block].call:
                     rows.append((block, turn, "reasoning"))
             rows += [(block, turn, "reasoning") for block, turn in thoughts.items()]
-            for block, turn, group in rows:
-                operation = RemoveBlock() if turn.is_gone else None
-                decision = Decision(operation, "before the newest messages", group)
-                builder.add(np.array([block], np.int32), np.array([turn.call], np.int32), decision)
+            for group in ("tools", "reasoning"):
+                for operation in (RemoveBlock(), None):
+                    chosen = [
+                        (block, turn.call)
+                        for block, turn, of in rows
+                        if of == group and turn.is_gone == (operation is not None)
+                    ]
+                    blocks, calls = np.array(chosen, dtype=np.int32).reshape(-1, 2).T
+                    builder.add(blocks, calls, Decision(operation, "before the newest messages", group))
         return builder.schedule()
 
     @property
