@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from inspector.session.stored import StoredOutput
+
 ELLIPSIS: Final = "⋯"
 
 
@@ -85,6 +87,7 @@ class DetailContent:
         is_tool_call: The text is the input of a tool.
         media: The images and documents in it, each in a few safe words.
         record: Reads the record the block was read from; None where there is none. Raises what `raw` does.
+        stored: Finds the whole output behind a recorded text that is a preview of it; None where no block has any.
     """
 
     key: Hashable
@@ -97,6 +100,7 @@ class DetailContent:
     is_tool_call: bool = False
     media: tuple[str, ...] = ()
     record: Callable[[], bytes] | None = None
+    stored: Callable[[str], StoredOutput | None] | None = None
 
     def shows_the_same(self, other: DetailContent | None) -> bool:
         """Whether another content is of the same block, sent in the same way for the same reasons."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from inspector.safe_text import one_line
 from inspector.session.model import TextUnavailableError
-from inspector.ui.detail_content import Document, Section, SectionKind, sent_sections
+from inspector.ui.detail_content import Document, Section, SectionKind, note_section, sent_sections
 from inspector.ui.detail_forms import Form, form_of
 
 if TYPE_CHECKING:
@@ -80,8 +80,20 @@ def _page(content: DetailContent, recorded: str, shown: Shown, width: int) -> Pa
     if shown == "sent":
         sections = sent_sections(recorded, content)
     else:
-        sections = (Section(recorded, SectionKind.RECORDED, form_of(recorded)),)
+        sections = (Section(recorded, SectionKind.RECORDED, form_of(recorded)), *_stored(content, recorded))
     return Document.of((*media, *sections), width)
+
+
+def _stored(content: DetailContent, recorded: str) -> tuple[Section, ...]:
+    """The whole output behind a preview, below it."""
+    found = content.stored(recorded) if content.stored is not None else None
+    if found is None:
+        return ()
+    name = one_line(f"{found.file.parent.name}/{found.file.name}")
+    if found.text is None:
+        return (note_section(f"all of it was kept in {name}, which is not there (any more)"),)
+    said = note_section(f"the model was sent no more than this; all {len(found.text):,} characters, from {name}:")
+    return (said, Section(found.text, SectionKind.ABSENT, form_of(found.text)))
 
 
 def _record(content: DetailContent, width: int) -> Page:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
+
 from inspector.session.family import locate, parent_of, subagent_of
 from inspector.session.links import LinkKind
 from inspector.session.open import open_session
+from inspector.session.stored import stored_output
 from tests.session.claude_lines import SESSION, Script
 from tests.session.codex_lines import Rollout
 from tests.session.gemini_lines import GeminiScript, call
@@ -85,6 +88,39 @@ def test_a_running_subagent_is_known_by_its_progress(tmp_path: Path) -> None:
     assert link is not None
     assert link.path == tmp_path / SESSION / "subagents" / "agent-a1b2.jsonl"
     assert locate(session, link) is None
+
+
+PREVIEW = "<persisted-output>\nOutput too large (64.5KB). Full output saved to: {}\n\nPreview (first 2KB):\nbegin"
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [("toolu_1.txt", "begin and end"), ("toolu_1.json", '[{"type": "text", "text": "begin and end"}]')],
+)
+def test_a_preview_leads_to_the_whole_output_beside_the_session(tmp_path: Path, name: str, kept: str) -> None:
+    script = Script()
+    script.call("m1", "toolu_1")
+    script.result("toolu_1", PREVIEW.format(f"/Users/someone/.claude/projects/x/{SESSION}/tool-results/{name}"))
+    session = open_session(script.write(tmp_path / f"{SESSION}.jsonl"))
+    text = session.text(session.blocks[1])
+    gone = stored_output(session, text)
+    assert gone is not None
+    assert gone.text is None
+    file = tmp_path / SESSION / "tool-results" / name
+    file.parent.mkdir(parents=True)
+    file.write_text(kept)
+    assert stored_output(session, text) == (file, "begin and end")
+    assert stored_output(session, "an output") is None
+
+
+def test_a_preview_never_leads_out_of_the_folder_of_results(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("secret")
+    script = Script()
+    script.call("m1", "toolu_1")
+    script.result("toolu_1", PREVIEW.format("../../secret"))
+    session = open_session(script.write(tmp_path / f"{SESSION}.jsonl"))
+    found = stored_output(session, session.text(session.blocks[1]))
+    assert found == (tmp_path / SESSION / "tool-results" / "secret", None)
 
 
 def test_a_name_of_an_agent_never_leads_out_of_the_folder(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.session.reading import Reader
+    from inspector.session.stored import StoredOutput
 
 HEAD_BYTES = 1 << 16
 
@@ -60,6 +61,11 @@ def nowhere(path: Path, identifier: str) -> Path | None:  # noqa: ARG001  # what
 
 def no_parent(path: Path) -> Path | None:  # noqa: ARG001  # what formats without subagents' files answer
     """A file that no place tells to be a subagent's."""
+    return None
+
+
+def nothing_stored(path: Path, text: str) -> StoredOutput | None:  # noqa: ARG001  # what most formats answer
+    """A result of which there is no more than the model was sent."""
     return None
 
 
@@ -106,6 +112,7 @@ class Format:
             is looked into; empty where names tell nothing.
         parent_file: The session that a file's place tells to have started it; None where it tells none.
         is_ignored: Whether records counted under a name are left out on purpose: a program's own bookkeeping.
+        stored_output: The whole of a result whose preview the session holds; None for any other result.
         is_copy: Whether a file's place tells that it repeats another session, with which it is counted.
     """
 
@@ -125,6 +132,7 @@ class Format:
     parent_file: Callable[[Path], Path | None] = no_parent
     is_copy: Callable[[Path], bool] = no_copy
     is_ignored: Callable[[str], bool] = nothing_ignored
+    stored_output: Callable[[Path, str], StoredOutput | None] = nothing_stored
 
 
 @dataclass(frozen=True)

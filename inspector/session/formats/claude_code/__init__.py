@@ -15,6 +15,7 @@ from inspector.session.lines import LinesReader
 if TYPE_CHECKING:
     from inspector.session.formats.base import Sample
     from inspector.session.reading import Reader
+    from inspector.session.stored import StoredOutput
 
 NAME = "claude-code"
 
@@ -64,6 +65,12 @@ def _is_ignored(count_name: str) -> bool:
     return count_name in QUIET or count_name.partition("system:")[2] in QUIET_SYSTEM
 
 
+def _stored_output(path: Path, text: str) -> StoredOutput | None:
+    from inspector.session.formats.claude_code.sidecars import stored_output
+
+    return stored_output(path, text)
+
+
 def _homes() -> tuple[Path, ...]:
     configured = os.environ.get("CLAUDE_CONFIG_DIR")
     folders = (Path(configured),) if configured else (Path.home() / ".claude", Path.home() / ".config" / "claude")
@@ -79,6 +86,7 @@ FORMAT = Format(
     recognise=_recognise,
     reader=_reader,
     homes=_homes,
+    stored_output=_stored_output,
     is_ignored=_is_ignored,
     names=rf"(?:{UUID.pattern}|agent-[0-9A-Za-z_-]+)\.jsonl",
     parent_file=parent_file,

@@ -1,0 +1,56 @@
+"""Results too large to keep: the model is shown a preview, and all of it stands in a file beside the session."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from inspector.session.decoding import lenient_json
+from inspector.session.errors import SessionError
+from inspector.session.formats.claude_code.family import parent_file
+from inspector.session.lines import open_for_reading
+from inspector.session.stored import StoredOutput
+from inspector.session.values import mapping, string
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FOLDER = "tool-results"
+
+PREVIEW = re.compile(r"<persisted-output>\s.{0,200}?Full output saved to:\s*(?P<path>[^\n]+)", re.DOTALL)
+
+MOST_BYTES = 1 << 26
+"""More of a file is not shown."""
+
+
+def stored_output(path: Path, text: str) -> StoredOutput | None:
+    """The whole of a result whose preview a session holds; None for any other result.
+
+    Only the name of the file is taken from the preview: it is looked for where this session's results are kept.
+
+    Args:
+        path: The session.
+        text: The result, as the model was sent it.
+    """
+    found = PREVIEW.match(text.lstrip())
+    if found is None:
+        return None
+    name = found["path"].strip().replace("\\", "/").rpartition("/")[2]
+    if not name or "\x00" in name:
+        return None
+    session = parent_file(path) or path
+    file = session.with_suffix("") / FOLDER / name
+    try:
+        with open_for_reading(file) as opened:
+            data = opened.read(MOST_BYTES)
+    except (SessionError, OSError):
+        return StoredOutput(file, None)
+    return StoredOutput(file, _text(data) if name.endswith(".json") else data.decode(errors="replace"))
+
+
+def _text(data: bytes) -> str:
+    """The texts of a result kept as JSON: of its parts, one after the other; as it stands where it has none."""
+    value, _ = lenient_json(data)
+    parts = value if isinstance(value, list) else [value]
+    texts = [part if isinstance(part, str) else string(mapping(part).get("text")) for part in parts]
+    return "\n".join(text for text in texts if text) or data.decode(errors="replace")
