@@ -45,6 +45,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--explain", action="store_true", help="say how every figure came about: formula, inputs, source"
     )
     parser.add_argument(
+        "--no-script",
+        action="store_true",
+        help="html without the script that lets charts answer the pointer: a tenth of the size, for mail",
+    )
+    parser.add_argument(
         "--include-text",
         action="store_true",
         help="add what the session says, secrets masked: its title, and how the heaviest results begin",
@@ -78,18 +83,22 @@ def _report_on_folder(options: Namespace) -> int:
 
     report = report_on_folder(options)
     if options.format in ("md", "html"):
-        return deliver(report, options, partial(_folder_page, form=options.format))
+        return deliver(
+            report, options, partial(_folder_page, form=options.format, answers_pointer=not options.no_script)
+        )
     return deliver(report, options, folder_csv if options.format == "csv" else folder_text)
 
 
-def _folder_page(report: FolderReport, *, color: bool, form: str) -> str:  # noqa: ARG001  pages have their own colours
+def _folder_page(report: FolderReport, *, color: bool, form: str, answers_pointer: bool) -> str:  # noqa: ARG001  pages have their own colours
     from inspector.report.charts.palette import PAGE
     from inspector.report.folder_page import folder_charts, folder_content
     from inspector.report.pages.html import html
     from inspector.report.pages.markdown import markdown
 
     content = folder_content(report)
-    return markdown(content) if form == "md" else html(content, folder_charts(report, PAGE))
+    if form == "md":
+        return markdown(content)
+    return html(content, folder_charts(report, PAGE), answers_pointer=answers_pointer)
 
 
 def _wanted(options: Namespace) -> Wanted:
@@ -132,7 +141,7 @@ def _writer(options: Namespace) -> TextWriter[Report]:
     if options.format == "md":
         return _markdown
     if options.format == "html":
-        return _html
+        return partial(_html, answers_pointer=not options.no_script)
     from inspector.report.text import report_text
 
     return report_text
@@ -157,7 +166,7 @@ def _markdown(report: Report, *, color: bool) -> str:  # noqa: ARG001  Markdown 
     return markdown(page_content(report))
 
 
-def _html(report: Report, *, color: bool) -> str:  # noqa: ARG001  the reader's settings decide on colours
+def _html(report: Report, *, color: bool, answers_pointer: bool) -> str:  # noqa: ARG001  the reader's settings decide on colours
     from inspector.report.charts import CHARTS, chart
     from inspector.report.charts.drawing import ChartsMissingError
     from inspector.report.charts.palette import PAGE
@@ -166,6 +175,7 @@ def _html(report: Report, *, color: bool) -> str:  # noqa: ARG001  the reader's 
 
     charts = {name: chart(name, report, PAGE) for name in CHARTS}
     try:
-        return html(page_content(report), {name: each for name, each in charts.items() if each is not None})
+        drawn = {name: each for name, each in charts.items() if each is not None}
+        return html(page_content(report), drawn, answers_pointer=answers_pointer)
     except ChartsMissingError as error:
         raise CommandError(str(error)) from None

@@ -80,6 +80,16 @@ def test_the_policy_names_the_digests_of_the_style_and_the_script_and_allows_not
     }
 
 
+def test_a_page_without_its_script_is_small_and_lets_none_run(tmp_path: Path):
+    text = saved(SAMPLE, tmp_path / "page.html", *PLANS, "--no-script")
+    page = Page(text)
+
+    assert not [tag for tag, _ in page.elements if tag == "script"]
+    assert [tag for tag, _ in page.elements].count("svg") == 4
+    assert "script-src 'none'" in text.replace("&#39;", "'")
+    assert len(text) < 300_000
+
+
 def test_the_page_points_nowhere_but_into_itself(tmp_path: Path):
     page = Page(saved(SAMPLE, tmp_path / "page.html", *PLANS))
 

@@ -63,10 +63,10 @@ def png(picture: str, scale: float) -> bytes:
 
 def still(specification: dict[str, Any]) -> dict[str, Any]:
     """A chart without the layers that only answer the pointer."""
+    # Readers' fonts may be wider than the one the drawing was measured with.
+    roomy = {**specification, "padding": {"left": 18, "right": 18, "top": 5, "bottom": 5}}
     layers = specification.get("layer")
-    if layers is None:
-        return specification
-    return {**specification, "layer": [layer for layer in layers if "params" not in layer]}
+    return roomy if layers is None else {**roomy, "layer": [layer for layer in layers if "params" not in layer]}
 
 
 def script(own: str) -> str:

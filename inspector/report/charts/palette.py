@@ -67,10 +67,12 @@ def config(palette: Palette) -> dict[str, Any]:
             "domainColor": palette.rule,
             "tickColor": palette.rule,
             "titleFontWeight": "normal",
+            "titlePadding": 12,
         },
         "legend": {
             **text,
             "orient": "top",
+            "columnPadding": 24,
             "title": None,
             "symbolStrokeWidth": 3,
             "symbolSize": 300,

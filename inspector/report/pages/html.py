@@ -28,12 +28,14 @@ FEW_ROWS = 14
 """The same behind a chart that says the same."""
 
 
-def html(content: PageContent, charts: Mapping[str, dict[str, Any]]) -> str:
+def html(content: PageContent, charts: Mapping[str, dict[str, Any]], *, answers_pointer: bool = True) -> str:
     """The whole page.
 
     Args:
         content: What it says.
         charts: Vega-Lite specifications by name; a chart that is missing here is left out.
+        answers_pointer: Hold the script that draws the charts again so that they answer the pointer: most of the
+            page's size, and no help where scripts do not run.
 
     Raises:
         ChartsMissingError: What draws charts is not installed.
@@ -48,7 +50,7 @@ def html(content: PageContent, charts: Mapping[str, dict[str, Any]]) -> str:
     named = {part.name for section in content.sections for part in section.parts if isinstance(part, Chart)}
     drawn = {name: specification for name, specification in charts.items() if name in named}
     style = _asset("page.css")
-    code = script(_asset("charts.js")) if drawn else ""
+    code = script(_asset("charts.js")) if drawn and answers_pointer else ""
     environment = Environment(autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True)
     template = environment.from_string(_asset("page.html.jinja"))
     # The pictures, the style and the script are this program's own; foreign text in pictures was escaped with them.
