@@ -45,7 +45,7 @@ async def test_tiered_truncation_is_offered_and_off(running, session_file) -> No
 
         assert (entry.strategy.name, entry.strategy.tool_set, entry.enabled) == ("tiered-stale", "coding", False)
         assert run.screen.cost.summary.is_idle
-        assert "changes nothing yet" in run.text()
+        assert "nothing is cut yet" in run.text()
 
 
 async def test_a_number_key_switches_a_strategy_and_the_saving_follows(running, session_file) -> None:

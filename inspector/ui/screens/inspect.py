@@ -148,6 +148,7 @@ class InspectScreen(Related):
         await self.show_parts()
         empty = Word("there is nothing in this session yet", ("Rows appear as the agent writes them.",))
         self.say_instead(None if len(self.rows) else empty)
+        self.cost.waiting_for = "tokens are being counted, then every call is replayed…" if len(self.rows) else ""
         self.show_timeline()
         self.show_detail()
         self.show_heading()

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 FAR = 10
 """Calls a large step passes over."""
 
+RANKS = {"help": 2, "quit": 4, "strategy": 5, "plan": 6, "window": 7, "save": 8, "move": 8}
+LAST_OF_RANKS = 9
+"""What somebody who has never seen the screen needs is left out last, whatever has the focus."""
+
 
 def _key(keys: str, action: str, label: str, name: str, text: str, *, show: bool = False) -> Binding:
     return Binding(keys, action, label, id=name, tooltip=text, show=show)
@@ -29,7 +33,7 @@ INSPECT_BINDINGS: list[BindingType] = [
         _key(
             str(number),
             f"switch({number - 1})",
-            "on/off",
+            "strategy",
             f"plan.switch-{number}",
             f"Switch strategy {number} of the plan on or off",
             show=number == 1,
@@ -130,5 +134,5 @@ def key_hints(sections: Sequence[HelpSection]) -> tuple[KeyHint, ...]:
             if same is not None:
                 hints[same] = replace(hints[same], key=f"{hints[same].key} {key}")
             else:
-                hints.append(KeyHint(key, label, row.action, {"help": 2, "quit": 4}.get(label, 5 + len(hints))))
+                hints.append(KeyHint(key, label, row.action, RANKS.get(label, LAST_OF_RANKS + len(hints))))
     return tuple(sorted(hints, key=lambda hint: hint.label != "help"))

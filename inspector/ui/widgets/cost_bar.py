@@ -48,6 +48,8 @@ class CostBar(Widget, can_focus=True):
 
     summary: reactive[CostSummary | None] = reactive(None)
     """What is shown; None before anything is known."""
+    waiting_for: reactive[str] = reactive("")
+    """What is done before there are figures, while there are none."""
     plan_name: reactive[str] = reactive("the plan")
     """How the plan is called in the line."""
 
@@ -71,7 +73,7 @@ class CostBar(Widget, can_focus=True):
         summary = self.summary
         width = self.content_size.width
         if summary is None:
-            return Content("")
+            return Content.styled(self.waiting_for, self.get_visual_style("cost--text"))
         first = line_of(self._now(summary), width)
         second = line_of(self._over_time(summary), width)
         return Content("\n").join([first, second])
@@ -80,7 +82,7 @@ class CostBar(Widget, can_focus=True):
         text = self.get_visual_style("cost--text")
         parts = [Part(self._amount("recorded", summary.recorded), 1, shorter=self._amount("", summary.recorded))]
         if summary.is_idle:
-            parts.append(Part(Content.styled("the plan changes nothing yet: press 1, or drag a limit", text), 2))
+            parts.append(Part(Content.styled("nothing is cut yet: press 1, or p and move a limit", text), 2))
             return parts
         parts += [
             Part(
