@@ -225,6 +225,17 @@ def test_usage_of_cline_stands_among_what_is_shown(tmp_path: Path) -> None:
     assert (session.identifier, session.title) == ("1750000000000", "go on")
 
 
+def test_usage_of_roo_holds_the_whole_prompt(tmp_path: Path) -> None:
+    folder = task_of_cline(tmp_path / "task", 1)
+    about = {"apiProtocol": "anthropic", "tokensIn": 100, "tokensOut": 5, "cacheReads": 60, "cacheWrites": 30}
+    shown = {"ts": 1, "type": "say", "say": "api_req_started", "conversationHistoryIndex": -1}
+    expected = {"anthropic": Usage(10, 60, 30, 0, 5), "openai": Usage(40, 60, 0, 0, 5)}
+    for protocol, written in (("anthropic", 30), ("openai", 0)):
+        told = json.dumps({**about, "apiProtocol": protocol, "cacheWrites": written})
+        (folder / "ui_messages.json").write_bytes(encoded([{**shown, "text": told}]))
+        assert open_session(folder).calls[0].usage == expected[protocol]
+
+
 def test_what_cline_leaves_out_of_later_requests_is_a_compaction(tmp_path: Path) -> None:
     folder = task_of_cline(tmp_path / "task", 4)
     shown = run_files.cline_shown(4)

@@ -86,11 +86,18 @@ def _after(about: Mapping[str, Any]) -> int | None:
 
 
 def _usage(about: Mapping[str, Any]) -> Usage | None:
-    """`tokensIn` leaves out what was read from a cache or written to one (`getApiMetrics.ts` in cline/cline)."""
+    """What a request used.
+
+    Cline's `tokensIn` leaves out what was read from a cache or written to one (`getApiMetrics.ts` in cline/cline). Roo's,
+    told by `apiProtocol`, holds the whole prompt (`calculateApiCostAnthropic` in RooCodeInc/Roo-Code); where it is less
+    than the cached part, it was written before that was so.
+    """
+    prompt, read, written = (count(about.get(name)) for name in ("tokensIn", "cacheReads", "cacheWrites"))
+    is_whole = "apiProtocol" in about and prompt >= read + written
     usage = Usage(
-        uncached=count(about.get("tokensIn")),
-        cache_read=count(about.get("cacheReads")),
-        cache_write_5m=count(about.get("cacheWrites")),
+        uncached=prompt - read - written if is_whole else prompt,
+        cache_read=read,
+        cache_write_5m=written,
         output=count(about.get("tokensOut")),
     )
     return usage if usage.prompt or usage.output else None
