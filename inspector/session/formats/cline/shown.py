@@ -88,9 +88,9 @@ def _after(about: Mapping[str, Any]) -> int | None:
 def _usage(about: Mapping[str, Any]) -> Usage | None:
     """What a request used.
 
-    Cline's `tokensIn` leaves out what was read from a cache or written to one (`getApiMetrics.ts` in cline/cline). Roo's,
-    told by `apiProtocol`, holds the whole prompt (`calculateApiCostAnthropic` in RooCodeInc/Roo-Code); where it is less
-    than the cached part, it was written before that was so.
+    Cline's `tokensIn` leaves out what was read from a cache or written to one (`getApiMetrics.ts` in cline/cline).
+    Roo's, told by `apiProtocol`, holds the whole prompt (`calculateApiCostAnthropic` in RooCodeInc/Roo-Code); where it
+    is less than the cached part, it was written before that was so.
     """
     prompt, read, written = (count(about.get(name)) for name in ("tokensIn", "cacheReads", "cacheWrites"))
     is_whole = "apiProtocol" in about and prompt >= read + written
