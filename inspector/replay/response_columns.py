@@ -43,25 +43,29 @@ class Responses:
         """Those of a session."""
         count = len(history.kind)
         tokens, reasoning = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
-        measured = np.zeros(count, dtype=bool)
+        ratios = {model: typical_coefficients(model).ratio for model in {call.model for call in history.session.calls}}
+        reported = [
+            (call.response, usage.output, usage.reasoning, ratios[call.model])
+            for call in history.session.calls
+            if (usage := call.usage) is not None and usage.output and not usage.output_is_placeholder
+        ]
+        if not reported:
+            return cls(tokens, reasoning, np.zeros(count, dtype=bool))
+        response, output, apart, ratio = (np.array(column) for column in zip(*reported, strict=True))
+        first, last = history.message_first_block[response], history.message_first_block[response + 1]
+        held = first < last
+        first, last, output, apart, ratio = (column[held] for column in (first, last, output, apart, ratio))
         thinking = history.kind == BlockKind.THINKING
         texts = np.concatenate(([0], np.cumsum(np.where(thinking, 0, table.tokens), dtype=np.int64)))
         thoughts = np.concatenate(([0], np.cumsum(thinking, dtype=np.int64)))
-        first_block = history.message_first_block.tolist()
-        for call in history.session.calls:
-            usage = call.usage
-            if usage is None or usage.output_is_placeholder or not usage.output:
-                continue
-            first, last = first_block[call.response], first_block[call.response + 1]
-            if first == last:
-                continue
-            tokens[first] = usage.output
-            measured[first:last] = True
-            if usage.reasoning:
-                reasoning[first] = min(usage.reasoning, usage.output)
-            elif thoughts[last] > thoughts[first]:
-                shown = typical_coefficients(call.model).ratio * (texts[last] - texts[first])
-                reasoning[first] = max(usage.output - round(float(shown)), 0)
+        left = np.maximum(output - np.rint(ratio * (texts[last] - texts[first])).astype(np.int64), 0)
+        hidden = np.where(thoughts[last] > thoughts[first], left, 0)
+        tokens[first] = output
+        reasoning[first] = np.where(apart > 0, np.minimum(apart, output), hidden)
+        edges = np.zeros(count + 1, dtype=np.int64)
+        np.add.at(edges, first, 1)
+        np.add.at(edges, last, -1)
+        measured = np.cumsum(edges)[:count] > 0
         return cls(tokens, reasoning, measured)
 
 

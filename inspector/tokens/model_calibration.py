@@ -46,6 +46,9 @@ _CALLS_PER_SHIFT = 10
 _MOST_UNEXPLAINED = 0.05
 """A share of the prompt; what is off by more came or went unseen, and by how much says nothing of a fit."""
 
+_MOST_GROWTHS = 4_000
+"""Steps from call to call that coefficients are fitted to; of more, every second, third or so on."""
+
 _JUDGED_TOGETHER = 3
 """Calls between two shifts that count towards the residual: fewer are met by their own overhead."""
 
@@ -197,8 +200,10 @@ def _fit_growth(features: Floats, values: Floats, segments: NDArray[np.intp], ex
     if len(grown) < LEAST_CALLS // 2:
         return _Growth(grown[:0], np.zeros(0), expected)
     growth, added = values[grown] - values[grown - 1], features[grown] - features[grown - 1]
+    some = slice(None, None, len(grown) // _MOST_GROWTHS + 1)
     spread = np.hypot(1.0, _TEXT_SPREAD * expected.values[0] * added[:, 0] / _SMALL_ERROR)
-    coefficients = robust_fit(added / spread[:, None], growth / spread, None, expected).coefficients
+    fit = robust_fit((added / spread[:, None])[some], (growth / spread)[some], None, expected)
+    coefficients = fit.coefficients
     unexplained = growth - added @ coefficients
     deviation = MAD_TO_DEVIATION * float(np.median(np.abs(unexplained)))
     limit = np.maximum(_SHIFT_DEVIATIONS * deviation, _SHIFT_SHARE * values[grown])
