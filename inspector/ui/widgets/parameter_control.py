@@ -61,6 +61,8 @@ class ParameterControl(Widget, can_focus=True):
     }
     """
 
+    ALLOW_SELECT = False  # dragging moves a limit, and marks no text
+
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "parameter--label",
         "parameter--value",
@@ -118,7 +120,6 @@ class ParameterControl(Widget, can_focus=True):
         self.parameter = parameter
         """What it controls."""
         self.set_reactive(ParameterControl.value, value)
-        self.tooltip = Content(self.explanation)
 
     def watch_effect(self, before: Effect, effect: Effect) -> None:
         """Ask for another height only where it is another: that lays out the whole screen."""

@@ -35,6 +35,8 @@ class AddStrategy(Static, can_focus=True):
 
     HELP = "Press enter or click to choose a strategy to add to the plan."
 
+    ALLOW_SELECT = False  # a click adds, and marks no text
+
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter,space", "add", "Add", id="plan.add-here", tooltip="Choose a strategy to add to the plan"),
     ]

@@ -36,6 +36,8 @@ class StrategyToggle(Widget, can_focus=True):
     }
     """
 
+    ALLOW_SELECT = False  # a click switches, and marks no text
+
     COMPONENT_CLASSES: ClassVar[set[str]] = {"strategy--on", "strategy--off", "strategy--key", "strategy--effect"}
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -80,7 +82,6 @@ class StrategyToggle(Widget, can_focus=True):
         self.explanation = f"{strategy.title}. {strategy.summary} From {strategy.source}"
         """What it is and where it comes from."""
         self.set_reactive(StrategyToggle.enabled, enabled)
-        self.tooltip = Content(self.explanation)
 
     def watch_effect(self, before: Effect, effect: Effect) -> None:
         """Ask for another height only where it is another: that lays out the whole screen."""
