@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.session.model import BlockKind, Role
@@ -64,6 +64,7 @@ def test_a_subagent_folds_to_the_row_it_begins_at() -> None:
 
 
 @pytest.mark.parametrize("order", [Order.SIZE, Order.CARRIED])
+@settings(max_examples=20)
 @given(st.booleans(), st.data())
 def test_the_heaviest_come_first_and_nothing_but_boundaries_is_lost(
     order: Order, folds: bool, data: st.DataObject
@@ -85,6 +86,7 @@ def test_the_heaviest_come_first_and_nothing_but_boundaries_is_lost(
     assert all(first < second for first, second in ties)
 
 
+@settings(max_examples=40)
 @given(st.sets(st.integers(0, len(ROWS) - 1)), st.sampled_from(Order), st.booleans())
 def test_nothing_that_was_not_found_is_shown(found: set[int], order: Order, folds: bool) -> None:
     rows = np.array(sorted(found), dtype=np.int32)

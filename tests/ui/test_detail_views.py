@@ -3,7 +3,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
@@ -49,6 +49,7 @@ def test_one_side_of_a_difference_is_what_was_recorded_and_the_other_what_is_sen
     assert "".join(stretch.kept + stretch.put_in for stretch in stretches) == rendition.text(text)
 
 
+@settings(max_examples=50)
 @given(renditions(), st.integers(1, 160))
 def test_every_row_of_a_difference_fits_and_both_sides_scroll_as_one(made: tuple[str, Rendition], width: int) -> None:
     text, rendition = made
@@ -135,6 +136,7 @@ values = st.recursive(
 )
 
 
+@settings(max_examples=40)
 @given(values)
 def test_any_input_can_be_laid_out(value: object) -> None:
     for is_tool_call in (True, False):
