@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from inspector.cli import main
+from inspector.report.numbers import dollars
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:
@@ -52,6 +54,25 @@ def test_the_chart_alone_has_a_line_for_every_plan(tmp_path: Path):
 
     shown = words(target.read_text(encoding="utf-8"))
     assert all(name in shown for name in ("without a plan", "plan A", "plan B"))
+
+
+def test_the_screen_says_what_the_json_report_says(tmp_path: Path):
+    picture, report = tmp_path / "screen.svg", tmp_path / "report.json"
+    plan = ["--strategy", "tiered-stale"]
+    assert main(["report", SAMPLE, *plan, "--format", "json", "-o", str(report)]) == 0
+    strategies = json.loads(report.read_text(encoding="utf-8"))["plans"][0]["strategies"]
+    # With every value written out, as the screen does not fit a plan it is given to the session once more.
+    plan = ["--strategy", " + ".join(strategies)]
+    assert main(["screenshot", SAMPLE, *plan, "--size", "180x50", "-o", str(picture)]) == 0
+    shown = words(picture.read_text(encoding="utf-8"))
+    found = json.loads(report.read_text(encoding="utf-8"))
+    saved = found["plans"][0]["saved"]
+
+    assert dollars(found["recorded"]["cost_usd"]) in shown
+    assert dollars(found["plans"][0]["figures"]["cost_usd"]) in shown
+    assert dollars(saved["usd"]) in shown
+    assert f"{saved['percent']:.0f} %" in shown or f"{saved['percent']:.1f} %" in shown
+    assert f"{found['session']['calls']:,} calls" in shown
 
 
 @pytest.mark.parametrize(

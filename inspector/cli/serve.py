@@ -44,6 +44,9 @@ def run(options: Namespace) -> int:
         )
         raise CommandError(message) from None
 
+    if _is_every_address(options.host):
+        message = f"{options.host} is no address a browser can open; name the one this machine is reached at"
+        raise CommandError(message, ExitCode.WRONG_USAGE)
     wanted([Path(path) for path in options.paths])  # what cannot be read is told before a browser asks
     try:
         listening = listening_socket(options.host, options.port)
@@ -65,6 +68,13 @@ def _is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def _is_every_address(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_unspecified
+    except ValueError:
+        return not host
 
 
 def _port(text: str) -> int:

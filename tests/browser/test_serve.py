@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -15,6 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 import pyte
 import pytest
 
+from inspector.cli import main
 from tests.browser.conftest import visiting
 from tests.conftest import ROOT
 from tests.program import COMMAND, environment
@@ -155,6 +157,23 @@ def test_the_address_works_once_and_nothing_is_shown_without_it(address: str):
     assert status(address, Host="rebound.example:80") == 403
     assert status(address) == 303
     assert status(address) == 403
+
+
+def test_what_no_browser_could_open_is_refused(capsys):
+    assert main(["serve", str(SAMPLE), "--host", "0.0.0.0"]) == 2  # noqa: S104  refused
+    assert "name the one" in capsys.readouterr().err
+
+
+def test_without_what_serves_it_is_said_how_to_install_it(monkeypatch: pytest.MonkeyPatch, capsys):
+    monkeypatch.setitem(sys.modules, "inspector.cli.serving.server", None)
+
+    assert main(["serve", str(SAMPLE)]) == 1
+    assert "pip install 'session-inspector[serve]'" in capsys.readouterr().err
+
+
+def test_a_session_that_is_not_there_is_told_before_anything_is_served(capsys):
+    assert main(["serve", "nowhere.jsonl"]) == 1
+    assert "nowhere.jsonl" in capsys.readouterr().err
 
 
 class _Unfollowed(urllib.request.HTTPRedirectHandler):

@@ -111,6 +111,16 @@ def test_ten_thousand_messages_make_a_page_of_less_than_two_megabytes(tmp_path: 
     assert len(page.encode()) < 2_000_000
 
 
+def test_a_plan_that_does_nothing_is_said_to_do_nothing(tmp_path: Path):
+    text = saved(SAMPLE, tmp_path / "page.html", "--strategy", "token-budget:budget=900000", "--no-script")
+    empty = tmp_path / "empty.jsonl"
+    empty.write_bytes(SAMPLE.read_bytes().splitlines(keepends=True)[0])
+    nothing = saved(empty, tmp_path / "nothing.html", "--strategy", "tiered-stale", "--no-script")
+
+    assert "Plan A changes nothing in this session." in text
+    assert "there is nothing to replay" in nothing
+
+
 def test_hostile_texts_make_no_element(tmp_path: Path):
     harmless = {tag for tag, _ in Page(saved(SAMPLE, tmp_path / "page.html", *PLANS)).elements}
     said = (

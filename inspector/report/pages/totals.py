@@ -59,6 +59,10 @@ def _cost(figures: Figures, *steps: Step) -> tuple[Cell, ...]:
 
 def _saving(report: Report, figures: Figures, index: int) -> Line:
     saved = report.plans[index].saved
+    if not report.session.calls:
+        return Line((Cell("The session holds no call to a model: there is nothing to replay."),))
+    if report.plans[index].edits == 0 and not saved.tokens:
+        return Line((Cell(f"Plan {plan_letter(index)} changes nothing in this session."),))
     steps: tuple[Step, ...] = ("plans", index, "saved")
     name = f"Plan {plan_letter(index)}"
     if saved.usd is None:
