@@ -207,6 +207,17 @@ def test_compare_has_a_row_for_every_strategy_and_the_best_comes_first(small: Pa
     assert max(map(len, outcome.out.splitlines())) <= 80
 
 
+def test_compare_says_what_the_best_plan_comes_to_over_runs_days_and_calls(small: Path, capsys):
+    asked = ("--runs-per-day", "10", "--days-per-month", "20", "--next-calls", "5")
+    (best, *_) = json.loads(run_here(capsys, "compare", small, *asked, "--format", "json").out)["plans"]
+    words = " ".join(run_here(capsys, "compare", small, *asked).out.split())
+
+    assert best["projection"]["usd_per_month"] == pytest.approx(20 * best["projection"]["usd_per_day"], abs=1e-4)
+    assert best["next_calls"]["calls"] == 5
+    assert f"10 runs a day {best['name']} saves" in words
+    assert f"next 5 calls {best['name']}:" in words
+
+
 def test_compare_sorts_by_every_column_it_offers(small: Path, capsys):
     from inspector.report.comparison import ORDERS
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from inspector.report.detail_text import next_calls_rows
 from inspector.report.figures_table import MARKS, legend, shown_saving
 from inspector.report.layout import LABEL, LEFT, RIGHT, WIDTH, Page
 from inspector.report.numbers import NOTHING, compact, dollars, percent, whole
@@ -49,9 +50,22 @@ def comparison_text(report: Report, width: int = WIDTH, *, color: bool = False, 
     head = ("", "tokens", "", "peak", "cost", "", "saved", "breaks", "fires", "risks")
     page.table(head, rows, LEFT + RIGHT + LEFT + RIGHT * 2 + LEFT + RIGHT * 4, gap=1)
     page.line()
-    page.pairs([*legend(report), *_words(priced=priced)])
+    page.pairs([*_ahead(in_order(plans, sort)), *legend(report), *_words(priced=priced)])
     worth_knowing(page, report)
     return page.text()
+
+
+def _ahead(plans: Sequence[PlanFacts]) -> list[tuple[str, str]]:
+    """What the first plan comes to over many runs and over the next calls, where that was asked for."""
+    if not plans:
+        return []
+    best, rows = plans[0], []
+    if best.projection is not None:
+        found = best.projection
+        band = f"{dollars(found.usd_per_month_low)} to {dollars(found.usd_per_month_high)}"
+        saved = f"{best.name} saves {dollars(found.usd_per_day)} a day, {dollars(found.usd_per_month)} a month"
+        rows.append((f"{found.runs_per_day:g} runs a day", f"{saved}, projected ({band})"))
+    return [*rows, *((label, f"{best.name}: {text}") for label, text in next_calls_rows(best))]
 
 
 def _words(*, priced: bool) -> list[tuple[str, str]]:
