@@ -24,6 +24,7 @@ BENCHMARKS = {
     "scroll": "scrolling",
     "session-list": "session_list",
     "replay": "replaying",
+    "presets": "presets",
     "recorded-usage": "recorded_usage",
 }
 """Names and the modules that measure, in the order they are run."""

@@ -93,7 +93,13 @@ class Renderer:
             return int(self.table.tokens[block])
         if rendition.action is not Action.CUT and all(isinstance(piece, str) for piece in rendition.pieces):
             return sum(self.table.text_tokens(piece) for piece in rendition.pieces if isinstance(piece, str))
-        return int(self._tokens_of([block], [rendition])[0])
+        if self.precise:
+            return int(self._tokens_of([block], [rendition])[0])
+        beyond = int(self.table.beyond_text[block]) if rendition.action is Action.CUT else 0
+        return beyond + sum(
+            self.table.text_tokens(piece) if isinstance(piece, str) else max(self.table.span_tokens(block, *piece), 0)
+            for piece in rendition.pieces
+        )
 
     def outcome(self, blocks: NDArray[np.int32], stacks: NDArray[np.int32], table: tuple[Stack, ...]) -> Outcome:
         """What the stack `table[stacks[i]]` makes of `blocks[i]`, for all `i`."""

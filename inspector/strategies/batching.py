@@ -142,12 +142,19 @@ class _Held:
     Attributes:
         decisions: The latest decision about each waiting block.
         reclaims: Tokens each would reclaim.
+        total: Tokens all of them would reclaim.
         calls: Calls of the thread so far.
     """
 
     decisions: dict[int, Decision] = field(default_factory=dict)
     reclaims: dict[int, int] = field(default_factory=dict)
+    total: int = 0
     calls: int = 0
+
+    def take(self, block: int) -> Decision | None:
+        """Take a block's decision out, where there is one."""
+        self.total -= self.reclaims.pop(block, 0)
+        return self.decisions.pop(block, None)
 
 
 @dataclass
@@ -181,27 +188,32 @@ class BatchedRun:
 
     def _hold(self, held: _Held, choice: Choice, moment: Moment) -> None:
         block, decision = choice
-        held.decisions.pop(block, None)
-        held.reclaims.pop(block, None)
-        if decision.operation is None and block not in self._made:
+        held.take(block)
+        has_left = moment.history.leaves[block] <= moment.call
+        if has_left or (decision.operation is None and block not in self._made):
             return
         held.decisions[block] = decision
         if self.batching.batch_tokens:
             held.reclaims[block] = moment.tokens(block) - moment.tokens_under(choice)
+            held.total += held.reclaims[block]
 
     def _due(self, held: _Held, moment: Moment) -> list[Choice]:
+        if moment.starts_context:
+            # Nothing is ever made of a decision about what has left the thread's context.
+            leaves = moment.history.leaves
+            for block in [block for block in held.decisions if leaves[block] <= moment.call]:
+                held.take(block)
         if not held.decisions or not self._may_edit(held, moment):
             return []
-        # What has left the context meanwhile reclaims nothing; its decision waits, should a rewind bring it back.
-        leaves = moment.history.leaves
-        waiting = [block for block in self._deep_enough(held, moment) if leaves[block] > moment.call]
+        is_anywhere = self.batching.batch_before >= 100 or moment.starts_context
+        if is_anywhere and not moment.starts_context and held.total < self.batching.batch_tokens:
+            return []
+        waiting = list(held.decisions) if is_anywhere else self._deep_enough(held, moment)
         reclaimed = sum(held.reclaims.get(block, 0) for block in waiting)
         if not moment.starts_context and reclaimed < self.batching.batch_tokens:
             return []
-        due = [Choice(block, held.decisions.pop(block)) for block in waiting]
-        for choice in due:
-            held.reclaims.pop(choice.block, None)
-            self._made.add(choice.block)
+        due = [Choice(block, decision) for block in waiting if (decision := held.take(block)) is not None]
+        self._made.update(choice.block for choice in due)
         return due
 
     def _may_edit(self, held: _Held, moment: Moment) -> bool:
@@ -212,8 +224,6 @@ class BatchedRun:
         return not self.batching.batch_idle or (moment.idle_seconds or 0.0) >= self.batching.batch_idle
 
     def _deep_enough(self, held: _Held, moment: Moment) -> list[int]:
-        if self.batching.batch_before >= 100 or moment.starts_context:
-            return list(held.decisions)
         prompt = moment.history.prompt(moment.call)
         ends = np.cumsum(moment.history.characters[prompt], dtype=np.int64)
         begins = ends - moment.history.characters[prompt]

@@ -107,6 +107,19 @@ class TokenTable:
         left_out = np.maximum(all_characters - np.asarray(characters, np.int64), 0)
         return whole - self._tokens_within(indices, left_out, round_up=False)
 
+    def span_tokens(self, block: int, start: int, stop: int) -> int:
+        """Tokens of characters `start` to `stop` of one text: `head_tokens`, and `tail_tokens` at its end, for one."""
+        row, characters = int(self.block_columns.row[block]), int(self.block_columns.characters[block])
+        if row < 0:
+            if start and stop == characters:
+                return int(self.tail_tokens([block], stop - start)[0])
+            return int(np.subtract(*self._tokens_within([block, block], (stop, start), round_up=True)))
+        if start and stop == characters:
+            whole = int(self.tokens[block]) - int(self.beyond_text[block])
+            return whole - self.text_columns.tokens_before(row, start)
+        first, last = (self.text_columns.tokens_reaching(row, at) for at in (start, stop))
+        return last - first
+
     def head_characters(self, blocks: ArrayLike, tokens: ArrayLike) -> NDArray[np.int64]:
         """How many characters the first tokens of each text make up, of a counted one exactly.
 

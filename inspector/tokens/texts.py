@@ -149,6 +149,11 @@ class TextColumns:
         """Tokens that end within the first `characters` characters of one text: `tokens_within` for a single query."""
         return self._within(row, characters)[0]
 
+    def tokens_reaching(self, row: int, characters: int) -> int:
+        """Tokens that begin within the first `characters` characters of one text."""
+        within, further = self._within(row, characters)
+        return within + further
+
     def _within(self, row: int, characters: int) -> tuple[int, bool]:
         """One query, without the cost of starting fifty operations on columns of one."""
         first, last = int(self.first_character[row]), int(self.first_character[row + 1])

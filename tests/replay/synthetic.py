@@ -111,6 +111,9 @@ class CharacterTable:
 
     tail_tokens = head_tokens
 
+    def span_tokens(self, block: int, start: int, stop: int) -> int:
+        return min(int(self.tokens[block]), stop) - min(int(self.tokens[block]), start)
+
     def head_characters(self, blocks, tokens):
         return np.minimum(self.tokens[blocks], tokens).astype(np.int64)
 

@@ -137,3 +137,11 @@ def test_a_schedule_batched_at_every_call_is_the_schedule(session):
     assert sorted(zip(batched.blocks.tolist(), batched.calls.tolist(), strict=True)) == sorted(
         zip(schedule.blocks.tolist(), schedule.calls.tolist(), strict=True)
     )
+
+
+@pytest.mark.parametrize("gate", [{"batch_tokens": 1_000_000}, {"batch_tokens": 2_000}, {"batch_idle": 1_000}])
+def test_what_waits_is_not_looked_at_again_at_every_call(gate):
+    made = strategy("tiered-stale", default=3, data=3, **gate)
+    work(made, 10)
+    once, twice, four_times = (work(made, count) for count in (80, 160, 320))
+    assert four_times - twice < 2.5 * (twice - once)
