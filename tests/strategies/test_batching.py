@@ -10,11 +10,12 @@ from inspector.strategies.batching import BatchedRun, Batching, batched_schedule
 from inspector.strategies.history import History
 from inspector.strategies.parameters import Parameter
 from inspector.strategies.plan import Plan, PlanEntry
-from inspector.strategies.registry import STRATEGIES
+from inspector.strategies.registry import STRATEGIES, strategy
 from inspector.strategies.tiered_stale import TieredStale
 from tests.replay.synthetic import Told, orders_for, sessions
 from tests.replay.test_accounting import inputs_of
 from tests.replay.test_layout import order_by_call
+from tests.strategies.work import work
 
 
 @dataclasses.dataclass(frozen=True)
