@@ -48,9 +48,11 @@ def test_rows_are_folded_sorted_pinned_and_jumped_to_and_calls_are_scrubbed_and_
         program.press("&", "escape", shows="hidden 0")
         program.press("[", shows="call 35 of 35")
         program.press("{", shows="call 25 of 35")
+        program.press("<", "<", "<", shows="0.5 calls a second")
         program.press(" ", shows="▶ call")
         program.press(" ", hides="▶ call")
-        program.press("end", hides="call 3")
+        program.press("end")
+        program.until(lambda: " of 35 " not in program.last_line, "the present")
 
 
 def test_a_text_is_compared_laid_out_searched_enlarged_and_copied(session: Path, tmp_path: Path) -> None:
