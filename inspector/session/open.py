@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.session.compressed import ZSTANDARD, CompressedReader, is_compressed
+from inspector.session.compressed import ZSTANDARD, CompressedReader, is_compressed, unpacked_beginning
 from inspector.session.discover import describe_folder
 from inspector.session.errors import SessionError
 from inspector.session.formats import detect
@@ -44,7 +44,8 @@ def _is_compressed(path: Path) -> bool:
     if path.is_dir():
         return False
     with open_for_reading(path) as file:
-        return is_compressed(file.read(len(ZSTANDARD)))
+        begins_so = is_compressed(file.read(len(ZSTANDARD)))
+    return begins_so and bool(unpacked_beginning(path, 1))  # a damaged line may begin with anything
 
 
 def open_session(path: Path | str, *, progress: Callable[[int, int], None] | None = None) -> Session:

@@ -86,3 +86,11 @@ def test_a_packed_file_that_is_replaced_or_goes_is_noticed(tmp_path: Path) -> No
     assert follower.state == "vanished"
     assert "gone" in follower.notice
     assert [follower.session.text(block) for block in follower.session.blocks]
+
+
+def test_lines_that_begin_like_a_packed_file_are_read_as_lines(tmp_path: Path) -> None:
+    path = tmp_path / "rollout.jsonl"
+    path.write_bytes(b"\x28\xb5\x2f\xfd" + b"".join(rollout().encoded()))
+    session = open_session(path)
+    assert session.format == "codex"
+    assert session.skipped_records == 1
