@@ -96,8 +96,7 @@ def test_where_scripts_do_not_run_the_charts_are_still_there(chromium: Browser, 
         assert visit.page.locator(".chart.vega-embed").count() == 0
 
 
-@pytest.mark.parametrize("options", [(), ("--include-text",)], ids=["figures", "texts"])
-def test_in_a_hostile_session_nothing_executes_and_nothing_breaks(chromium: Browser, tmp_path: Path, options):
+def test_in_a_hostile_session_nothing_executes_and_nothing_breaks(chromium: Browser, tmp_path: Path):
     said = (
         "<script>window.executed=1</script><img src=x onerror='window.executed=1'>\"'></title></style></script>"
         "<svg onload='window.executed=1'><!--{{constructor.constructor('window.executed=1')()}} javascript:alert(1) "
@@ -105,7 +104,7 @@ def test_in_a_hostile_session_nothing_executes_and_nothing_breaks(chromium: Brow
     )
     session = hostile_copy(SAMPLE, tmp_path / "<img src=x onerror=alert(1)>.jsonl", said)
     target = tmp_path / "page.html"
-    assert main(["report", str(session), *PLANS, *options, "--format", "html", "-o", str(target)]) == 0
+    assert main(["report", str(session), *PLANS, "--include-text", "--format", "html", "-o", str(target)]) == 0
     with visiting(chromium, target.as_uri(), viewport=PHONE) as visit:
         # A model of no known name has no price, and so there is no chart of the cost.
         visit.page.locator(".chart.vega-embed svg").nth(CHARTS - 2).wait_for()

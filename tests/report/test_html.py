@@ -127,10 +127,10 @@ def test_hostile_texts_make_no_element(tmp_path: Path):
         "</script></style></title><script>x()</script><img src=x onerror=x()><svg onload=x()>\"'--><!--<![CDATA[{{7*7}}"
     )
     session = hostile_copy(SAMPLE, tmp_path / "hostile.jsonl", said)
-    page = Page(saved(session, tmp_path / "hostile.html", *PLANS, "--include-text"))
+    page = Page(saved(session, tmp_path / "hostile.html", *PLANS, "--include-text", "--no-script"))
 
     assert {tag for tag, _ in page.elements} <= harmless | {"abbr"}
-    assert len([tag for tag, _ in page.elements if tag in ("script", "style", "img")]) == 3
+    assert len([tag for tag, _ in page.elements if tag in ("script", "style", "img")]) == 1
     assert not any(name.startswith("on") for _, attributes in page.elements for name in attributes)
 
 
@@ -138,8 +138,8 @@ def test_titles_and_the_home_folder_stay_home_unless_texts_are_asked_for(private
     session = private_home / "project" / "session.jsonl"
     session.parent.mkdir()
     session.write_bytes(SAMPLE.read_bytes())
-    without = saved(session, tmp_path / "without.html")
-    with_texts = saved(session, tmp_path / "with.html", "--include-text")
+    without = saved(session, tmp_path / "without.html", "--no-script")
+    with_texts = saved(session, tmp_path / "with.html", "--include-text", "--no-script")
 
     assert "Billing audit" not in without
     assert "Billing audit for March 2024" in with_texts
