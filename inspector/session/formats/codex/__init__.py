@@ -1,4 +1,4 @@
-"""Codex: one file of lines a session, each an item of the conversation or an event beside it."""
+"""Codex: one file of lines a session, each an item of the conversation or an event beside it; and what it prints."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.formats.base import Format, Sample
-from inspector.session.formats.codex.kinds import KINDS, is_header
+from inspector.session.formats.codex.kinds import KINDS, SAY_NOTHING, TURN_ENDS, is_event, is_header
 from inspector.session.formats.responses.shapes import is_item, is_list_of_items
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ def _recognise(sample: Sample) -> str:
     if len(found) * 2 > len(records):
         kinds = sorted({str(record["type"]) for record in found})
         return f"{len(found)} of its first {len(records)} records are Codex's ({', '.join(kinds[:4])})"
+    if events := _stream_events(sample):
+        return f"{events} of its first {len(records)} records are events that `codex exec --json` prints"
     if not sample.is_lines and _is_whole_session(sample.document):
         return "a JSON document with a session and its items, as some early versions kept them"
     bare = [record for record in records if "record_type" in record or is_header(record)]
@@ -37,6 +39,12 @@ def _is_rollout_line(record: dict[str, Any]) -> bool:
     return isinstance(record.get("payload"), dict) and str(record.get("type")) in KINDS and "timestamp" in record
 
 
+def _stream_events(sample: Sample) -> int:
+    """How many of the records are a printed stream's; 0 where most are not."""
+    found = sum(is_event(record) for record in sample.records)
+    return found if found * 2 > len(sample.records) else 0
+
+
 def _is_whole_session(document: object) -> bool:
     return (
         isinstance(document, dict)
@@ -50,7 +58,12 @@ def _reader(path: Path) -> Reader:
     from inspector.session.formats.codex.reader import codex_reader
 
     sample = Sample(path)
-    return codex_reader(path, NAME, is_document=not sample.is_lines and _is_whole_session(sample.document))
+    return codex_reader(
+        path,
+        NAME,
+        is_document=not sample.is_lines and _is_whole_session(sample.document),
+        is_stream=not any(_is_rollout_line(record) for record in sample.records) and _stream_events(sample) > 0,
+    )
 
 
 def _locate(path: Path, identifier: str) -> Path | None:
@@ -62,6 +75,8 @@ def _locate(path: Path, identifier: str) -> Path | None:
 def _is_ignored(count_name: str) -> bool:
     from inspector.session.formats.codex.records import QUIET, QUIET_EVENTS
 
+    if count_name in (*SAY_NOTHING, TURN_ENDS):
+        return True
     return count_name in QUIET or count_name.partition("event_msg:")[2] in QUIET_EVENTS
 
 
@@ -76,7 +91,7 @@ FORMAT = Format(
     title="Codex",
     where="~/.codex/sessions and archived_sessions, or those in $CODEX_HOME",
     is_live=True,
-    exact="tokens of every call, except in versions before 0.32, which record none",
+    exact="tokens of every call, except before 0.32 (none) and in `codex exec --json` (turns of one call)",
     recognise=_recognise,
     reader=_reader,
     homes=_homes,

@@ -8,6 +8,7 @@ from inspector.session.assembly import Assembly
 from inspector.session.documents import DocumentReader
 from inspector.session.formats.codex.conversation import Rollout
 from inspector.session.formats.codex.records import blocks_of_line, unwrapped
+from inspector.session.formats.codex.stream import StreamInterpreter
 from inspector.session.formats.responses.reader import blocks_of_record, interpret
 from inspector.session.lines import LinesReader
 from inspector.session.objects import object_lines
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
     from inspector.session.texts import BlocksOfRecord
 
 
-def codex_reader(path: Path, name: str, *, is_document: bool) -> Reader:
-    """A reader for a rollout, of lines or, as some early ones are, one JSON document."""
+def codex_reader(path: Path, name: str, *, is_document: bool = False, is_stream: bool = False) -> Reader:
+    """A reader for a rollout, of lines or, as some early ones are, one JSON document, or for a printed stream."""
+    if is_stream:
+        return LinesReader(path, name, StreamInterpreter())
     if is_document:
         return DocumentReader(path, name, _interpret, blocks_of_record)
     return LinesReader(path, name, CodexInterpreter())

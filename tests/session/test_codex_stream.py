@@ -1,0 +1,191 @@
+"""What `codex exec --json` prints, read as a session."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inspector.session.follow import Follower
+from inspector.session.formats import codex, detect
+from inspector.session.model import BlockKind, Role, Usage
+from inspector.session.open import open_session
+from tests.session.following import settle
+from tests.session.mutations import mutated
+from tests.session.other_process import append, quiet_moments
+from tests.session.soundness import assert_reads, assert_sound
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+
+def item(when: str, identifier: str, kind: str, **fields: Any) -> dict[str, Any]:
+    return {"type": f"item.{when}", "item": {"id": identifier, "type": kind, **fields}}
+
+
+def command(identifier: str, line: str, output: str, code: int = 0) -> list[dict[str, Any]]:
+    known = {"command": line, "aggregated_output": "", "exit_code": None, "status": "in_progress"}
+    ended = {"aggregated_output": output, "exit_code": code, "status": "failed" if code else "completed"}
+    return [
+        item("started", identifier, "command_execution", **known),
+        item("completed", identifier, "command_execution", **{**known, **ended}),
+    ]
+
+
+def ended(prompt: int, cached: int, output: int) -> dict[str, Any]:
+    usage = {"input_tokens": prompt, "cached_input_tokens": cached, "output_tokens": output}
+    return {"type": "turn.completed", "usage": usage}
+
+
+STREAM: list[dict[str, Any]] = [
+    {"type": "thread.started", "thread_id": "0199b26c-737a-71a2-9939-52ce68c95cbe"},
+    {"type": "turn.started"},
+    item("completed", "item_0", "reasoning", text="**Looking**"),
+    *command("item_1", "bash -lc ls", "a\nb\n"),
+    item("started", "item_2", "todo_list", items=[{"text": "fix", "completed": False}]),
+    *command("item_3", "bash -lc false", "no", code=1),
+    item("completed", "item_4", "file_change", changes=[{"path": "a.py", "kind": "update"}], status="completed"),
+    item("updated", "item_2", "todo_list", items=[{"text": "fix", "completed": True}]),
+    item(
+        "completed",
+        "item_5",
+        "mcp_tool_call",
+        server="docs",
+        tool="search",
+        arguments={"q": "x"},
+        result={"content": [{"type": "text", "text": "found"}], "structured_content": None},
+        error=None,
+        status="completed",
+    ),
+    item("completed", "item_6", "error", message="something to know"),
+    item("completed", "item_2", "todo_list", items=[{"text": "fix", "completed": True}]),
+    item("completed", "item_7", "agent_message", text="Done."),
+    ended(9000, 6000, 300),
+    {"type": "turn.started"},
+    item("completed", "item_8", "agent_message", text="And again."),
+    ended(12_000, 8000, 340),
+    {"type": "turn.started"},
+    {"type": "turn.failed", "error": {"message": "stream disconnected"}},
+]
+
+
+def lines(events: list[dict[str, Any]]) -> list[bytes]:
+    return [json.dumps(event).encode() + b"\n" for event in events]
+
+
+def written(path: Path, events: list[dict[str, Any]]) -> Path:
+    path.write_bytes(b"".join(lines(events)))
+    return path
+
+
+def test_a_stream_is_told_by_its_events_and_opens_as_codex(tmp_path: Path) -> None:
+    found = detect(written(tmp_path / "output.txt", STREAM))
+    assert found.format is codex.FORMAT
+    assert "codex exec --json" in found.reason
+    for beginning in (STREAM[:2], STREAM[:3]):
+        assert detect(written(tmp_path / "short", beginning)).format is codex.FORMAT
+
+
+def test_items_become_calls_results_and_answers(tmp_path: Path) -> None:
+    session = open_session(written(tmp_path / "stream.jsonl", STREAM))
+    assert_sound(session)
+    assert session.identifier == "0199b26c-737a-71a2-9939-52ce68c95cbe"
+    calls = [block for block in session.blocks if block.kind is BlockKind.TOOL_CALL]
+    results = [block for block in session.blocks if block.kind is BlockKind.TOOL_RESULT]
+    names = ["command_execution", "todo_list", "command_execution", "file_change", "todo_list", "mcp__docs__search"]
+    assert [block.tool_name for block in calls] == names
+    assert [block.tool_call_id for block in results] == [block.tool_call_id for block in calls]
+    assert [session.text(block) for block in results] == ["a\nb\n", "", "no", "", "", "found"]
+    assert [block.is_error for block in results] == [False, False, True, False, False, False]
+    said = [session.text(block) for block in session.blocks if block.kind is BlockKind.ASSISTANT_TEXT]
+    assert said == ["Done.", "And again."]
+    assert session.text(session.blocks[0]) == "**Looking**"
+    assert json.loads(session.text(calls[0])) == {"command": "bash -lc ls"}
+    shown = [session.text(message.blocks[0]) for message in session.messages if message.role is Role.OTHER]
+    assert [json.loads(text)["type"] for text in shown] == ["item.completed", "turn.completed", "turn.failed"]
+    assert session.record_counts["item.completed:command_execution"] == 2
+    assert session.skipped_records == 0
+
+
+def test_what_a_turn_added_to_the_total_is_the_usage_of_its_only_call(tmp_path: Path) -> None:
+    session = open_session(written(tmp_path / "stream.jsonl", STREAM))
+    assert session.calls[-1].usage == Usage(uncached=1000, cache_read=2000, output=40)
+    assert all(call.usage is None for call in session.calls[:-1]), "a turn of several calls tells none of them apart"
+    alone = [STREAM[0], STREAM[1], item("completed", "item_0", "agent_message", text="hi"), ended(100, 60, 5)]
+    assert open_session(written(tmp_path / "one.jsonl", alone)).calls[0].usage == Usage(40, 60, output=5)
+
+
+def test_tools_that_run_at_once_are_of_one_response(tmp_path: Path) -> None:
+    first, second, third = (command(f"item_{number}", "ls", str(number)) for number in range(3))
+    events = [STREAM[0], STREAM[1], first[0], second[0], second[1], third[0], first[1], third[1]]
+    events.append(item("completed", "item_9", "agent_message", text="Done."))
+    session = open_session(written(tmp_path / "stream.jsonl", events))
+    assert [len(session.messages[call.response].blocks) for call in session.calls] == [3, 1]
+    assert [session.text(block) for block in session.messages[1].blocks] == ["1", "0", "2"]
+    assert session.calls[1].prompt_messages == 2
+
+
+def test_a_command_shows_while_it_runs(tmp_path: Path) -> None:
+    session = open_session(written(tmp_path / "stream.jsonl", STREAM[:4]))
+    assert [block.kind for block in session.blocks] == [BlockKind.THINKING, BlockKind.TOOL_CALL]
+
+
+def test_a_subagent_is_linked_to_the_call_that_started_it(tmp_path: Path) -> None:
+    thread = "0199b26d-737a-71a2-9939-52ce68c95cbe"
+    spawned = item(
+        "completed",
+        "item_0",
+        "collab_tool_call",
+        tool="spawn_agent",
+        sender_thread_id="x",
+        receiver_thread_ids=[thread],
+        prompt="look",
+        agents_states={},
+        status="completed",
+    )
+    session = open_session(written(tmp_path / "stream.jsonl", [*STREAM[:2], spawned]))
+    assert [(link.identifier, link.tool_call_id) for link in session.links] == [(thread, "item_0")]
+
+
+def test_a_stream_written_by_another_process_is_followed(tmp_path: Path) -> None:
+    path = written(tmp_path / "stream.jsonl", STREAM[:2])
+    follower = Follower(path)
+    for _ in quiet_moments(path, [append(line) for line in lines(STREAM[2:])], follower.poll, seed=5):
+        follower.poll()
+        assert follower.session == open_session(path)
+    assert len(follower.session.calls) == len(open_session(path).calls) > 4
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_a_tailed_stream_is_a_loaded_one_at_every_cut(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    made = lines(STREAM)
+    content, start = b"".join(made), len(made[0]) + len(made[1])
+    cuts = sorted(data.draw(st.lists(st.integers(start, len(content)), max_size=6)))
+    path = tmp_path_factory.mktemp("tail") / "stream.jsonl"
+    path.write_bytes(content[:start])
+    follower = Follower(path)
+    for before, cut in zip([start, *cuts], [*cuts, len(content)], strict=True):
+        with path.open("ab") as file:
+            file.write(content[before:cut])
+        settle(path)
+        follower.poll()
+        follower.poll()
+        assert follower.session == open_session(path)
+    assert_sound(follower.session)
+
+
+@settings(max_examples=100, deadline=None)
+@given(data=st.data())
+def test_whatever_a_stream_holds_it_is_read_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    path = tmp_path_factory.mktemp("fuzz") / "stream.jsonl"
+    path.write_bytes(data.draw(mutated(lines(STREAM))))
+    assert_reads(codex.FORMAT, path)
