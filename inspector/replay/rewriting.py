@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inspector.replay.parts import ROLE_OF_KIND, tool_input, with_rendition
 from inspector.session.model import BlockKind
-from inspector.strategies.rendition import Action
+from inspector.strategies.rendition import EMPTIED, Action
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,7 +59,11 @@ def _place(block: Block) -> _Place:
 
 def _entries(entry: Entry, changes: Mapping[_Place, _Change]) -> list[Entry]:
     """What is sent in an entry's place: nothing, itself rewritten, or what is said instead and what is left."""
-    said = [change for _, change in sorted(changes.items(), key=_part_of) if change.rendition.kind is not None]
+    said = [
+        change
+        for _, change in sorted(changes.items(), key=_part_of)
+        if change.rendition.kind is not None and change.rendition.action is not Action.REMOVED
+    ]
     if said and _rewritten_entry(entry, changes, "") is None:
         return [_message(change) for change in said]
     role = str(entry.get("role"))
@@ -107,7 +111,8 @@ def _rewritten_entry(entry: Entry, changes: Mapping[_Place, _Change], role: str)
         _say_in_place_of_calls(rewritten, changes, role)
     is_emptied = _CONTENT in {place[0] for place, change in changes.items() if not _is_gone(role, change)}
     if not rewritten.get("content") and not rewritten.get("tool_calls") and (content or calls) and not is_emptied:
-        return None
+        stays = any(place[0] == _CALL and change.rendition == EMPTIED for place, change in changes.items())
+        return {**rewritten, "content": ""} if stays and not isinstance(content, list) else None
     return rewritten
 
 

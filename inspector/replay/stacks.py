@@ -253,7 +253,7 @@ class Renderer:
 
 def _signature_of(rendition: Rendition, characters: int) -> int:
     """The same number for the same pieces, sent as the same kind of block, however they came about."""
-    if rendition.kind is not None:
+    if rendition.kind is not None and rendition.action is not Action.REMOVED:
         return hash((rendition.pieces, rendition.kind))
     match rendition.pieces:
         case (str() as marker,):

@@ -2,6 +2,7 @@
 
 Source: `dedupe_file_reads` of the agent the "Smart Tool History Strategy" document belongs to
 (`core/context_management/ground_truth.py`). A read whose file is not known stays: there is nothing newer to look at.
+What becomes of a message that only held the call is as in `keep-recent`.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class DedupeReads(Batching):
         file_of = np.full(len(history.kind), -1, dtype=np.int32)
         file_of[results] = files
         builder = ScheduleBuilder()
-        decision = Decision(RemoveBlock(), "read again later")
+        decision = Decision(RemoveBlock(leaves_message=True), "read again later")
         for context in arrivals(history, file_of >= 0):
             by_file = np.argsort(file_of[context.blocks], kind="stable")
             blocks, calls = context.blocks[by_file], context.calls[by_file]

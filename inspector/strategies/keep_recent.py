@@ -2,7 +2,8 @@
 
 Source: `keep_recent_tool_results` of the agent the "Smart Tool History Strategy" document belongs to
 (`core/context_management/ground_truth.py`), the behaviour that document set out to replace. The assistant's own words
-stay where they are.
+stay where they are, and so does a message without any: it is sent empty, where calls stand beside the content. Of
+Anthropic's messages, which may not be empty, nothing is left.
 """
 
 from __future__ import annotations
@@ -48,6 +49,6 @@ class KeepRecent(Batching):
     def schedule(self, history: History) -> Schedule:
         """A result goes at the call that brings the last of the `keep` results after it."""
         builder = ScheduleBuilder()
-        decision = Decision(RemoveBlock(), f"older than the newest {self.keep} results")
+        decision = Decision(RemoveBlock(leaves_message=True), f"older than the newest {self.keep} results")
         drop_all_but_newest(history, builder, history.kind == BlockKind.TOOL_RESULT, self.keep, decision)
         return builder.schedule()

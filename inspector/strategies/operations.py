@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from inspector.strategies.rendition import REMOVED, Action, Rendition
+from inspector.strategies.rendition import EMPTIED, REMOVED, Action, Rendition
 
 if TYPE_CHECKING:
     from inspector.session.model import Block
@@ -175,8 +175,15 @@ class ReplaceText:
 
 @dataclass(frozen=True, slots=True)
 class RemoveBlock:
-    """Send nothing of the block, not even its envelope."""
+    """Send nothing of the block, not even its envelope.
+
+    Attributes:
+        leaves_message: A message of the model of which only removed calls beside its content are left is sent empty;
+            otherwise it goes too.
+    """
+
+    leaves_message: bool = False
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:  # noqa: ARG002  the same for every block
         """Remove whatever is sent so far."""
-        return REMOVED
+        return EMPTIED if self.leaves_message else REMOVED

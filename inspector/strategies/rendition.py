@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from inspector.session.model import BlockKind
+from inspector.session.model import BlockKind
 
 
 class Action(IntEnum):
@@ -92,6 +91,8 @@ class Rendition:
 
 
 REMOVED = Rendition((), Action.REMOVED)
+EMPTIED = Rendition((), Action.REMOVED, BlockKind.ASSISTANT_TEXT)
+"""Removed, and a message of the model that holds nothing else is still sent."""
 
 
 def _length(piece: Piece) -> int:

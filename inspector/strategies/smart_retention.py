@@ -174,7 +174,8 @@ class SmartRetention(Batching):
             chosen = np.zeros(len(history.kind), dtype=np.bool_)
             chosen[history.results[light[history.tool[history.results]]]] = True
             reason = f"older than the newest {self.light_keep} light results"
-            drop_all_but_newest(history, builder, chosen, self.light_keep, Decision(RemoveBlock(), reason, "light"))
+            older = Decision(RemoveBlock(leaves_message=True), reason, "light")
+            drop_all_but_newest(history, builder, chosen, self.light_keep, older)
         return builder.schedule()
 
     def pointer(self, path: str) -> str:

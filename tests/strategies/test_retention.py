@@ -1,9 +1,11 @@
+import json
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from inspector import apply_once
 from inspector.strategies.dedupe_reads import DedupeReads
 from inspector.strategies.keep_recent import KeepRecent
 from inspector.strategies.rendition import Action
@@ -175,3 +177,26 @@ def test_the_file_is_found_in_arguments_too_long_for_a_preview():
         for call in entry.get("calls", ()):
             call["args"] = {"note": "n" * 5000, "file_path": "a.py"}
     assert pointed_at(Sent(session_of(entries), DedupeReads())) == [0]
+
+
+@pytest.mark.parametrize("plan", ["keep-recent:keep=1", "dedupe-reads", "smart-retention:light-keep=1"])
+@pytest.mark.parametrize(("said", "left"), [("looking", "looking"), ("", ""), (None, "")])
+def test_a_message_whose_calls_went_stays_with_its_words_or_empty(plan, said, left):
+    tool, path = ("ls", ".") if plan.startswith("smart") else ("read_file", "a.py")
+    messages = [{"role": "user", "content": "task"}]
+    for identifier in ("c1", "c2"):
+        function = {"name": tool, "arguments": json.dumps({"path": path})}
+        call = {"id": identifier, "type": "function", "function": function}
+        messages.append({"role": "assistant", "content": said, "tool_calls": [call]})
+        messages.append({"role": "tool", "tool_call_id": identifier, "content": f"text of {identifier}"})
+    emptied = {"role": "assistant", "content": left}
+    assert apply_once(messages, plan) == [messages[0], emptied, *messages[3:]]
+
+
+def test_of_a_message_in_the_anthropic_form_nothing_is_left_without_its_call():
+    messages = [{"role": "user", "content": "task"}]
+    for identifier in ("c1", "c2"):
+        call = {"type": "tool_use", "id": identifier, "name": "read_file", "input": {"path": "a.py"}}
+        result = {"type": "tool_result", "tool_use_id": identifier, "content": "text"}
+        messages += [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+    assert apply_once(messages, "keep-recent:keep=1") == [messages[0], *messages[3:]]
