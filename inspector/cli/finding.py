@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from inspector.session.listing import Header
 
 
+LOOKS_ALIKE = 0.9
+"""From how alike names are one is taken for the other mistyped, between 0 and 1."""
+
+
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """What a command line asks for.
@@ -32,8 +36,12 @@ class Wanted:
     folders: tuple[Path, ...] | None = None
 
 
-def wanted(paths: Sequence[Path]) -> Wanted:
+def wanted(paths: Sequence[Path], *, waits: bool = False) -> Wanted:
     """The sessions to open, and the folders to list: where nothing is named, those of this machine's agents.
+
+    Args:
+        paths: What is named.
+        waits: Sessions may be named that are not there yet.
 
     Raises:
         CommandError: A path does not exist or is no session, or there is none to be found.
@@ -43,12 +51,34 @@ def wanted(paths: Sequence[Path]) -> Wanted:
         return Wanted()
     sessions, folders = [], []
     for path in dict.fromkeys(paths):
-        if is_list(path):
+        if waits and is_named_early(path):
+            sessions.append(path)
+        elif is_list(path):
             _require_files(path)
             folders.append(path)
         else:
             sessions.append(path)
     return Wanted(tuple(sessions), tuple(folders) or None)
+
+
+def is_named_early(path: Path) -> bool:
+    """Whether a path is one at which a session may yet appear, and does not look like a slip of the keyboard.
+
+    A single word may be a mistyped command, and a name much like that of a file beside it a mistyped name.
+    """
+    from inspector.session.awaiting import is_awaited
+
+    if not is_awaited(path):
+        return False
+    file = Locator.of(path).file
+    if os.path.lexists(file):
+        return True
+    try:
+        beside = [one.name for one in file.parent.iterdir()]
+    except OSError:
+        return False
+    is_file_name = bool(file.suffix) or file.parent != type(file)()
+    return is_file_name and not difflib.get_close_matches(file.name, beside, n=1, cutoff=LOOKS_ALIKE)
 
 
 def newest(folder: Path | None) -> Header:

@@ -31,7 +31,7 @@ def run(options: Namespace) -> int:
         session = max(found, key=lambda header: header.modified).path
         require_terminal(f"inspector report {session}")
         return open_screen([session])
-    asked = wanted(paths)
+    asked = wanted(paths, waits=is_terminal(sys.stdin) and is_terminal(sys.stdout))
     if not asked.sessions and not is_terminal(sys.stdout) and not is_served():
         return print_list(asked.folders)
     require_terminal(f"inspector report {asked.sessions[0] if asked.sessions else 'PATH'}")

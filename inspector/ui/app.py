@@ -37,6 +37,9 @@ MOST_AT_ONCE = 9
 SWITCH_INTERVAL = 0.0005
 """Seconds a thread computes before another may: decoding and counting then cost the screen a millisecond, not five."""
 
+NO_SESSION = frozenset({"failed", "waiting"})
+"""States of a screen that has none, so that another may take its place."""
+
 SECONDS_OF_PROBLEM = 10.0
 
 
@@ -114,7 +117,7 @@ class InspectorApp(App[None]):
         shown = self._tabs.of(self.current_mode)
         if known is not None:
             self.show_tab(known.mode)
-        elif shown is not None and isinstance(self.screen, InspectScreen) and self.screen.state == "failed":
+        elif shown is not None and isinstance(self.screen, InspectScreen) and self.screen.state in NO_SESSION:
             self._tabs = self._tabs.moved(shown.mode, path)
             self.screen.open_another(path)
         else:

@@ -73,6 +73,19 @@ class SessionLoaded(Message):
 
 
 @dataclass
+class SessionAwaited(Message):
+    """There is nothing to read yet at the path.
+
+    Attributes:
+        generation: Which opening of a file.
+        reason: Why, in a few words.
+    """
+
+    generation: int
+    reason: str
+
+
+@dataclass
 class LoadFailed(Message):
     """A file cannot be read.
 

@@ -193,7 +193,7 @@ async def settled(pilot: Pilot[None]) -> None:
     for _ in range(MOST_LOOKS):
         await pilot.pause(SECONDS_BETWEEN_LOOKS)
         screen = next((each for each in pilot.app.screen_stack if isinstance(each, InspectScreen)), None)
-        if screen is not None and screen.state == "failed":
+        if screen is not None and screen.state in ("failed", "waiting"):
             raise SessionError(screen.failure)
         if screen is None or screen.outcome is None or screen.table is None or screen.is_counting:
             continue

@@ -6,7 +6,7 @@ Heavy modules are imported here, inside the functions, so that the first paint w
 from __future__ import annotations
 
 import asyncio
-from time import monotonic
+from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 from inspector.ui.messages import (
@@ -19,6 +19,7 @@ from inspector.ui.messages import (
     RisksFound,
     RivalReplayed,
     SessionAppended,
+    SessionAwaited,
     SessionLoaded,
     TokensCounted,
 )
@@ -47,6 +48,9 @@ if TYPE_CHECKING:
 
 SECONDS_TO_NOTICE_CANCELLING = 0.1
 
+SECONDS_TO_LOOK_AGAIN = 0.25
+"""How often a path is looked at where there is no session yet."""
+
 SHARE_OF_PARTS = 10
 """Reading goes on for so many times as long as it took to show a part of the session, before another part is shown."""
 
@@ -73,6 +77,8 @@ def read_session(path: Path, plan: Plan | None, generation: int, post: Post, is_
     rows: Rows | None = None
     next_part = 0.0
     try:
+        if not _appears(path, generation, post, is_cancelled):
+            return
         follower = Follower(path, load=False)
         for loading in follower.load():
             if is_cancelled():
@@ -94,6 +100,21 @@ def read_session(path: Path, plan: Plan | None, generation: int, post: Post, is_
                 post(SessionLoaded(generation, session, history, rows, table, begin, follower, kept))
     except SessionError as error:
         post(LoadFailed(generation, error.message))
+
+
+def _appears(path: Path, generation: int, post: Post, is_cancelled: IsCancelled) -> bool:
+    """Wait where there is no session at the path yet; False where nobody waits for it any more."""
+    from inspector.session.awaiting import is_awaited, why_still_awaited
+
+    said = ""
+    while (said or is_awaited(path)) and (reason := why_still_awaited(path)):
+        if is_cancelled():
+            return False
+        if reason != said:
+            post(SessionAwaited(generation, reason))
+            said = reason
+        sleep(SECONDS_TO_LOOK_AGAIN)
+    return True
 
 
 def _prepare_widgets() -> None:

@@ -30,9 +30,24 @@ async def test_a_file_that_is_no_session_is_named_with_a_way_out(running, tmp_pa
         await run.until(lambda: run.app._exit)
 
 
-async def test_a_missing_file_is_told(running, tmp_path: Path) -> None:
-    async with running(tmp_path / "nothing.jsonl", ready=False) as run:
+async def test_a_file_in_no_folder_is_told(running, tmp_path: Path) -> None:
+    async with running(tmp_path / "nowhere" / "nothing.jsonl", ready=False) as run:
         await run.until(lambda: run.screen.state == "failed")
+
+
+async def test_a_file_that_is_not_there_yet_is_waited_for_and_opens(running, session_file, tmp_path: Path) -> None:
+    path = tmp_path / "later.jsonl"
+    content = session_file.path.read_bytes()
+    async with running(path, ready=False) as run:
+        await run.until(lambda: run.screen.state == "waiting")
+        await run.until(lambda: "waiting for later.jsonl" in run.text())
+        assert "no such file yet" in run.text()
+        assert "q leaves" in run.text()
+        path.write_bytes(content[:20])
+        await run.until(lambda: "no session so far" in run.text())
+        path.write_bytes(content)
+        await run.until(lambda: run.screen.state == "live")
+        assert len(run.screen.rows) > 0
 
 
 async def test_a_session_without_rows_says_so(running, tmp_path: Path) -> None:

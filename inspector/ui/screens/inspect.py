@@ -127,6 +127,12 @@ class InspectScreen(Related):
         self.status.notice = ""
         self._tells_problem = False
 
+    def show_waiting(self, reason: str) -> None:
+        """In place of the rows."""
+        lines = (f"{reason}; it opens as soon as an agent writes it", "", "o lists sessions, q leaves")
+        self.say_instead(Word(f"waiting for {self.path.name}", lines))
+        self.show_heading()
+
     def show_failure(self, reason: str) -> None:
         """In place of the rows. A folder is no failure: its sessions are listed."""
         if self.path.is_dir():

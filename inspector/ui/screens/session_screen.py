@@ -20,6 +20,7 @@ from inspector.ui.messages import (
     LoadProgress,
     ReplayReady,
     SessionAppended,
+    SessionAwaited,
     SessionLoaded,
     TokensCounted,
     WorkFailed,
@@ -66,7 +67,7 @@ class SessionScreen(Screen[None]):
         projection: How far its saving over many runs may be off; None while unknown.
         risks: What may go wrong with it; None while unknown.
         call: The call looked at; None for the next one, not yet made.
-        state: How the file stands: `loading`, `live`, `vanished`, `failed`, or why it is not followed.
+        state: How the file stands: `loading`, `waiting`, `live`, `vanished`, `failed`, or why it is not followed.
         failure: Why the file cannot be read; empty where it can.
         changed: Seconds since the epoch of the file's last change, None while unknown.
         is_counting: Tokens are being counted.
@@ -142,6 +143,10 @@ class SessionScreen(Screen[None]):
         """What the plan saves, or how far that may be off, is known better."""
         raise NotImplementedError
 
+    def show_waiting(self, reason: str) -> None:
+        """Say that there is no session yet."""
+        raise NotImplementedError
+
     def show_failure(self, reason: str) -> None:
         """The file cannot be read."""
         raise NotImplementedError
@@ -184,6 +189,13 @@ class SessionScreen(Screen[None]):
     def _load_progress(self, message: LoadProgress) -> None:
         if message.generation == self._opening:
             self.show_progress("reading", message.done / message.total if message.total else 0.0)
+
+    @on(SessionAwaited)
+    def _session_awaited(self, message: SessionAwaited) -> None:
+        if message.generation == self._opening:
+            self.state, self.failure = "waiting", f"{self.path}: {message.reason}"
+            self.show_progress("reading", None)
+            self.show_waiting(message.reason)
 
     @on(LoadFailed)
     def _load_failed(self, message: LoadFailed) -> None:
