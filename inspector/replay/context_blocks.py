@@ -53,13 +53,14 @@ def context_at(replay: Replay, state: ContextState) -> ContextBlocks:
     blocks = replay.history.prompt(call)
     envelopes = inputs.layout.envelopes[blocks]
     is_removed = state.action[blocks] == Action.REMOVED
-    recorded = (ratio * (state.recorded[blocks] + envelopes)).astype(np.float64)
-    sent = (ratio * (state.sent[blocks] + np.where(is_removed, 0, envelopes))).astype(np.float64)
-    removed = float(recorded.sum() - sent.sum()) - ratio * float(inputs.recorded_removed[call])
-    made = call < replay.history.call_count
-    next_prompt = max(round(float(inputs.sizes.whole[call])) - round(removed), 0)
-    tokens = int(replay.ledger.prompt_tokens[call]) if made else next_prompt
-    is_reported = made and bool(inputs.reported[call]) and round(removed) == 0
+    recorded = state.recorded[blocks] + envelopes
+    sent = state.sent[blocks] + np.where(is_removed, 0, envelopes)
+    # Counted tokens are summed as they are and scaled once, as the ledger does: the other way round, rounding differs.
+    counted = int(recorded.sum()) - int(sent.sum()) - int(inputs.recorded_removed[call])
+    removed = round(ratio * counted)
+    tokens = max(round(float(inputs.sizes.whole[call])) - removed, 0)
+    is_reported = call < replay.history.call_count and bool(inputs.reported[call]) and removed == 0
     known = inputs.scale.known
     prompt = Figure(tokens, HowKnown.EXACT if is_reported else known)
-    return ContextBlocks(call, blocks, sent, recorded, tokens - float(sent.sum()), prompt, known)
+    sent_scaled, recorded_scaled = ratio * sent.astype(np.float64), ratio * recorded.astype(np.float64)
+    return ContextBlocks(call, blocks, sent_scaled, recorded_scaled, tokens - float(sent_scaled.sum()), prompt, known)

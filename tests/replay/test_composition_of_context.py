@@ -36,6 +36,9 @@ def test_blocks_and_rest_add_up_to_every_prompt_the_ledger_has(data):
         assert context.sent.sum() + context.rest == pytest.approx(context.prompt.value)
         if call < outcome.history.call_count:
             assert context.prompt.value == outcome.ledger.prompt_tokens[call]
+            assert (context.prompt.known is HowKnown.EXACT) == bool(
+                outcome.inputs.reported[call] and outcome.ledger.removed_tokens[call] == 0
+            )
 
 
 @settings(max_examples=80, deadline=None)
