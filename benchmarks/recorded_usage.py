@@ -31,7 +31,7 @@ def measure(bench: Workbench) -> Iterator[Measurement]:
     shares: list[np.ndarray] = []
     differences, costs = [], 0.0
     paths = sorted((reference_sessions() / "claude-code").glob("*.jsonl"), key=lambda path: path.stat().st_size)
-    for path in paths[: 3 if bench.is_quick else None]:
+    for path in paths[: 1 if bench.is_quick else None]:
         inputs = inputs_of_file(path)
         if inputs.scale.calibration.is_fitted:
             shares.append(_shares(inputs))

@@ -229,12 +229,18 @@ def test_compare_sorts_by_every_column_it_offers(small: Path, capsys):
         assert ranks == sorted(ranks)
 
 
-def test_compact_gives_well_formed_messages_under_every_strategy(corpus: Path, compacted):
+def test_compact_gives_well_formed_messages_under_every_strategy(corpus: Path, monkeypatch, compacted):
+    from inspector.cli import reading, replaying
     from inspector.strategies.registry import STRATEGIES
 
-    session = corpus / "claude-code-growth/cc432c40/snap4.jsonl"
+    path = corpus / "claude-code-growth/cc432c40/snap4.jsonl"
+    # What does not depend on the strategy is done once.
+    session = reading.read_session(path)
+    inputs = replaying.replay_inputs(session)
+    monkeypatch.setattr("inspector.cli.compact.read_session", lambda _: session)
+    monkeypatch.setattr(replaying, "replay_inputs", lambda _: inputs)
     for name in STRATEGIES:
-        messages = compacted(session, "--strategy", name)
+        messages = compacted(path, "--strategy", name)
         parts = [part for message in messages if isinstance(message["content"], list) for part in message["content"]]
         results = [part["tool_use_id"] for part in parts if part["type"] == "tool_result"]
         asked = {part["id"] for part in parts if part["type"] == "tool_use"}

@@ -43,7 +43,7 @@ def test_what_the_agent_cleared_itself_is_no_firing_of_the_plan():
     assert compared(nothing, replay(inputs, Plan.from_specs(["keep-recent:keep=1000"]))).first_firing is None
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(sessions())
 def test_every_strategy_is_compared_as_a_plan_of_its_own_that_fits_the_session(session):
     plans = plans_to_compare(session)

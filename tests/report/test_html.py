@@ -6,7 +6,10 @@ import base64
 import hashlib
 import json
 import sys
+from functools import cache
 from typing import TYPE_CHECKING
+
+import pytest
 
 from inspector.cli import main
 from inspector.cli.reading import read_session
@@ -24,9 +27,8 @@ from tests.hostile import hostile_copy
 from tests.report.pages import Page, at, long_session
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
-
-    import pytest
 
 SAMPLE = ROOT / "sample_sessions/coding-agent.jsonl"
 PLANS = ("--strategy", "tiered-stale", "--strategy", "token-budget + keep-recent", "--runs-per-day", "24")
@@ -37,8 +39,19 @@ def saved(path: Path, output: Path, *options: str) -> str:
     return output.read_text(encoding="utf-8")
 
 
-def test_every_figure_of_the_page_is_the_one_of_the_json_report(tmp_path: Path):
-    page = Page(saved(SAMPLE, tmp_path / "page.html", *PLANS, "--explain"))
+@pytest.fixture(scope="module")
+def sample_page(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], str]:
+    """Makes the sample's page, once for all tests: the first that asks, in a home of its own as every test is."""
+
+    @cache
+    def made() -> str:
+        return saved(SAMPLE, tmp_path_factory.mktemp("page") / "page.html", *PLANS, "--explain")
+
+    return made
+
+
+def test_every_figure_of_the_page_is_the_one_of_the_json_report(sample_page: Callable[[], str], tmp_path: Path):
+    page = Page(sample_page())
     target = tmp_path / "report.json"
     assert main(["report", str(SAMPLE), *PLANS, "--explain", "--compare", "--format", "json", "-o", str(target)]) == 0
     report = json.loads(target.read_text(encoding="utf-8"))
@@ -53,16 +66,18 @@ def test_every_figure_of_the_page_is_the_one_of_the_json_report(tmp_path: Path):
             assert text.strip() in forms, (pointer, found)
 
 
-def test_the_page_shows_how_every_figure_is_known(tmp_path: Path):
-    text = saved(SAMPLE, tmp_path / "page.html", *PLANS)
+def test_the_page_shows_how_every_figure_is_known(sample_page: Callable[[], str]):
+    text = sample_page()
 
     assert '<abbr class="mark" title="calibrated">c</abbr>' in text
     assert '<abbr class="mark" title="projected">p</abbr>' in text
     assert "marked c" in text
 
 
-def test_the_policy_names_the_digests_of_the_style_and_the_script_and_allows_nothing_else(tmp_path: Path):
-    page = Page(saved(SAMPLE, tmp_path / "page.html", "--strategy", "tiered-stale"))
+def test_the_policy_names_the_digests_of_the_style_and_the_script_and_allows_nothing_else(
+    sample_page: Callable[[], str],
+):
+    page = Page(sample_page())
     policy = next(a["content"] for tag, a in page.elements if a.get("http-equiv") == "Content-Security-Policy") or ""
     rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
 
@@ -90,8 +105,8 @@ def test_a_page_without_its_script_is_small_and_lets_none_run(tmp_path: Path):
     assert len(text) < 300_000
 
 
-def test_the_page_points_nowhere_but_into_itself(tmp_path: Path):
-    page = Page(saved(SAMPLE, tmp_path / "page.html", *PLANS))
+def test_the_page_points_nowhere_but_into_itself(sample_page: Callable[[], str]):
+    page = Page(sample_page())
 
     for _, attributes in page.elements:
         for name in ("src", "href", "action", "poster", "data", "srcset"):
@@ -121,8 +136,8 @@ def test_a_plan_that_does_nothing_is_said_to_do_nothing(tmp_path: Path):
     assert "there is nothing to replay" in nothing
 
 
-def test_hostile_texts_make_no_element(tmp_path: Path):
-    harmless = {tag for tag, _ in Page(saved(SAMPLE, tmp_path / "page.html", *PLANS)).elements}
+def test_hostile_texts_make_no_element(sample_page: Callable[[], str], tmp_path: Path):
+    harmless = {tag for tag, _ in Page(sample_page()).elements}
     said = (
         "</script></style></title><script>x()</script><img src=x onerror=x()><svg onload=x()>\"'--><!--<![CDATA[{{7*7}}"
     )

@@ -5,6 +5,7 @@ vl-convert is an optional part of the installation. It carries Vega, Vega-Lite a
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ def still(specification: dict[str, Any]) -> dict[str, Any]:
     return roomy if layers is None else {**roomy, "layer": [layer for layer in layers if "params" not in layer]}
 
 
+@cache
 def script(own: str) -> str:
     """A script that holds the drawing library and, behind it, `own`, which finds it as `vegaEmbed`.
 
