@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from inspector.strategies.parameters import ParameterKind
-from inspector.strategies.registry import value_of, with_value
+from inspector.strategies.registry import unit_of, value_of, with_value
 from inspector.strategies.scale import Scale
 
 if TYPE_CHECKING:
@@ -34,6 +34,10 @@ class Axis:
         """The value a plan has."""
         value = value_of(plan.entries[self.entry].strategy, self.parameter)
         return float(value) if isinstance(value, int | float) else 0.0
+
+    def unit_in(self, plan: Plan) -> str:
+        """What the value counts in a plan."""
+        return unit_of(plan.entries[self.entry].strategy, self.parameter)
 
     def moved(self, plan: Plan, value: float) -> Plan:
         """The plan with another value, and its strategy in use.

@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, NamedTuple
 
 from inspector.safe_text import one_line
-from inspector.strategies.registry import value_of
+from inspector.strategies.registry import unit_of, value_of
 from inspector.ui import numbers
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from inspector.replay.ledger import Figure
     from inspector.replay.outcome import PlanOutcome
-    from inspector.strategies.parameters import Parameter
     from inspector.strategies.plan import Plan, PlanEntry
 
 ABSENT = "·"
@@ -107,7 +106,10 @@ def _entry_rows(here: PlanEntry, there: PlanEntry) -> list[DifferenceRow]:
     for parameter in here.strategy.parameters:
         ours, theirs = value_of(here.strategy, parameter), value_of(there.strategy, parameter)
         if ours != theirs:
-            shown = shown_value(parameter, ours), shown_value(parameter, theirs)
+            shown = (
+                shown_value(ours, unit_of(here.strategy, parameter)),
+                shown_value(theirs, unit_of(there.strategy, parameter)),
+            )
             rows.append(DifferenceRow(f"{name}: {parameter.name}", *shown))
     return rows
 
@@ -116,15 +118,14 @@ def _state(entry: PlanEntry) -> str:
     return "on" if entry.enabled else "off"
 
 
-def shown_value(parameter: Parameter, value: object) -> str:
+def shown_value(value: object, unit: str) -> str:
     """A parameter's value as one line: `24,000 characters`, `Bash, Read`, `on`."""
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, tuple):
         return one_line(", ".join(value)) or "none"
     if isinstance(value, int | float):
-        unit = f" {parameter.unit}" if parameter.unit else ""
-        return f"{value:,}{unit}"
+        return f"{value:,} {unit}".rstrip()
     return one_line(str(value)) or "empty"
 
 

@@ -6,7 +6,8 @@ A query is words, all of which must hold:
     "two words"       … holds this phrase
     tool:bash         the tool's name holds it
     who:user          what the block is: system, user, assistant, thinking, call, result
-    tier:data         the part of the plan's strategy that cut it; by:tiered: the strategy
+    tier:data         a result of this tier of the plan, or what this part of a strategy cut; by:tiered: what that
+                      strategy cut
     is:changed        the plan does not send it whole; is:cut, is:replaced, is:removed say how; is:whole: it does
     is:error          a failed result; is:out: not in the prompt looked at; is:pinned
     tokens>1000       more tokens than that, as recorded
@@ -62,7 +63,7 @@ class Query:
         tools: What the tool's name must hold, in lower case.
         kinds: What the block may be; empty for anything.
         states: Of `STATES`, all that must hold.
-        tiers: What the part of a strategy that changed it must hold in its name, in lower case.
+        tiers: What its tier, or the part of a strategy that changed it, must hold in its name, in lower case.
         strategies: What the strategy that changed it must hold in its name, in lower case.
         above: Tokens it must have more of; -1 for any.
     """
@@ -224,8 +225,22 @@ def _decided(query: Query, view: TimelineView, count: int) -> NDArray[np.bool_]:
         ]
         padded = np.full(count, -1, dtype=np.int64)
         padded[: len(reason)] = reason[:count]
-        matching &= in_prompt & np.array([*held, False], dtype=np.bool_)[padded]
+        found = in_prompt & np.array([*held, False], dtype=np.bool_)[padded]
+        if not query.strategies:
+            found |= _in_tier(query, view)
+        matching &= found
     return matching
+
+
+def _in_tier(query: Query, view: TimelineView) -> NDArray[np.bool_]:
+    """Per block, whether it is the result of a tool in such a tier, cut or not."""
+    history = view.rows.history
+    found = np.zeros(len(history.kind), dtype=np.bool_)
+    for tiers in view.tiers():
+        held = [all(part in tier.lower() for part in query.tiers) for tier in tiers]
+        found |= np.array([*held, False], dtype=np.bool_)[history.tool]
+    found &= history.kind == BlockKind.TOOL_RESULT
+    return found
 
 
 def _rows_of(view: TimelineView, blocks: NDArray[np.bool_]) -> NDArray[np.int32]:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 LETTERS = ("A", "B")
 
+LOOKS = ("filter", "order", "view", "pane")
+"""Texts that say how the session was looked at."""
+
 MOST_KEPT = 500
 """Sessions whose state is kept."""
 
@@ -30,6 +33,10 @@ class SessionState:
         block: The block the cursor was on; -1 for none.
         call: The call looked at; None for the next one, not yet made.
         plan_open: The plan was open where it is a drawer.
+        filter: What the rows were filtered with; empty for nothing.
+        order: The name of the `Order` they stood in; empty for as recorded.
+        view: The detail's view, `Shown`; empty for the one it begins with.
+        pane: The part of the screen that had the focus; empty for the rows.
     """
 
     plans: Mapping[str, Plan] = field(default_factory=dict)
@@ -37,6 +44,10 @@ class SessionState:
     block: int = -1
     call: int | None = None
     plan_open: bool = False
+    filter: str = ""
+    order: str = ""
+    view: str = ""
+    pane: str = ""
 
     @property
     def plan(self) -> Plan | None:
@@ -87,6 +98,7 @@ def _from_table(table: Mapping[str, Any]) -> SessionState:
         block=-1 if (block := _index(table.get("block"))) is None else block,
         call=_index(table.get("call")),
         plan_open=table.get("plan_open") is True,
+        **{name: table[name] for name in LOOKS if isinstance(table.get(name), str)},
     )
 
 
@@ -118,6 +130,7 @@ def save_state(session: Path, state: SessionState, folder: Path | None = None) -
     table: dict[str, Any] = {"letter": state.letter, "plan_open": state.plan_open}
     if state.block >= 0:
         table["block"] = state.block
+    table |= {name: look for name in LOOKS if (look := getattr(state, name))}
     if state.call is not None:
         table["call"] = state.call
     table["plans"] = {letter: tomllib.loads(plan.to_toml()) for letter, plan in state.plans.items()}

@@ -43,12 +43,14 @@ class Amount(NamedTuple):
         sent: Tokens sent, 0 outside the prompt.
         in_prompt: The prompt holds it, or would if the plan had not removed it.
         action: What was done to it.
+        is_estimated: Not all of it was counted yet.
     """
 
     recorded: int
     sent: int
     in_prompt: bool
     action: Action
+    is_estimated: bool = False
 
     @property
     def change(self) -> int:

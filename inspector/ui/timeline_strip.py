@@ -27,6 +27,8 @@ FOLDED: Final = "▸"
 UNFOLDED: Final = "▾"
 HIT: Final = "*"
 """Stands where a matching row has no number."""
+ESTIMATED: Final = "≈"
+"""Before tokens that were not counted yet."""
 
 ROLE_CLASSES: Final = {
     "S": "timeline--system",
@@ -81,7 +83,7 @@ def row_pieces(
     if columns.carried:
         pieces += [(" ", ""), (fit_cells(short(view.carried_at(index)), columns.carried, align_right=True), role)]
     if columns.tokens:
-        number = fit_cells(whole(amount.recorded), columns.tokens, align_right=True)
+        number = fit_cells(_tokens(amount, columns.tokens), columns.tokens, align_right=True)
         pieces += [(" ", ""), (number, faint or "timeline--tokens")]
     if columns.change:
         pieces += [(" ", ""), _change(amount, columns.change)]
@@ -155,6 +157,13 @@ def _bar(view: TimelineView, amount: Amount, width: int, role: str, *, logarithm
         rest_style = OUTSIDE
     blank = " " * (width - len(sent) - len(rest))
     return [(sent, role), (rest, rest_style), (blank, "")]
+
+
+def _tokens(amount: Amount, width: int) -> str:
+    if not amount.is_estimated:
+        return whole(amount.recorded)
+    text = f"{ESTIMATED}{whole(amount.recorded)}"
+    return text if cell_width(text) <= width else f"{ESTIMATED}{short(amount.recorded)}"
 
 
 def _change(amount: Amount, width: int) -> Piece:

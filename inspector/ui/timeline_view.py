@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from inspector.ui.rows import Row, Rows
     from inspector.ui.timeline_amounts import ContextAmounts
 
+    Tiers = tuple[tuple[str, ...], ...]
     Decisions = tuple[NDArray[np.int64], tuple[tuple[str, str], ...]]
 
 
@@ -32,6 +33,11 @@ def no_reason(block: int) -> str:  # noqa: ARG001  nothing is known of any block
 def no_decisions() -> Decisions:
     """Stands for a plan that decides nothing."""
     return np.zeros(0, dtype=np.int64), ()
+
+
+def no_tiers() -> Tiers:
+    """Stands for a plan without tiers."""
+    return ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,10 +54,12 @@ class TimelineView:
         folded: Per message, whether one row stands for it; None where none is folded.
         decisions: Tells per block which decision is in force, -1 for none, and of each decision the strategy and the
             part of it that made it.
+        tiers: Tells of each strategy that sorts tools into tiers, for each tool of the session, its tier.
         order: What the rows follow one another by.
         carried: Per block, tokens sent for it in all prompts together; None where rows are not ordered by them.
         hits: Rows that match what is searched for, rising, int32; None without a search.
         pins: Blocks the user marked.
+        uncounted: Per block, whether its tokens are an estimate, not counted yet; None where all were counted.
     """
 
     rows: Rows
@@ -62,10 +70,12 @@ class TimelineView:
     visible: NDArray[np.int32] | None = None
     folded: NDArray[np.bool_] | None = None
     decisions: Callable[[], Decisions] = no_decisions
+    tiers: Callable[[], Tiers] = no_tiers
     order: Order = Order.RECORDED
     carried: NDArray[np.int64] | None = None
     hits: NDArray[np.int32] | None = None
     pins: frozenset[int] = frozenset()
+    uncounted: NDArray[np.bool_] | None = None
 
     @property
     def count(self) -> int:
@@ -139,8 +149,16 @@ class TimelineView:
         """What a row's tokens come to: its block's, or those of all blocks of a folded message."""
         block = int(self.rows.block[index])
         if not self.is_folded(index):
-            return self.amount(block)
+            return self._told(self.amount(block), block, block + 1)
         first, end = blocks_of_message(self.rows.history, block)
+        return self._told(self._folded_amount(first, end), first, end)
+
+    def _told(self, amount: Amount, first: int, end: int) -> Amount:
+        if self.uncounted is None or not self.uncounted[first:end].any():
+            return amount
+        return amount._replace(is_estimated=True)
+
+    def _folded_amount(self, first: int, end: int) -> Amount:
         if self.state is None or end > len(self.state.sent):
             recorded = int(self.tokens[first:end].sum())
             return Amount(recorded, recorded, True, Action.WHOLE)

@@ -56,6 +56,26 @@ async def test_a_saved_plan_can_be_opened_again_and_is_compared(running, session
         await run.until(lambda: "your keep" in run.text())
 
 
+async def test_a_plan_is_called_by_its_name_and_says_when_it_is_another_than_was_saved(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        assert run.screen.plan_title == "Plan A"
+        await run.press("1")
+        await run.pilot.press("w")
+        await run.pilot.pause()
+        await run.pilot.press(*"keep", "enter")
+        await run.until(saved_plans)
+        await run.settled()
+        assert run.screen.plan_title == "Plan A: keep"
+        await run.press("1")
+        assert run.screen.plan_title == "Plan A: keep, changed"
+        await run.press("1")
+        assert "Plan A: keep " in run.text()
+        await run.press("1")
+
+    async with running(session_file.path) as run:
+        assert run.screen.plan_title == "Plan A: keep, changed"
+
+
 async def test_a_plan_file_is_opened_by_its_path(running, session_file, tmp_path: Path) -> None:
     target = tmp_path / "other.toml"
     target.write_text(PLAN.to_toml())

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -53,6 +55,16 @@ def test_what_the_plan_does_can_be_asked_for(view: TimelineView) -> None:
     assert found("is:cut", view) == list(range(15, 20))
     assert found("is:error", view) == np.flatnonzero(history.is_error).tolist()
     assert found("tokens>100", view) == np.flatnonzero(view.tokens > 100).tolist()
+
+
+def test_a_tier_is_found_whether_cut_or_whole(view: TimelineView) -> None:
+    history = view.rows.history
+    sorting = tuple("data" if name == "Bash" else "search" for name in history.tool_names)
+    sorted_view = replace(view, tiers=lambda: (sorting,))
+
+    assert found("tier:data", sorted_view) == found("tool:bash who:result", view)
+    assert found("tier:data is:cut", sorted_view) == found("tool:bash who:result is:cut", view)
+    assert not set(found("tier:search", sorted_view)) & set(found("tier:data", sorted_view))
 
 
 def test_boundaries_are_no_matches(view: TimelineView) -> None:

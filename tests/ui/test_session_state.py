@@ -62,6 +62,22 @@ async def test_both_plans_and_the_place_are_there_again_the_next_time(running, o
         assert run.screen.plan == left.plans["A"]
 
 
+async def test_filter_order_view_and_focus_are_there_again_the_next_time(running, old_session: Path) -> None:
+    async with running(old_session) as run:
+        await run.press("s", "ampersand", *"who:result", "enter")
+        hidden = run.screen.view.hidden
+        await run.press("tab", "tab", "r")
+        left = run.screen.state_now()
+        assert (left.filter, left.order, left.view, left.pane) == ("who:result", "SIZE", "raw", "detail")
+
+    async with running(old_session) as run:
+        screen = run.screen
+        await run.until(lambda: screen.view.hidden == hidden)
+        assert screen.state_now() == left
+        assert screen.focused is screen.parts.detail
+        assert "largest first" in run.text()
+
+
 async def test_a_session_that_is_being_written_is_opened_at_its_end_all_the_same(running, session_file) -> None:
     async with running(session_file.path) as run:
         await run.press("[", "home")

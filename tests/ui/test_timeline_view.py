@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 
 from inspector.strategies.rendition import Action
+from inspector.tokens.counter import estimated_tokens
+from inspector.tokens.table import TokenTable
 from inspector.ui.timeline_columns import columns_for
+from inspector.ui.timeline_strip import row_pieces
+from inspector.ui.timeline_tokens import row_tokens
 from inspector.ui.timeline_view import TimelineView
 from tests.ui import synthetic
 
@@ -24,7 +28,7 @@ def test_blocks_newer_than_the_replay_are_shown_whole_and_newer_than_the_counts_
     shorter = synthetic.State(*(column[:20] for column in vars(VIEW.state).values()))
     view = replace(VIEW, state=shorter, tokens=VIEW.tokens[:25])
 
-    assert view.amount(22) == (VIEW.tokens[22], VIEW.tokens[22], True, Action.WHOLE)
+    assert view.amount(22) == (VIEW.tokens[22], VIEW.tokens[22], True, Action.WHOLE, False)
     assert view.amount(30).recorded == 0
     assert view.changed_positions.max(initial=-1) < len(view.rows)
 
@@ -96,3 +100,17 @@ def test_narrow_screens_lose_free_text_first_and_the_bar_last() -> None:
             assert columns.tokens
         if columns.tokens:
             assert columns.bar
+
+
+def test_rows_not_counted_yet_show_an_estimate_that_says_so() -> None:
+    history = VIEW.rows.history
+    table = TokenTable.estimated(history.session)
+    earlier = replace(table, tokens=table.tokens[:20])
+    tokens, uncounted = row_tokens(earlier, history.characters)
+
+    assert tokens[20:].tolist() == [estimated_tokens(length) for length in history.characters[20:].tolist()]
+    view = replace(VIEW, state=None, tokens=tokens, uncounted=uncounted)
+    row = int(np.flatnonzero(~view.rows.is_boundary)[-1])
+    pieces = row_pieces(view, row, columns_for(120, 130, 9_999), 120, selected=False, logarithmic=False)
+    assert f"≈{tokens[-1]:,}" in "".join(text for text, _ in pieces)
+    assert not replace(view, uncounted=None).amount_at(row).is_estimated

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from inspector.ui.arrangement import Arrangement
+    from inspector.ui.arrangement import Arrangement, Order
     from inspector.ui.outcome import Outcome
     from inspector.ui.timeline_view import TimelineView
     from inspector.ui.widgets.timeline import Timeline
@@ -41,6 +41,7 @@ class Arranging(Searching):
 
     _arrangement: Arrangement | None = None
     _carried: NDArray[np.int64] | None = None
+    _begins_anew = False
     _arranged: tuple[tuple[object, ...], TimelineView] | None = None
 
     def forget(self, path: Path) -> None:
@@ -94,12 +95,19 @@ class Arranging(Searching):
         from inspector.ui.arrangement import Order
 
         order = self.arrangement.order.next
-        self.arrange_by(order=order)
-        title = "Timeline" if order is Order.RECORDED else f"Timeline, {order.value}"
-        entitle(self.query_one("#timeline-pane", Pane), title)
+        self._begins_anew = order is Order.CARRIED and self._carried is None
+        self.order_by(order)
         self.show_notice(f"rows {order.value}: s changes it")
         if order is not Order.RECORDED and self.parts is not None:
             self.parts.timeline.action_first()
+
+    def order_by(self, order: Order) -> None:
+        """Show the rows in an order."""
+        from inspector.ui.arrangement import Order
+
+        self.arrange_by(order=order)
+        title = "Timeline" if order is Order.RECORDED else f"Timeline, {order.value}"
+        entitle(self.query_one("#timeline-pane", Pane), title)
         self._weigh()
 
     def _weigh(self) -> None:
@@ -123,10 +131,10 @@ class Arranging(Searching):
     @on(CarriedKnown)
     def _carried_known(self, message: CarriedKnown) -> None:
         if self.outcome is not None and message.outcome.replay is self.outcome.replay:
-            first = self._carried is None
+            begins, self._begins_anew = self._begins_anew, False
             self._carried = message.carried
             self.show_timeline()
-            if first and self.parts is not None:
+            if begins and self.parts is not None:
                 self.parts.timeline.action_first()
 
     def on_timeline_fold_asked(self, event: Timeline.FoldAsked) -> None:

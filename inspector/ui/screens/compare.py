@@ -243,6 +243,7 @@ class CompareScreen(StudyScreen):
         elif each.is_current:
             self.say("this is the current plan")
         else:
+            self.source.plan_names.note(each.plan)
             self.source.edit_plan(each.plan)
             self.source.show_notice(f"the plan is {each.name} now: ctrl+z brings the other back")
             self.dismiss(None)

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
     from textual.timer import Timer
-    from textual.widget import Widget
 
 SECONDS_OF_NOTICE = 6.0
 LONGEST_IDENTIFIER = 18
@@ -118,13 +117,13 @@ class InspectScreen(Related):
         elif self._tells_problem:
             return
         self._tells_problem = is_problem
-        self.status.notice = notice
+        self.status.tell(notice, is_problem=is_problem)
         if self._notice_timer is not None:
             self._notice_timer.stop()
         self._notice_timer = self.set_timer(SECONDS_OF_NOTICE, self._forget_notice)
 
     def _forget_notice(self) -> None:
-        self.status.notice = ""
+        self.status.tell("")
         self._tells_problem = False
 
     def show_waiting(self, reason: str) -> None:
@@ -144,7 +143,7 @@ class InspectScreen(Related):
         """In the panel."""
         if self.plan is not None and self.panel is not None:
             self.panel.show_soon(self.plan)
-            entitle(self.query_one("#plan-pane", Pane), f"Plan {self.plan_letter}")
+            entitle(self.query_one("#plan-pane", Pane), self.plan_title)
             self.cost.plan_name = f"plan {self.plan_letter}"
 
     async def show_session(self) -> None:
@@ -277,16 +276,10 @@ class InspectScreen(Related):
 
     def action_pane(self, step: int) -> None:
         """The focus to another part of the screen."""
-        if self.parts is None or self.panel is None:
-            return
-        panes: list[Widget] = [self.parts.timeline, self.panel, self.parts.detail, self.parts.chart, self.cost]
-        here = next((place for place, pane in enumerate(panes) if self._is_in(pane)), -step)
-        pane = panes[(here + step) % len(panes)]
-        self.set_class(pane is self.panel, "-plan-open")
-        if pane is self.panel:
-            self.panel.focus_control()
-        else:
-            pane.focus()
+        panes = self.panes()
+        if panes:
+            here = next((place for place, pane in enumerate(panes.values()) if self._is_in(pane)), -step)
+            self.focus_pane(list(panes)[(here + step) % len(panes)])
 
     def focus_of_explanation(self) -> tuple[str, int]:
         """Which part of the screen has the cursor, and on which block it is, -1 for none."""
@@ -297,9 +290,6 @@ class InspectScreen(Related):
         if self.parts is None or self._is_in(self.cost):
             return "cost", -1
         return "timeline", self.parts.timeline.cursor_block
-
-    def _is_in(self, pane: Widget) -> bool:
-        return self.focused is not None and pane in self.focused.ancestors_with_self
 
     def _focus_rows(self) -> None:
         if self.parts is not None:

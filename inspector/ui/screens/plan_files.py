@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from textual import work
 
 from inspector.ui.delivery import deliver_in_browser
+from inspector.ui.plan_names import PlanNames
 from inspector.ui.screens.plan_editing import PlanEditing
 
 if TYPE_CHECKING:
@@ -16,6 +18,15 @@ if TYPE_CHECKING:
 
 class PlanFiles(PlanEditing):
     """A session screen whose plan can be saved, opened and exported."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.plan_names = PlanNames()
+
+    @property
+    def plan_title(self) -> str:
+        """The plan's letter and name, and whether it was changed since it was saved or opened."""
+        return "Plan" if self.plan is None else self.plan_names.title(self.plan_letter, self.plan, self.session)
 
     def on_add_strategy_pressed(self) -> None:
         """A strategy should be added."""
@@ -72,6 +83,7 @@ class PlanFiles(PlanEditing):
         except PlanError as error:
             self.show_notice(f"that is no plan: {error.message}", is_problem=True)
         else:
+            self.plan_names.note(plan)
             self.edit_plan(plan)
             self.show_notice(f"the plan is {plan.name or 'another one'} now: ctrl+z brings yours back")
 
@@ -97,7 +109,17 @@ class PlanFiles(PlanEditing):
         except OSError as error:
             self.show_notice(f"the plan was not saved: {error.strerror}", is_problem=True)
         else:
+            self._take_name(path.stem)
             self.show_notice(f"plan saved to {path}")
+
+    def _take_name(self, name: str) -> None:
+        """The plan was saved under a name, and has it from now on; that is no change to take back."""
+        if self.plans is not None:
+            named = replace(self.plans.plan, name=name)
+            self.plan_names.note(named)
+            self.take_plans(replace(self.plans, plan=named))
+            self.show_plan()
+            self.keep_state()
 
     @work(group="dialog", exclusive=True, description="export the plan", exit_on_error=False)
     async def action_export_plan(self) -> None:

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 from inspector.ui.plan_history import PlanHistory
 from inspector.ui.screens.playing import Playing
 from inspector.ui.session_state import SessionState, save_state
+from inspector.ui.widgets.cost_bar import CostBar
 
 if TYPE_CHECKING:
     from textual.timer import Timer
+    from textual.widget import Widget
 
 SECONDS_TO_SAVE = 2.0
 
@@ -20,6 +22,33 @@ class Remembering(Playing):
     _saving: Timer | None = None
     _saved: SessionState | None = None
     _kept: SessionState | None = None
+    _pane = ""
+
+    def panes(self) -> dict[str, Widget]:
+        """The parts of the screen that can have the focus, in their order; none before there is a session."""
+        parts, panel = self.parts, self.panel
+        if parts is None or panel is None:
+            return {}
+        rows = {"timeline": parts.timeline, "plan": panel, "detail": parts.detail, "chart": parts.chart}
+        return {**rows, "cost": self.query_one(CostBar)}
+
+    def focus_pane(self, name: str) -> None:
+        """The focus to a part of the screen; the plan is opened where it is a drawer."""
+        pane = self.panes().get(name)
+        if pane is None:
+            return
+        self.set_class(pane is self.panel, "-plan-open")
+        if self.panel is not None and pane is self.panel:
+            self.panel.focus_control()
+        else:
+            pane.focus()
+
+    def _is_in(self, pane: Widget) -> bool:
+        return self.focused is not None and pane in self.focused.ancestors_with_self
+
+    def on_descendant_focus(self) -> None:
+        """Another part of the screen may have the focus."""
+        self._pane = next((name for name, pane in self.panes().items() if self._is_in(pane)), self._pane)
 
     def restore(self, state: SessionState) -> None:
         """Take up the plans a session was left with; the place waits until all rows are there."""
@@ -42,6 +71,8 @@ class Remembering(Playing):
         """Stay on the newest rows of a session that is being written; else go on where it was left."""
         super().begin_at(is_live=is_live)
         kept, self._kept = self._kept, None
+        if kept is not None:
+            self._look_as(kept)
         if kept is None or is_live or self.parts is None or self.history is None or self.session is None:
             return
         if 0 <= kept.block < len(self.session.blocks):
@@ -49,15 +80,44 @@ class Remembering(Playing):
         if kept.call is not None and kept.call < self.history.call_count:
             self.look_at(kept.call)
 
+    def _look_as(self, kept: SessionState) -> None:
+        """Order, filter and views as they were; what this version does not know is passed over."""
+        from inspector.ui.arrangement import Order
+        from inspector.ui.detail_views import VIEWS
+
+        parts = self.parts
+        if parts is None:
+            return
+        parts.detail.shown = next((view for view, _ in VIEWS if view == kept.view), parts.detail.shown)
+        if kept.order in Order.__members__:
+            self.order_by(Order[kept.order])
+        if kept.filter:
+            self.call_later(self.filter_by, kept.filter)
+        if self.focused in (None, parts.timeline) and kept.pane != "timeline":
+            self.focus_pane(kept.pane)
+
     def state_now(self) -> SessionState | None:
         """What would be kept; None while there is nothing to keep."""
+        from inspector.ui.arrangement import Order
+
         if self.plan is None or self.parts is None:
             return None
         plans = {self.plan_letter: self.plan}
         if self._other is not None:
             plans[self.other_letter] = self._other.plan
         block = self.parts.timeline.cursor_block
-        return SessionState(plans, self.plan_letter, block, self.call, self.has_class("-plan-open"))
+        order = self.arrangement.order
+        return SessionState(
+            plans,
+            self.plan_letter,
+            block,
+            self.call,
+            self.has_class("-plan-open"),
+            filter=self.filter_now,
+            order="" if order is Order.RECORDED else order.name,
+            view=self.parts.detail.shown,
+            pane=self._pane,
+        )
 
     def keep_state(self) -> None:
         """Save the state soon: changes come in bursts."""

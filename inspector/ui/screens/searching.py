@@ -38,14 +38,26 @@ class Searching(Viewing):
 
     async def action_find(self, is_filter: int = 0) -> None:
         """Ask what to search or filter the rows with."""
+        if self.parts is not None:
+            (await self._bar()).open(is_filter=bool(is_filter), words=self._words())
+
+    async def filter_by(self, text: str) -> None:
+        """Show only what a query finds, the focus where it is."""
+        if self.parts is not None:
+            (await self._bar()).put(text, words=self._words())
+
+    @property
+    def filter_now(self) -> str:
+        """The query that hides other rows; empty where none does."""
+        return self.find_bar.text if self.find_bar is not None and self.is_filtered and self._search is not None else ""
+
+    async def _bar(self) -> FindBar:
         from inspector.ui.widgets.find_bar import FindBar
 
-        if self.parts is None:
-            return
         if self.find_bar is None:
             self.find_bar = FindBar()
             await self.query_one("#timeline-pane", Pane).mount(self.find_bar)
-        self.find_bar.open(is_filter=bool(is_filter), words=self._words())
+        return self.find_bar
 
     def _words(self) -> tuple[str, ...]:
         """What a word of a query may be, the fixed ones first."""
@@ -54,11 +66,12 @@ class Searching(Viewing):
         history, view = self.history, self.view
         tools = history.tool_names if history is not None else ()
         decided = view.decisions()[1] if view is not None else ()
+        tiers = [tier for sorting in (view.tiers() if view is not None else ()) for tier in sorting]
         return (
             *(f"is:{state}" for state in STATES),
             *(f"who:{who}" for who in WHO),
             *(f"tool:{name.lower()}" for name in tools if name.isprintable() and " " not in name),
-            *dict.fromkeys(f"tier:{group}" for _, group in decided if group),
+            *dict.fromkeys(f"tier:{group}" for group in (*(group for _, group in decided), *tiers) if group),
             *dict.fromkeys(f"by:{strategy}" for strategy, _ in decided if strategy),
         )
 

@@ -112,15 +112,15 @@ class StudyScreen(Screen[None]):
     def _show_keys(self, _: object = None) -> None:
         self.status.keys = key_hints(help_sections(self.app))
 
-    def say(self, notice: str) -> None:
+    def say(self, notice: str, *, is_problem: bool = False) -> None:
         """A notice in the status line for a while; may hold session text."""
-        self.status.notice = one_line(notice)
+        self.status.tell(one_line(notice), is_problem=is_problem)
         if self._notice_timer is not None:
             self._notice_timer.stop()
         self._notice_timer = self.set_timer(SECONDS_OF_NOTICE, self._forget_notice)
 
     def _forget_notice(self) -> None:
-        self.status.notice = ""
+        self.status.tell("")
 
     def work(self, work: Callable[[], None], group: str, description: str) -> None:
         """Run something in a thread. A newer run of a group calls off the one before it."""
@@ -132,7 +132,7 @@ class StudyScreen(Screen[None]):
             error = event.worker.error
             reason = str(error).splitlines()[0] if error is not None and str(error) else type(error).__name__
             self.work_failed(event.worker.group)
-            self.say(f"could not {event.worker.description}: {reason}")
+            self.say(f"could not {event.worker.description}: {reason}", is_problem=True)
 
     def work_failed(self, group: str) -> None:
         """A worker of a group came to grief: nothing more comes of it."""

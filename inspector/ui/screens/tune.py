@@ -150,11 +150,11 @@ class TuneScreen(TuneReplays):
         baseline, known = self.outcome.baseline.figures, self.sweeps.get(key_of(axis))
         if known is None:
             self.curves.chart = None
-            values.table = rows_of([], baseline, axis.parameter.unit)
+            values.table = rows_of([], baseline, axis.unit_in(limits.plan))
             return
         here, plan = limits.here(axis), limits.in_plan(axis)
         self.curves.chart = chart_of(known.found, baseline, known.sizes, here, plan)
-        values.table = rows_of(marked_values(known.found, here, plan, in_plan), baseline, axis.parameter.unit)
+        values.table = rows_of(marked_values(known.found, here, plan, in_plan), baseline, axis.unit_in(limits.plan))
         how = {known.found.known(name).value for name in ("cost_usd", "prompt_tokens")}
         self.query_one("#tune-values", Pane).border_subtitle = Content(letters(how))
         if not known.found.is_complete:
@@ -238,7 +238,7 @@ class TuneScreen(TuneReplays):
         try:
             plan = limits.applied(*axes)
         except ParameterError as error:
-            self.say(str(error))
+            self.say(str(error), is_problem=True)
             return
         if plan == limits.plan:
             self.say("the plan has this value already")

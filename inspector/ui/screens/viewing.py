@@ -84,18 +84,29 @@ class Viewing(PlanFiles):
 
     def show_timeline(self) -> None:
         """Rows and bars as of the call looked at."""
+        from inspector.ui.timeline_tokens import row_tokens
         from inspector.ui.timeline_view import TimelineView
 
         outcome, rows, table, parts = self.outcome, self.rows, self.table, self.parts
         if rows is None or table is None or parts is None:
             return
+        tokens, uncounted = row_tokens(table, rows.history.characters)
         if outcome is None:
-            view = TimelineView(rows, table.tokens)
+            view = TimelineView(rows, tokens, uncounted=uncounted)
         else:
             known = outcome.replay.figures.prompt_tokens.known.value
             reason = partial(_reason, outcome.replay, outcome.state.call)
             decisions = partial(decisions_of, outcome)
-            view = TimelineView(rows, table.tokens, outcome.state, reason, known, decisions=decisions)
+            view = TimelineView(
+                rows,
+                tokens,
+                outcome.state,
+                reason,
+                known,
+                decisions=decisions,
+                tiers=partial(tiers_of, outcome),
+                uncounted=uncounted,
+            )
         parts.timeline.view = self.arranged(view)
 
     def arranged(self, view: TimelineView) -> TimelineView:
@@ -269,6 +280,13 @@ def decisions_of(outcome: Outcome) -> tuple[NDArray[np.int64], tuple[tuple[str, 
         for reason in changes.reasons
     )
     return np.where(row >= 0, changes.reason[row], -1), names
+
+
+def tiers_of(outcome: Outcome) -> tuple[tuple[str, ...], ...]:
+    """Per strategy in use that sorts tools into tiers, for each tool of the session, its tier."""
+    names = outcome.replay.history.tool_names
+    sorting = (getattr(strategy, "tier_of", None) for strategy in outcome.replay.plan.strategies)
+    return tuple(tuple(tier_of(name) for name in names) for tier_of in sorting if callable(tier_of))
 
 
 def _reason(replay: Replay, call: int, block: int) -> str:

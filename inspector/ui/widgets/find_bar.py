@@ -76,6 +76,8 @@ class FindBar(Horizontal):
 
     is_filter = False
     """Rows that do not match are hidden."""
+    text = ""
+    """The query as typed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -94,15 +96,23 @@ class FindBar(Horizontal):
             is_filter: Rows that do not match are to be hidden.
             words: What the last word may be completed to, in lower case.
         """
-        self.completion.words = words
         changed = self.is_filter != is_filter
-        self.is_filter = is_filter
-        self.add_class("-open")
-        self.query_one("#find-label", Static).update(Content("show only" if is_filter else "find"))
+        self._prepare(is_filter=is_filter, words=words)
         entry = self.query_one(Input)
         entry.focus()
         if changed and entry.value:
             self.post_message(self.Changed(entry.value, is_filter))
+
+    def put(self, text: str, *, words: tuple[str, ...] = ()) -> None:
+        """Filter with a query that was typed before, without asking; see `open`."""
+        self._prepare(is_filter=True, words=words)
+        self.query_one(Input).value = self.text = text
+
+    def _prepare(self, *, is_filter: bool, words: tuple[str, ...]) -> None:
+        self.completion.words = words
+        self.is_filter = is_filter
+        self.add_class("-open")
+        self.query_one("#find-label", Static).update(Content("show only" if is_filter else "find"))
 
     def say(self, text: str) -> None:
         """Show how many rows match, or what is wrong."""
@@ -111,6 +121,7 @@ class FindBar(Horizontal):
     @on(Input.Changed)
     def _changed(self, event: Input.Changed) -> None:
         event.stop()
+        self.text = event.value
         self.post_message(self.Changed(event.value, self.is_filter))
 
     @on(Input.Submitted)

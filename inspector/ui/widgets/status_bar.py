@@ -23,6 +23,8 @@ _ACTION = "inspector_action"
 """Says in a cell which action a click on it runs. Textual's own `@click` would draw it as a link."""
 
 ATTENTION = "!"
+TOLD = "»"
+"""Begins a notice that is no problem."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,7 @@ class StatusBar(Widget):
         "status--new",
         "status--faint",
         "status--attention",
+        "status--told",
         "status--done",
         "status--rest",
     }
@@ -106,13 +109,20 @@ class StatusBar(Widget):
     """Work under way."""
     notice: reactive[str] = reactive("")
     """Something the user should know; may hold session text."""
+    is_problem: reactive[bool] = reactive(False)
+    """The notice is of something that went wrong."""
+
+    def tell(self, notice: str, *, is_problem: bool = False) -> None:
+        """Give a notice; an empty one takes it away."""
+        self.notice, self.is_problem = notice, is_problem
 
     def render(self) -> Content:
         """The line."""
         parts = [Part(self._progress_content(), 1)]
         if self.notice:
-            attention = self.get_visual_style("status--attention")
-            parts.append(Part(Content.styled(f"{ATTENTION} {one_line(self.notice)}", attention)))
+            style = self.get_visual_style("status--attention" if self.is_problem else "status--told")
+            glyph = ATTENTION if self.is_problem else TOLD
+            parts.append(Part(Content.styled(f"{glyph} {one_line(self.notice)}", style)))
         else:
             parts += [Part(self._key_content(hint), hint.rank) for hint in self.keys]
         if self.standing is not None:
