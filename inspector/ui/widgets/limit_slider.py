@@ -218,9 +218,10 @@ class LimitSlider(ParameterControl):
             self._move_to(event.x)
 
     def on_mouse_up(self, event: events.MouseUp) -> None:
-        """Let go: the value is final."""
+        """Let go: the value below the mouse is final, whether every move on the way there was seen or not."""
         if self._dragging:
             event.stop()
+            self._move_to(event.x)
             self._dragging = False
             self.release_mouse()
             self.choose(self.value)

@@ -34,4 +34,4 @@ def parts_of_answer(text: str, command: str | None = None, identifier: str = "")
 
 def has_call(parts: list[dict[str, Any]]) -> bool:
     """Whether a call is among content parts."""
-    return any(part.get("type") == "tool_use" for part in parts)
+    return any(isinstance(part, dict) and part.get("type") == "tool_use" for part in parts)
