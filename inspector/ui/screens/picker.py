@@ -49,8 +49,10 @@ class Picker(ModalScreen[str | None]):
         Binding("escape", "cancel", "Cancel", id="picker.cancel", tooltip="Choose nothing"),
         Binding("down", "move(1)", "Down", id="picker.down", tooltip="The next one", priority=True),
         Binding("up", "move(-1)", "Up", id="picker.up", tooltip="The one before", priority=True),
-        Binding("pagedown", "page(1)", "Page down", id="picker.page-down", tooltip="A screen further", priority=True, show=False),
-        Binding("pageup", "page(-1)", "Page up", id="picker.page-up", tooltip="A screen back", priority=True, show=False),
+        Binding(
+            "pagedown", "page(1)", "Page down", id="picker.page-down", tooltip="Further", priority=True, show=False
+        ),
+        Binding("pageup", "page(-1)", "Page up", id="picker.page-up", tooltip="Back", priority=True, show=False),
     ]
 
     def __init__(
