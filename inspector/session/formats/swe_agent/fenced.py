@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 FENCE = re.compile(r"```(?:\w+)?[ \t]*\n(?P<command>.*?)\n?```", re.DOTALL)
 
@@ -32,6 +35,6 @@ def parts_of_answer(text: str, command: str | None = None, identifier: str = "")
     return [*said, call, *([{"type": "text", "text": after}] if after else [])]
 
 
-def has_call(parts: list[dict[str, Any]]) -> bool:
-    """Whether a call is among content parts."""
+def has_call(parts: Sequence[object]) -> bool:
+    """Whether a call is among content parts, which may be anything in a damaged file."""
     return any(isinstance(part, dict) and part.get("type") == "tool_use" for part in parts)
