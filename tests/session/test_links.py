@@ -90,6 +90,28 @@ def test_a_running_subagent_is_known_by_its_progress(tmp_path: Path) -> None:
     assert locate(session, link) is None
 
 
+def test_a_running_subagent_without_progress_is_known_by_its_prompt(tmp_path: Path) -> None:
+    script = Script()
+    for number, prompt in enumerate(("find it", "find other things", "unheard of")):
+        given = {"description": f"task {number}", "prompt": prompt}
+        script.block("m1", {"type": "tool_use", "id": f"toolu_{number}", "name": "Agent", "input": given})
+    path = script.write(tmp_path / f"{SESSION}.jsonl")
+    child = claude_child(tmp_path / SESSION / "subagents" / "agent-a1b2.jsonl")
+    (child.with_name("agent-acompact-a1.jsonl")).write_bytes(child.read_bytes())
+    session = open_session(path)
+    links = [subagent_of(session, f"toolu_{number}") for number in range(3)]
+    assert [None if link is None else link.title for link in links] == ["task 0", "task 1", "task 2"]
+    assert [None if link is None else locate(session, link) for link in links] == [child, None, None]
+    script.result("toolu_0", "found", toolUseResult={"agentId": "a1b2", "content": []})
+    script.result("toolu_1", "it was refused")
+    session = open_session(script.write(path))
+    named = subagent_of(session, "toolu_0")
+    assert named is not None
+    assert (named.identifier, locate(session, named)) == ("a1b2", child)
+    assert subagent_of(session, "toolu_1") is None, "a call that returned without an agent started none"
+    assert len(session.links) == 2
+
+
 PREVIEW = "<persisted-output>\nOutput too large (64.5KB). Full output saved to: {}\n\nPreview (first 2KB):\nbegin"
 
 

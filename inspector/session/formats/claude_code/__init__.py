@@ -71,6 +71,12 @@ def _stored_output(path: Path, text: str) -> StoredOutput | None:
     return stored_output(path, text)
 
 
+def _locate(path: Path, identifier: str) -> Path | None:
+    from inspector.session.formats.claude_code.running import locate
+
+    return locate(path, identifier)
+
+
 def _homes() -> tuple[Path, ...]:
     configured = os.environ.get("CLAUDE_CONFIG_DIR")
     folders = (Path(configured),) if configured else (Path.home() / ".claude", Path.home() / ".config" / "claude")
@@ -91,4 +97,5 @@ FORMAT = Format(
     names=rf"(?:{UUID.pattern}|agent-[0-9A-Za-z_-]+)\.jsonl",
     parent_file=parent_file,
     is_copy=is_copy,
+    locate=_locate,
 )

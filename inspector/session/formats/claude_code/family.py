@@ -2,11 +2,12 @@
 
 A subagent's conversation stands in a file of its own, `<session>/subagents/agent-<id>.jsonl` or, in versions before
 2.1, `agent-<id>.jsonl` beside the session. The result of the call names the agent; while it runs, records of its
-progress do.
+progress do in some versions, and otherwise only the prompt it was started with.
 """
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from inspector.session.decoding import lenient_json
@@ -26,8 +27,16 @@ SUBAGENTS = "subagents"
 
 STARTING_TOOLS = frozenset({"Agent", "Task"})
 
+RUNNING = "started with "
+"""How the identifier begins of a subagent whose own is not known yet."""
+
 COPIES = ("agent-acompact-", "agent-aside_question-", "agent-aprompt_suggestion-")
 """Beginnings of names of runs whose file is a copy of the parent's history, with a question behind it."""
+
+
+def running_identifier(prompt: str) -> str:
+    """What a subagent is called whose id is not known: something that tells its prompt from others."""
+    return RUNNING + blake2b(prompt.strip().encode(errors="replace"), digest_size=16).hexdigest()
 
 
 def is_copy(path: Path) -> bool:
@@ -52,6 +61,7 @@ class Family:
         self._path = path
         self._assembly = assembly
         self._titles: dict[str, str] = {}
+        self._running: dict[str, str] = {}
         self._origins: set[str] = set()
         self._has_parent = False
         if (parent := parent_file(path)) is not None:
@@ -64,6 +74,9 @@ class Family:
         if tool in STARTING_TOOLS:
             given = mapping(lenient_json(arguments.encode(errors="replace"))[0])
             self._titles[identifier] = string(given.get("description")) or string(given.get("subagent_type"))
+            if identifier and (prompt := string(given.get("prompt"))):
+                self._running[identifier] = known = running_identifier(prompt)
+                self._assembly.link(SessionLink(LinkKind.SUBAGENT, known, None, identifier, self._titles[identifier]))
 
     def note(self, record: Record, *, is_home_agent: bool, is_inherited: bool) -> None:
         """Take what a line says.
@@ -79,11 +92,14 @@ class Family:
             self._has_parent = True
             parent = self._path.with_name(f"{record.session}.jsonl")
             self._assembly.link(SessionLink(LinkKind.PARENT, record.session, parent))
+        for call in self._returned(record):
+            self._know(call)
         started = (
             record.tool_use_result if record.type == "user" else record.data if record.type == "progress" else None
         )
         if isinstance(started, Started) and started.agent:
             call = self._call_of(record)
+            self._know(call)
             title = self._titles.get(call) or _text(started.description) or _text(started.agent_type)
             self._assembly.link(SessionLink(LinkKind.SUBAGENT, started.agent, self.file_of(started.agent), call, title))
 
@@ -97,6 +113,15 @@ class Family:
         if parent != self._path:
             return beside  # agents that agents start stand in the same folder
         return beside if beside.exists() else parent.with_suffix("") / SUBAGENTS / name
+
+    def _know(self, call: str) -> None:
+        """A call returned, or its subagent is named: what stood for it until then goes."""
+        if (running := self._running.pop(call, "")) != "":
+            self._assembly.links.pop((LinkKind.SUBAGENT, call, running), None)
+
+    def _returned(self, record: Record) -> list[str]:
+        content = record.message.content if self._running and record.message is not None else None
+        return [part.tool_use_id for part in content if part.tool_use_id] if isinstance(content, list) else []
 
     def _call_of(self, record: Record) -> str:
         if record.type == "progress":
