@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -86,6 +87,11 @@ class ReplayInputs:
     cache: str | None
     renderer: Renderer
     window: ContextWindow
+
+    @cached_property
+    def history_of_window(self) -> History:
+        """The session's columns for strategies, whose fractions of the window are of the one in `window`."""
+        return replace(self.history, window=self.window.size)
 
     @property
     def looks_back(self) -> bool:

@@ -202,7 +202,7 @@ def replay(inputs: ReplayInputs, plan: Plan, told: Circumstances | None = None) 
         plan: The plan; `Plan()` changes nothing.
         told: What is known of the next call by other means than working it out.
     """
-    changes = changes_of(inputs.history, inputs.renderer, plan, inputs.sizes, told)
+    changes = changes_of(inputs.history_of_window, inputs.renderer, plan, inputs.sizes, told)
     sums = inputs.layout.sums(changes, inputs.cached_blocks)
     ledger = ledger_of(inputs, sums, changes.model_calls)
     untouched = not any(entry.enabled for entry in plan.entries) or not _changed_by_plan(changes)

@@ -32,7 +32,7 @@ def ledger_facts(baseline: Replay, planned: Sequence[Replay]) -> Ledger:
         planned: The session replayed under every plan.
     """
     return Ledger(
-        window=baseline.history.session.window,
+        window=baseline.inputs.window.size,
         calls=_calls(baseline, planned),
         blocks=_blocks(baseline, planned),
     )

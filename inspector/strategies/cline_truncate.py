@@ -78,7 +78,11 @@ class ClineTruncate(Tunable):
     source: ClassVar[str] = "cline/cline src/core/context/context-management/ContextManager.ts"
 
     window: int = whole(
-        "window", 0, "Size of the model's window; 0 for the session's own.", "tokens", maximum=10_000_000
+        "window",
+        0,
+        "Size of the model's window; 0 for the one the chart and the report name.",
+        "tokens",
+        maximum=10_000_000,
     )
     duplicate_reads: bool = switch(
         "duplicate-reads", True, "Replace all but the newest content of every file first.", group="reads"

@@ -62,7 +62,11 @@ class GeminiCompress(Tunable):
     threshold: float = number("threshold", 0.5, "Part of the window at which it compresses.", minimum=0.0, maximum=1.0)
     preserve: float = number("preserve", 0.3, "Newest part of the characters that stays.", minimum=0.01, maximum=0.99)
     window: int = whole(
-        "window", 0, "Size of the model's window; 0 for the session's own.", "tokens", maximum=10_000_000
+        "window",
+        0,
+        "Size of the model's window; 0 for the one the chart and the report name.",
+        "tokens",
+        maximum=10_000_000,
     )
     result_budget: int = whole(
         "result-budget", 50_000, "Newest results that are not cut to their ends.", "tokens", maximum=1_000_000

@@ -80,7 +80,11 @@ class HermesPrepass(Tunable):
     protect_last: int = _protect_last()
     minimum: int = _minimum(200)
     window: int = whole(
-        "window", 0, "Size of the model's window; 0 for the session's own.", "tokens", maximum=10_000_000
+        "window",
+        0,
+        "Size of the model's window; 0 for the one the chart and the report name.",
+        "tokens",
+        maximum=10_000_000,
     )
 
     def start(self, history: History) -> HermesPrepassRun:

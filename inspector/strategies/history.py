@@ -52,6 +52,7 @@ class History:
         call_last_message: Per call, the message its prompt ends with, -1 for none, int32.
         call_time: Per call, seconds since the epoch, NaN where unknown, float64.
         context_members: Per context, its message indices in the order they are sent, int32.
+        window: The model's context window in tokens where more is known of it than the file says; None where not.
     """
 
     session: Session
@@ -74,6 +75,7 @@ class History:
     call_last_message: NDArray[np.int32]
     call_time: NDArray[np.float64]
     context_members: tuple[NDArray[np.int32], ...]
+    window: int | None = None
 
     @classmethod
     def of(cls, session: Session, previous: History | None = None) -> History:

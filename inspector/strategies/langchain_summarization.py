@@ -91,7 +91,11 @@ class LangChainSummarization(Tunable):
         "Take what the provider last reported for a trigger too, and scale the estimate by it, by a quarter at most.",
     )
     window: int = whole(
-        "window", 0, "Size of the model's window, for fractions; 0 for the session's own.", "tokens", maximum=10_000_000
+        "window",
+        0,
+        "Size of the model's window, for fractions; 0 for the one the chart and the report name.",
+        "tokens",
+        maximum=10_000_000,
     )
     summary_tokens: int = whole(
         "summary-tokens",

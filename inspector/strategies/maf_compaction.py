@@ -147,7 +147,11 @@ class MafContextWindow(_Maf):
     source: ClassVar[str] = f"ContextWindowCompactionStrategy, {SOURCE}"
 
     window: int = whole(
-        "window", 0, "Size of the model's window; 0 for the session's own.", "tokens", maximum=10_000_000
+        "window",
+        0,
+        "Size of the model's window; 0 for the one the chart and the report name.",
+        "tokens",
+        maximum=10_000_000,
     )
     max_output: int = whole("max-output", 16_384, "What of it is for output.", "tokens", maximum=1_000_000)
     evict: float = number(

@@ -87,7 +87,11 @@ class OpenClawPrune(Tunable):
     allow: tuple[str, ...] = tools("allow", (), "Tools whose results are pruned, `*` for any letters; none for all.")
     deny: tuple[str, ...] = tools("deny", (), "Tools whose results are never pruned.")
     window: int = whole(
-        "window", 0, "Size of the model's window; 0 for the session's own.", "tokens", maximum=10_000_000
+        "window",
+        0,
+        "Size of the model's window; 0 for the one the chart and the report name.",
+        "tokens",
+        maximum=10_000_000,
     )
     variant: str = choice(
         "variant",

@@ -68,7 +68,11 @@ class OpenHandsCondenser(Tunable):
         maximum=1.0,
     )
     window: int = whole(
-        "window", 0, "Size of the model's window; 0 for the session's own.", "tokens", maximum=10_000_000
+        "window",
+        0,
+        "Size of the model's window; 0 for the one the chart and the report name.",
+        "tokens",
+        maximum=10_000_000,
     )
     summary_tokens: int = whole(
         "summary-tokens",

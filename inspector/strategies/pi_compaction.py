@@ -71,7 +71,11 @@ class PiCompaction(Tunable):
     reserve: int = whole("reserve", 16_384, "What is to be left of the window.", "tokens", maximum=1_000_000)
     keep: int = whole("keep", 20_000, "What the newest messages that stay come to.", "tokens", maximum=1_000_000)
     window: int = whole(
-        "window", 0, "Size of the model's window; 0 for the session's own.", "tokens", maximum=10_000_000
+        "window",
+        0,
+        "Size of the model's window; 0 for the one the chart and the report name.",
+        "tokens",
+        maximum=10_000_000,
     )
     summary_tokens: int = whole(
         "summary-tokens",
@@ -84,7 +88,7 @@ class PiCompaction(Tunable):
 
     def start(self, history: History) -> PiCompactionRun:
         """A fresh run over one session."""
-        recorded = history.session.window
+        recorded = history.session.window if history.window is None else history.window
         window = self.window or (USUAL_WINDOW if recorded is None else recorded)
         return PiCompactionRun(self, history, Reader(history), window)
 

@@ -44,7 +44,11 @@ class RooTruncate(Tunable):
         "fraction", 0.5, "Part of the messages after the first that is hidden.", minimum=0.0, maximum=1.0
     )
     window: int = whole(
-        "window", 0, "Size of the model's window; 0 for the session's own.", "tokens", maximum=10_000_000
+        "window",
+        0,
+        "Size of the model's window; 0 for the one the chart and the report name.",
+        "tokens",
+        maximum=10_000_000,
     )
     reserved: int = whole("reserved", 8_192, "Room kept for the answer.", "tokens", maximum=1_000_000)
 

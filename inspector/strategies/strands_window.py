@@ -82,7 +82,11 @@ class StrandsWindow(Tunable):
     truncate_results: bool = switch("truncate-results", True, "Cut results when a prompt overflows the window.")
     pin_first: int = whole("pin-first", 0, "First messages, which are never dropped.", "messages", maximum=1_000)
     window: int = whole(
-        "window", 0, "Size of the model's window; 0 for the session's own.", "tokens", maximum=10_000_000
+        "window",
+        0,
+        "Size of the model's window; 0 for the one the chart and the report name.",
+        "tokens",
+        maximum=10_000_000,
     )
 
     def start(self, history: History) -> StrandsWindowRun:

@@ -182,7 +182,7 @@ class TrimAtInsertion(Tunable):
     window: int = whole(
         "window",
         0,
-        "Size of the model's window; 0 for the session's own.",
+        "Size of the model's window; 0 for the one the chart and the report name.",
         "tokens",
         maximum=10_000_000,
         group="adaptive",

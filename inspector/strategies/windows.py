@@ -12,5 +12,5 @@ USUAL_WINDOW = 200_000
 
 
 def window_of(history: History, given: int) -> int:
-    """The window in tokens: what the plan gives, or else what the session's file says, or the usual one."""
-    return given or history.session.window or USUAL_WINDOW
+    """The window in tokens: what the plan gives, or else what is known of the session's model, or the usual one."""
+    return given or history.window or history.session.window or USUAL_WINDOW

@@ -95,3 +95,22 @@ def test_a_month_has_as_many_days_as_asked_for():
     half = project_runs(np.full(20, 2.0), np.full(20, 1.5), runs_per_day=10, days_per_month=20)
     assert half is not None
     assert half.per_month.saving.middle == pytest.approx(20 * 10 * 20 * 0.5)
+
+
+def test_strategies_count_in_fractions_of_the_window_that_is_given():
+    builder = SessionBuilder()
+    builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "task"))
+    for turn in range(12):
+        builder.respond(builder.block(BlockKind.TOOL_CALL, "{}", "Read", f"c{turn}"))
+        builder.add(Role.USER, builder.block(BlockKind.TOOL_RESULT, "r" * 2_000, "Read", f"c{turn}"))
+    builder.respond(builder.block(BlockKind.ASSISTANT_TEXT, "done"))
+    history = History.of(builder.session())
+
+    def prompts(spec: str, window: int | None) -> list[int]:
+        inputs = ReplayInputs.of(history, CharacterTable(history.session), window=window)
+        return replay(inputs, Plan.from_specs([spec])).ledger.prompt_tokens.tolist()
+
+    whole = prompts("roo-truncate", None)
+    assert prompts("roo-truncate", 20_000) != whole
+    assert prompts("roo-truncate", 20_000) == prompts("roo-truncate:window=20000", None)
+    assert prompts("roo-truncate:window=200000", 20_000) == whole
