@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from textual import on
+from textual import on, work
 from textual.app import SystemCommand
 from textual.content import Content
 
 from inspector.replay.sweep import POINTS
+from inspector.safe_text import one_line
 from inspector.strategies.parameters import ParameterError
+from inspector.ui import numbers
 from inspector.ui.figure_cells import letters
 from inspector.ui.heat_drawing import fitting
 from inspector.ui.limits import Limits, key_of
@@ -21,7 +24,7 @@ from inspector.ui.widgets.figure_table import FigureTable
 from inspector.ui.widgets.header import SessionHeader
 from inspector.ui.widgets.heat_map import HeatMap
 from inspector.ui.widgets.limit_slider import LimitSlider
-from inspector.ui.widgets.pane import Pane, Placeholder, Word
+from inspector.ui.widgets.pane import Pane, Placeholder, Word, entitle
 from inspector.ui.widgets.status_bar import Progress, StatusBar
 from inspector.ui.widgets.tune_curves import TuneCurves
 
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from inspector.replay.grid import Grid
     from inspector.ui.screens.explain import Explained
     from inspector.ui.screens.inspect import InspectScreen
+    from inspector.ui.tool_apart import ToolApart
 
 MARKS = "◆ here  ▲ plan  ◇ knee  ▾ least"
 
@@ -56,6 +60,7 @@ class TuneScreen(TuneReplays):
         if isinstance(source.focused, LimitSlider):
             self.limits = self.limits.preferring(source.focused.entry, source.focused.parameter.name)
         self._is_map = False
+        self._apart: ToolApart | None = None
 
     def compose(self) -> ComposeResult:
         """The limits, their curves or map, and the values worth a look."""
@@ -86,7 +91,10 @@ class TuneScreen(TuneReplays):
 
     def show_outcome(self) -> None:
         """The limits of the plan as it is now."""
-        self._take(Limits.of(self.source.plan or self.outcome.plan, self.limits))
+        plan = self.source.plan or self.outcome.plan
+        if self._apart is not None and plan not in (self._apart.before, self._apart.plan):
+            self._apart = None
+        self._take(Limits.of(plan if self._apart is None else self._apart.plan, self.limits))
 
     def _take(self, limits: Limits) -> None:
         """Show other limits, or other values of them, and replay what is not known of them."""
@@ -121,7 +129,7 @@ class TuneScreen(TuneReplays):
     def _show(self) -> None:
         axis, pane = self.limits.axis, self.query_one("#tune", Pane)
         in_plan = "in the plan" if self.limits.plan.entries[axis.entry].enabled else "plan, if on"
-        pane.border_title = Content(f"Tune {axis.strategy}: {axis.parameter.name.replace('-', ' ')}")
+        entitle(pane, f"Tune {axis.strategy}: {axis.parameter.name.replace('-', ' ')}{self._only(axis)}")
         pane.border_subtitle = Content(MARKS)
         self.query_one("#tune-values", Pane).border_title = Content(axis.parameter.help)
         self.status.progress = None
@@ -129,6 +137,12 @@ class TuneScreen(TuneReplays):
             self._show_map(in_plan)
         else:
             self._show_curves(in_plan)
+
+    def _only(self, axis: Axis) -> str:
+        apart = self._apart
+        if apart is None or (axis.entry, axis.parameter.name) != (apart.entry, apart.tier):
+            return ""
+        return f", only {one_line(apart.tool)}"
 
     def _show_map(self, in_plan: str) -> None:
         limits, across, down = self.limits, self.limits.axis, self.limits.down
@@ -194,6 +208,32 @@ class TuneScreen(TuneReplays):
             second = (limits.second + step) % len(limits.axes)
             self._take(limits.choosing(limits.first, second if second != limits.first else second + step))
 
+    @work(group="dialog", exclusive=True, description="choose a tool", exit_on_error=False)
+    async def action_one_tool(self) -> None:
+        """Choose a tool to find a limit for it alone: in the plan that is tried it has a tier of its own."""
+        from inspector.ui.screens.picker import Choice, Picker
+        from inspector.ui.tool_apart import tool_apart, tools_with_results
+
+        plan, history = self.source.plan or self.outcome.plan, self.outcome.inputs.history
+        tools = tools_with_results(plan, history)
+        if not tools:
+            self.say("no strategy of the plan has tiers for tools: tiered-stale has")
+            return
+        text = "It gets a tier of its own in the plan that is tried. Nothing changes until enter applies it."
+        choices = [
+            Choice(each.name, one_line(each.name), f"{numbers.plural(each.results, 'result')}, {each.place}", text)
+            for each in tools
+        ]
+        tool = await self.app.push_screen_wait(Picker("Tune one tool", choices))
+        if tool is None:
+            return
+        apart = tool_apart(plan, history, tool)
+        if apart is None:
+            self.say(f"every tier of the plan holds other tools of this session: none is free for {tool}")
+            return
+        self._apart, self._is_map = apart, False
+        self._take(Limits.of(apart.plan, self.limits).preferring(apart.entry, apart.tier))
+
     def action_map(self) -> None:
         """Two limits at once, or one again."""
         self._is_map = not self._is_map
@@ -240,10 +280,12 @@ class TuneScreen(TuneReplays):
         except ParameterError as error:
             self.say(str(error), is_problem=True)
             return
-        if plan == limits.plan:
+        if plan == (limits.plan if self._apart is None else self._apart.before):
             self.say("the plan has this value already")
             return
         self.source.edit_plan(plan)
+        if self._apart is not None:
+            self._apart = replace(self._apart, before=plan, plan=plan)
         self.show_outcome()
         self.say("the plan has it now: ctrl+z takes it back, esc goes back to the session")
 
@@ -262,6 +304,7 @@ class TuneScreen(TuneReplays):
         for place, axis in enumerate(self.limits.axes):
             yield SystemCommand(f"tune: {_name(axis)}", axis.parameter.help, partial(self.action_choose, place))
         if self.limits.axes:
+            yield SystemCommand("tune: One tool", "Find a limit for one tool alone", self.action_one_tool)
             yield SystemCommand("tune: Apply", "Give the plan the value looked at", self.action_apply)
             shown = "Curves" if self._is_map else "Map"
             yield SystemCommand(f"tune: {shown}", "One limit over its range, or two at once", self.action_map)

@@ -84,6 +84,7 @@ class TuneCurves(Drawing):
             "shift+tab", "screen.next_limit(-1)", "limit", id="tune.previous", tooltip="The limit before", show=False
         ),
         Binding("h", "screen.map", "map", id="tune.map", tooltip="Two limits at once, as a map"),
+        Binding("o", "screen.one_tool", "one tool", id="tune.tool", tooltip="Find a limit for one tool alone"),
         Binding("k", "screen.mark('knee')", "knee", id="tune.knee", tooltip="To the knee"),
         Binding("l", "screen.mark('least')", "least", id="tune.least", tooltip="To the value of the least cost"),
         Binding("u", "screen.mark('plan')", "plan's", id="tune.plan", tooltip="Back to the plan's value", show=False),
