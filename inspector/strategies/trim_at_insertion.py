@@ -2,7 +2,8 @@
 
 Source: "Insertion-Time Tool Result Trimming", NousResearch hermes-agent issue 415. Its first phase, one threshold for
 all tools, is the default; `per-tool` turns on its second phase, a profile for each kind of tool. The hard cap that was
-there before stays behind it as an emergency brake. What the same agent does today instead is `store-large`.
+there before stays behind it as an emergency brake, for the tools that are exempt from trimming too. What the same agent
+does today instead is `store-large`.
 
 Its third phase would have the threshold adapt. Two ways stand there, and `adaptive` offers both: the window's share
 `min(12_000, context_length * 0.02)`, and the same share of what a prompt leaves of the window. Head and tail shrink as
@@ -37,7 +38,8 @@ if TYPE_CHECKING:
 
 MARKER = "\n\n[... {removed:,} chars trimmed from {tool} output ...]\n\n"
 PROFILES = ("shell", "read", "search", "web")
-_NAMES = (*PROFILES, "default")
+_EXEMPT = "exempt"
+_NAMES = (*PROFILES, "default", _EXEMPT)
 
 
 class _Profile(NamedTuple):
@@ -153,7 +155,10 @@ class TrimAtInsertion(Tunable):
     unit: str = limit_unit("thresholds, heads, tails and the cap")
     exempt_tools: tuple[str, ...] = setting(
         Parameter(
-            "exempt-tools", ParameterKind.TOOLS, (), "Tools whose results are inserted whole, whatever their length."
+            "exempt-tools",
+            ParameterKind.TOOLS,
+            (),
+            "Tools whose results are not trimmed; the hard cap holds for them too.",
         )
     )
 
@@ -212,14 +217,16 @@ class TrimAtInsertion(Tunable):
         return max(int(tokens * self.adaptive_share), self.adaptive_least)
 
     def profiles_of_results(self, history: History) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Every result that may be trimmed, and its profile's place among `_NAMES`."""
+        """Every result, and its profile's place among `_NAMES`."""
         results = history.results
-        exempt = meaning_mask(history.tool_names, (), self.exempt_tools)[history.tool[results]]
         of_tool = np.array([_NAMES.index(self.profile_of(name)) for name in (*history.tool_names, "")], dtype=np.int32)
-        return results[~exempt], of_tool[history.tool[results]][~exempt]
+        of_tool[meaning_mask(history.tool_names, (), self.exempt_tools)] = _NAMES.index(_EXEMPT)
+        return results, of_tool[history.tool[results]]
 
     def decision(self, name: str, most: int | None = None) -> Decision:
         """What is done to the results of a profile whose threshold may be so long."""
+        if name == _EXEMPT:
+            return Decision(hard_cap(self.cap, self.unit) if self.cap else None, "over the hard cap", "default")
         return Decision(self._operation(name, most), "large at insertion", name)
 
     def _operation(self, name: str, most: int | None) -> CutText | CutTokens | TrimText:

@@ -49,10 +49,13 @@ def test_the_window_is_the_one_passed_in():
         assert (sent != given) == changes
 
 
-def test_a_single_application_knows_of_no_calls_before():
-    given = openai_list(steps(6))
-    assert compact(given, "truncate-after-use") != given
-    assert apply_once(given, "truncate-after-use") == given
+@pytest.mark.parametrize("form", FORMS)
+def test_a_single_application_takes_what_an_answer_follows_in_the_list_for_answered(form):
+    given = form(steps(6))
+    sent = apply_once(given, "truncate-after-use")
+    assert sent == compact(given, "truncate-after-use")
+    assert results_in(sent)[-1] == results_in(given)[-1]
+    assert all(text.endswith("[truncated for context management]") for text in results_in(sent)[:-1])
 
 
 @pytest.mark.parametrize("form", FORMS)

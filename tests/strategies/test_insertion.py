@@ -62,8 +62,12 @@ def test_a_tail_longer_than_the_text_keeps_it_all():
     assert trimmed == text[:10] + "\n\n[... -110 chars trimmed from terminal output ...]\n\n" + text[-5_000:]
 
 
-def test_exempt_tools_are_inserted_whole():
-    assert inserted(TrimAtInsertion(exempt_tools=("terminal",)), "a" * 50_000) == "a" * 50_000
+def test_exempt_tools_are_not_trimmed_but_the_hard_cap_holds_for_them():
+    exempt = TrimAtInsertion(exempt_tools=("terminal",))
+    assert inserted(exempt, "a" * 100_000) == "a" * 100_000
+    note = "\n\n[Cut: tool response was 100,001 chars, exceeding the 100,000 char limit]"
+    assert inserted(exempt, "a" * 100_001) == "a" * 100_000 + note
+    assert inserted(TrimAtInsertion(exempt_tools=("terminal",), cap=0), "a" * 100_001) == "a" * 100_001
 
 
 def test_the_cap_of_the_token_budget_s_program_is_reproduced(vectors):

@@ -116,7 +116,7 @@ FOUNDING = (
         "In src/llm/frame_stack.rs, in place of the constant of that name.",
         {"clear-old": ("keep", "variant")},
         _odincode,
-        {"clear-old": ("frames",)},
+        {"clear-old": ("frames", "whole-as", "notice")},
     ),
     Target(
         "hermes",
