@@ -192,7 +192,7 @@ class ClearOld(Batching):
 
 def _results(history: History) -> NDArray[np.bool_]:
     """Per block, whether it is a tool result, or a text of the user in the words the program has for one."""
-    results = history.kind == BlockKind.TOOL_RESULT
+    results: NDArray[np.bool_] = history.kind == BlockKind.TOOL_RESULT
     session = history.session
     for block in np.flatnonzero(history.kind == BlockKind.USER_TEXT).tolist():
         recorded = session.blocks[block]
