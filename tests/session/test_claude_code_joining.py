@@ -583,3 +583,23 @@ def test_what_a_headless_run_prints_is_read_too(file: Path) -> None:
         ("other", 0),
     ]
     assert len(session.calls) == 2
+
+
+def test_a_printed_stream_is_told_where_most_of_it_are_parts_of_responses(tmp_path: Path) -> None:
+    known = {"session_id": "s", "uuid": "u", "parent_tool_use_id": None}
+    events = [{"type": "stream_event", "event": {"type": "content_block_delta"}, **known}] * 60
+    answer = {"id": "m1", "role": "assistant", "content": [{"type": "text", "text": "done"}]}
+    lines = [
+        {"type": "system", "subtype": "init", "session_id": "s", "cwd": "/project", "tools": ["Bash"]},
+        *events,
+        {"type": "assistant", "message": answer, **known, "uuid": "v"},
+        {"type": "result", "subtype": "success", "session_id": "s", "usage": {"output_tokens": 7}},
+    ]
+    path = tmp_path / "stream.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    session = open_session(path)
+    assert session.format == "claude-code"
+    assert len(session.calls) == 1
+    short = tmp_path / "short.jsonl"
+    short.write_text("".join(json.dumps(line) + "\n" for line in (lines[0], lines[-1])))
+    assert open_session(short).format == "claude-code"

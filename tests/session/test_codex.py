@@ -452,6 +452,19 @@ def test_a_session_without_envelopes_is_read(tmp_path: Path) -> None:
     assert session.record_counts["state"] == 2
 
 
+@pytest.mark.parametrize("indent", [None, 2])
+def test_an_early_session_in_one_document_is_read_on_one_line_or_many(tmp_path: Path, indent: int | None) -> None:
+    spoken = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "go"}]}
+    document = {
+        "session": {"id": "old", "timestamp": "2025-05-01T10:00:00Z", "instructions": ""},
+        "items": [spoken] * 2,
+    }
+    path = tmp_path / "rollout.json"
+    path.write_text(json.dumps(document, indent=indent))
+    session = open_session(path)
+    assert (session.format, session.agent, session.identifier, roles(session)) == ("codex", "Codex", "old", "UU")
+
+
 def test_unknown_lines_events_and_items_are_shown_and_never_sent(tmp_path: Path) -> None:
     rollout = Rollout()
     rollout.header()

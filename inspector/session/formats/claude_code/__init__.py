@@ -38,6 +38,10 @@ TELLING_FIELDS: dict[str, tuple[str, ...]] = {
 """Types other than messages, each with the fields that tell it from another program's record of that type."""
 
 
+PRINTED = frozenset({"rate_limit_event", "result", "stream_event", "system"})
+"""Types beside messages that `claude -p --output-format stream-json` prints, all with a `session_id`."""
+
+
 def _recognise(sample: Sample) -> str:
     found = [record for record in sample.records if _is_claude_code(record)]
     is_sure = any("sessionId" in record and "uuid" in record for record in found)
@@ -52,7 +56,11 @@ def _is_claude_code(record: dict[str, Any]) -> bool:
     if kind in CONVERSATION_TYPES:
         message = record.get("message")
         return isinstance(message, dict) and ("content" in message or "role" in message)
-    return isinstance(kind, str) and kind in TELLING_FIELDS and all(name in record for name in TELLING_FIELDS[kind])
+    if not isinstance(kind, str):
+        return False
+    if kind in PRINTED and isinstance(record.get("session_id"), str):
+        return any(name in record for name in ("subtype", "event", "rate_limit_info"))
+    return kind in TELLING_FIELDS and all(name in record for name in TELLING_FIELDS[kind])
 
 
 def _reader(path: Path) -> Reader:

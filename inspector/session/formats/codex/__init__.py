@@ -24,7 +24,7 @@ def _recognise(sample: Sample) -> str:
         return f"{len(found)} of its first {len(records)} records are Codex's ({', '.join(kinds[:4])})"
     if events := _stream_events(sample):
         return f"{events} of its first {len(records)} records are events that `codex exec --json` prints"
-    if not sample.is_lines and _is_whole_session(sample.document):
+    if _is_whole_session(sample.only_value):
         return "a JSON document with a session and its items, as some early versions kept them"
     bare = [record for record in records if "record_type" in record or is_header(record)]
     items = [record for record in records if is_item(record)]
@@ -61,7 +61,7 @@ def _reader(path: Path) -> Reader:
     return codex_reader(
         path,
         NAME,
-        is_document=not sample.is_lines and _is_whole_session(sample.document),
+        is_document=_is_whole_session(sample.only_value),
         is_stream=not any(_is_rollout_line(record) for record in sample.records) and _stream_events(sample) > 0,
     )
 
