@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import BooleanOptionalAction
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -39,7 +40,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         default="calls",
         help="what csv has a row for: every call (default) or block",
     )
-    parser.add_argument("--compare", action="store_true", help="add every strategy alone, one row each")
+    parser.add_argument(
+        "--compare",
+        action=BooleanOptionalAction,
+        help="add every strategy alone, one row each; html does so unless --no-compare, which makes the page of a "
+        "long session in a fraction of the time",
+    )
     parser.add_argument("--ledger", action="store_true", help="add every call and block to the JSON")
     parser.add_argument(
         "--explain", action="store_true", help="say how every figure came about: formula, inputs, source"
@@ -109,7 +115,7 @@ def _wanted(options: Namespace) -> Wanted:
         options.next_calls,
         options.explain,
         ledger=options.ledger or options.format in ("csv", "html"),
-        comparison=options.compare or options.format == "html",
+        comparison=options.format == "html" if options.compare is None else options.compare,
         texts=options.include_text,
         days_per_month=options.days_per_month,
     )

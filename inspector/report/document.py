@@ -161,7 +161,7 @@ class PlanFacts(Struct, frozen=True, kw_only=True):
     ]
     projection: Annotated[ProjectionFacts | None, about("Null unless runs per day were given.")]
     known: Annotated[
-        dict[str, How], about("How `break_even_call`, `first_firing` and `edits` are known; a null means never.")
+        dict[str, How], about("How the calls, `edits`, and the counts in `hazards` and `needed_later` are known.")
     ] = field(default_factory=dict)
     outcome: Annotated[OutcomeFacts | None, about("What it does to the cache; null where plans are compared.")] = None
     carried: Annotated[list[CarriedFacts], about("What takes up the prompts under it, most first.")] = field(

@@ -78,6 +78,9 @@ def plan_facts(planned: Replay, baseline: Replay, uses: Uses | None, wanted: Wan
             **({} if found.savings.usd.value is None else {"break_even_call": found.savings.usd.known.value}),
             "first_firing": found.figures.prompt_tokens.known.value,
             "edits": found.figures.prompt_tokens.known.value,
+            "hazards": found.figures.prompt_tokens.known.value,
+            # That texts share words is evidence of use, not a record of it.
+            **({} if missed is None else {"needed_later": HowKnown.ESTIMATED.value}),
         },
         outcome=None if outcome is None else outcome_facts(outcome),
         carried=[] if tallies is None else [carried_facts(row) for row in tallies.by_kind()],

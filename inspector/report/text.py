@@ -160,7 +160,9 @@ def _findings(plan: PlanFacts) -> list[tuple[str, str]]:
     rows = [*notice_rows(plan), *cache_rows(plan), *compaction_rows(plan)]
     for label, counts in (("hazards", plan.hazards), ("needed later", plan.needed_later)):
         if counts is not None:
-            rows.append((label, ", ".join(f"{name} {count:,}" for name, count in counts.items() if count) or "none"))
+            found = ", ".join(f"{name} {count:,}" for name, count in counts.items() if count)
+            known = plan.known.get(label.replace(" ", "_"))
+            rows.append((label, found + (f" ({known})" if found and known else "") or "none"))
     projection = plan.projection
     if projection is not None:
         saved = f"{dollars(projection.usd_per_day)} a day, {dollars(projection.usd_per_month)} a month saved"

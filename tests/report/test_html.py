@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 import sys
 from functools import cache
 from typing import TYPE_CHECKING
@@ -124,6 +125,29 @@ def test_ten_thousand_messages_make_a_page_of_less_than_two_megabytes(tmp_path: 
     assert report.session.messages == 10_000
     assert set(charts) == {"context", "cost", "composition"}
     assert len(page.encode()) < 2_000_000
+
+
+def test_a_page_without_a_comparison_replays_no_strategy_but_its_plans(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("inspector.report.summary.plans_to_compare", lambda _: pytest.fail("compared all the same"))
+    text = saved(SAMPLE, tmp_path / "page.html", *PLANS, "--no-compare", "--no-script")
+
+    assert "Strategies compared" not in text
+    assert "tiered-stale" in text
+
+
+def test_what_may_go_wrong_says_how_it_is_known(sample_page: Callable[[], str], tmp_path: Path):
+    target = tmp_path / "report.json"
+    assert main(["report", str(SAMPLE), *PLANS, "--format", "json", "-o", str(target)]) == 0
+    plans = json.loads(target.read_text(encoding="utf-8"))["plans"]
+    assert all({"hazards", "needed_later"} <= set(plan["known"]) for plan in plans)
+    counts = re.findall(r'data-figure="/plans/\d+/(hazards|needed_later)/.*?</td>', sample_page())
+    marked = re.findall(
+        r'data-figure="/plans/\d+/(hazards|needed_later)/[^>]*>[^<]*(?:</span>)?<abbr class="mark" title="',
+        sample_page(),
+    )
+
+    assert {"hazards", "needed_later"} & set(counts)
+    assert marked == counts
 
 
 def test_a_plan_that_does_nothing_is_said_to_do_nothing(tmp_path: Path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from inspector.report.detail_text import compaction_rows
@@ -119,7 +120,12 @@ def risks_section(report: Report, figures: Figures) -> Section | None:
         for kind, words in (("hazards", "hazard"), ("needed_later", "needed later")):
             counts: dict[str, int] = getattr(plan, kind) or {}
             rows += [
-                (word(plan_title(report, index)), Cell(words), word(name), figures.count("plans", index, kind, name))
+                (
+                    word(plan_title(report, index)),
+                    Cell(words),
+                    word(name),
+                    replace(figures.count("plans", index, kind, name), known=plan.known.get(kind, "")),
+                )
                 for name, count in counts.items()
                 if count
             ]
