@@ -267,14 +267,16 @@ class _AdaptiveTrimRun:
     strategy: TrimAtInsertion
     window: int
     profile_of: dict[int, int]
+    _has_begun: bool = False
 
     def step(self, moment: Moment) -> Iterator[Choice]:
         """Trim what has just arrived."""
         arrived = [block for block in moment.arrived.tolist() if block in self.profile_of]
+        has_begun, self._has_begun = self._has_begun, True
         if not arrived:
             return
         # What an agent knows is what its last call reported; after a compaction that says nothing of the next prompt.
-        taken = 0 if moment.starts_context else moment.previous_prompt_tokens
+        taken = 0 if moment.starts_context and has_begun else moment.previous_prompt_tokens
         most = self.strategy.share_of(max(self.window - taken, 0))
         for block in arrived:
             yield Choice(block, self.strategy.decision(_NAMES[self.profile_of[block]], most))

@@ -49,6 +49,16 @@ def test_the_window_is_the_one_passed_in():
         assert (sent != given) == changes
 
 
+@pytest.mark.parametrize(("input_tokens", "kept"), [(None, 1_333), (100_000, 666)])
+def test_a_threshold_that_adapts_looks_at_what_is_said_to_be_left_of_the_window(input_tokens, kept):
+    """Thresholds of 4,000 and 2,000 characters, a third of each kept at either end."""
+    given = openai_list(steps(1, size=5_000))
+    plan = "trim-at-insertion:adaptive=remaining"
+    (sent,) = results_in(apply_once(given, plan, window=200_000, input_tokens=input_tokens))
+    note = f"\n\n[... {5_000 - 2 * kept:,} chars trimmed from read_file output ...]\n\n"
+    assert sent == "a" * kept + note + "a" * kept
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_a_single_application_takes_what_an_answer_follows_in_the_list_for_answered(form):
     given = form(steps(6))
