@@ -46,3 +46,12 @@ async def test_without_tiers_there_is_nothing_to_put_apart(running, session_file
     async with running(session_file.path, plan=Plan.from_specs(["clear-old"])) as run:
         assert tools_with_results(run.screen.plan, run.screen.history) == []
         assert tool_apart(run.screen.plan, run.screen.history, "Bash") is None
+
+
+async def test_a_tier_is_found_while_its_strategy_is_off(running, session_file) -> None:
+    async with running(session_file.path, plan=Plan.from_specs([f"{SPEC},enabled=false"])) as run:
+        strategy, tools = run.screen.plan.entries[0].strategy, tools_with_results(run.screen.plan, run.screen.history)
+        tier = strategy.tier_of(tools[0].name)
+        await run.press("ampersand", *f"tier:{tier}", "enter")
+        expected = sum(each.results for each in tools if strategy.tier_of(each.name) == tier)
+        await run.until(lambda: run.screen.view.count == expected)

@@ -283,9 +283,9 @@ def decisions_of(outcome: Outcome) -> tuple[NDArray[np.int64], tuple[tuple[str, 
 
 
 def tiers_of(outcome: Outcome) -> tuple[tuple[str, ...], ...]:
-    """Per strategy in use that sorts tools into tiers, for each tool of the session, its tier."""
+    """Per strategy of the plan, on or off, that sorts tools into tiers, for each tool of the session, its tier."""
     names = outcome.replay.history.tool_names
-    sorting = (getattr(strategy, "tier_of", None) for strategy in outcome.replay.plan.strategies)
+    sorting = (getattr(entry.strategy, "tier_of", None) for entry in outcome.plan.entries)
     return tuple(tuple(tier_of(name) for name in names) for tier_of in sorting if callable(tier_of))
 
 
