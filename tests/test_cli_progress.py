@@ -36,7 +36,7 @@ def said(monkeypatch: pytest.MonkeyPatch, clock: list[float], steps: list[float]
 
 
 def test_long_work_shows_how_far_it_is_and_wipes_the_line(monkeypatch, clock):
-    assert said(monkeypatch, clock, [0.1, 5.0]) == "\rreading: 100 %\x1b[K\r\x1b[K"
+    assert said(monkeypatch, clock, [0.1, 5.0]) == "\rreading: [########################] 100 %\x1b[K\r\x1b[K"
 
 
 def test_short_work_says_nothing(monkeypatch, clock):

@@ -16,6 +16,9 @@ QUIET_SECONDS = 0.4
 
 REFRESH_SECONDS = 0.1
 
+BAR_CELLS = 24
+"""Narrow enough that the line fits in 60 columns."""
+
 
 class Progress:
     """Call it with how much is done and how much there is; leaving the context wipes the line."""
@@ -33,7 +36,9 @@ class Progress:
         self._next = time.monotonic() + REFRESH_SECONDS
         self._shown = True
         percent = min(100, 100 * done // total) if total > 0 else 0
-        sys.stderr.write(f"\r{self._doing}: {percent} %\x1b[K")
+        filled = BAR_CELLS * percent // 100
+        bar = "#" * filled + "." * (BAR_CELLS - filled)
+        sys.stderr.write(f"\r{self._doing}: [{bar}] {percent} %\x1b[K")
         sys.stderr.flush()
 
     def __enter__(self) -> Self:
