@@ -114,9 +114,9 @@ FOUNDING = (
         "OdinCode",
         "rust",
         "In src/llm/frame_stack.rs, in place of the constant of that name.",
-        {"clear-old": ("keep", "variant")},
+        {"clear-old": ("keep", "variant", "whole-as")},
         _odincode,
-        {"clear-old": ("frames", "whole-as", "notice")},
+        {"clear-old": ("frames", "notice")},
     ),
     Target(
         "hermes",
