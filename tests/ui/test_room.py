@@ -3,7 +3,9 @@
 import ast
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 
 import pytest
 
@@ -56,7 +58,9 @@ def test_every_binding_can_be_remapped_and_says_what_it_does() -> None:
     from textual.widget import Widget
 
     from inspector.ui.app import InspectorApp
-    from inspector.ui.widgets import context_chart, detail, timeline  # noqa: F401  so that their keys are looked at
+
+    for module in walk_packages(inspector.ui.__path__, "inspector.ui."):
+        import_module(module.name)
 
     def below(kind: type) -> list[type]:
         return [kind, *(each for child in kind.__subclasses__() for each in below(child))]

@@ -30,7 +30,7 @@ class PictureDialog(ModalScreen[tuple[Subject, Path] | None]):
     """Answers what to draw and where to; None when it was called off."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "cancel", "Cancel", id="dialog.cancel", tooltip="Leave everything as it was"),
+        Binding("escape", "cancel", "Cancel", id="picture.cancel", tooltip="Leave everything as it was"),
         Binding("tab,shift+tab", "turn", "Other", id="picture.turn", tooltip="Make it of the other", priority=True),
     ]
 
