@@ -35,7 +35,7 @@ COLUMNS: Final = (
     Column("name", "plan", 18, 34, is_text=True, falls=False),
     Column("tokens", "tokens", 7, 12),
     Column("token-bar", "█ sent ░ cut", 8, 28, is_bar=True, short="sent", rank=4),
-    Column("peak", "peak", 6, rank=7),
+    Column("peak", "peak", 7, rank=7),
     Column("cost", "cost", 9, falls=False, rank=2),
     Column("cost-bar", "█ cost ░ saved", 8, 28, is_bar=True, short="cost", rank=5, falls=False),
     Column("saved", "saved", 9, 10, rank=1),
@@ -104,17 +104,17 @@ def _row(each: Contender, baseline: Compared | None, most: Mapping[str, float]) 
         "name": Cell(one_line(each.name), style="table--name" if each.is_current else "", order=each.name),
         "tokens": figure_cell(figures.prompt_tokens, numbers.whole, numbers.short),
         "token-bar": _bar(found, baseline, "tokens", most),
-        "peak": figure_cell(figures.peak_prompt_tokens, numbers.short, known=False),
+        "peak": figure_cell(figures.peak_prompt_tokens, numbers.short),
         "cost": figure_cell(figures.cost_usd, numbers.dollars),
         "cost-bar": _bar(found, baseline, "cost", most),
-        "breaks": figure_cell(figures.cache_breaks, numbers.whole, known=False),
+        "breaks": figure_cell(figures.cache_breaks, numbers.whole),
     }
     if not each.is_baseline:
         cells["fires"] = _first_firing(found)
         cells["hazards"] = _hazards(found)
         if not is_idle:
             cells["saved"] = figure_cell(savings.usd, numbers.dollars, style=saved_style)
-            cells["share"] = figure_cell(savings.share, numbers.percent, style=saved_style, known=False)
+            cells["share"] = figure_cell(savings.share, numbers.percent, style=saved_style)
             cells["pays"] = _pays_off(found)
         else:
             cells["saved"] = cells["share"] = Cell(NOTHING, style="table--faint", order=0.0)

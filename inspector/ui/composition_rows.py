@@ -28,7 +28,7 @@ PART_COLUMNS: Final = (
     Column("tokens", "tokens", 8, 10),
     Column("share", "share", 7, rank=1),
     Column("bar", "█ sent ░ cut", 8, 40, is_bar=True, short="sent", rank=2),
-    Column("cut", "cut", 7, rank=6, falls=False),
+    Column("cut", "cut", 8, rank=6, falls=False),
     Column("carried", "carried", 8, rank=4),
     Column("cost", "cost", 9, rank=3),
 )
@@ -93,9 +93,11 @@ def _part(key: Hashable, part: Part, composition: Composition, total: float, ful
     cells = {
         "name": Cell(name, _file_name(name), style="table--name" if is_first else "", order=name),
         "tokens": tokens_cell(part.tokens, exact),
-        "share": Cell(numbers.percent(amount / total), order=amount) if total and not math.isnan(amount) else Cell(),
-        "cut": _cut(part.recorded - part.tokens),
-        "carried": _carried(part.carried),
+        "share": Cell(numbers.percent(amount / total), known=known, order=amount)
+        if total and not math.isnan(amount)
+        else Cell(),
+        "cut": _cut(part.recorded - part.tokens, known),
+        "carried": _carried(part.carried, known),
         "cost": _dollars(part.cost, known),
     }
     if len(part.blocks):
@@ -130,7 +132,7 @@ def _block(each: Consumer, composition: Composition, rows: Rows, known: str, ful
         "tokens": Cell("·", style="table--faint") if is_outside else tokens_cell(each.tokens, known),
         "bar": Cell(order=length.sent, length=length),
         "calls": Cell(numbers.whole(each.calls), order=float(each.calls)),
-        "carried": _carried(each.carried),
+        "carried": _carried(each.carried, known),
         "cost": _dollars(each.cost, known),
         "what": Cell(_what(each.block, composition, rows), order=rows.preview(row.index), style="table--faint"),
     }
@@ -159,18 +161,18 @@ def tokens_cell(tokens: float, known: str) -> Cell:
     return Cell(numbers.whole(tokens), numbers.short(tokens), known=known, order=tokens)
 
 
-def _cut(tokens: float) -> Cell:
+def _cut(tokens: float, known: str) -> Cell:
     if round(tokens) == 0:
         return Cell("·", style="table--faint", order=0.0)
     style = "table--cut" if tokens > 0 else "table--lost"
     text = numbers.short(-tokens) if tokens > 0 else f"+{numbers.short(-tokens)}"
-    return Cell(text, style=style, order=-tokens)
+    return Cell(text, style=style, known=known, order=-tokens)
 
 
-def _carried(tokens: float) -> Cell:
+def _carried(tokens: float, known: str) -> Cell:
     if math.isnan(tokens):
         return Cell("·", style="table--faint")
-    return Cell(numbers.short(tokens), order=tokens)
+    return Cell(numbers.short(tokens), known=known, order=tokens)
 
 
 def _dollars(cost: float, known: str) -> Cell:

@@ -246,10 +246,10 @@ def _tally(key: Hashable, row: Tally, name: str = "") -> Row:
         {
             "name": Cell(label, style="table--name", order=label),
             "blocks": Cell(numbers.whole(row.blocks), order=float(row.blocks)) if row.blocks else Cell(),
-            "carried": figure_cell(row.carried, numbers.whole, numbers.short, known=False),
+            "carried": figure_cell(row.carried, numbers.whole, numbers.short),
             "sent": figure_cell(row.sent, numbers.whole, numbers.short),
             "cut": figure_cell(row.cut, numbers.whole, numbers.short) if row.cut.value else Cell("·", order=0.0),
-            "share": figure_cell(row.share, numbers.percent, known=False),
+            "share": figure_cell(row.share, numbers.percent),
             "cost": figure_cell(row.cost, numbers.dollars),
             "saved": figure_cell(row.saved, numbers.dollars, style=saved) if row.saved.value else Cell("·", order=0.0),
         },

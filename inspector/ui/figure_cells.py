@@ -21,7 +21,6 @@ def figure_cell(
     shorter: Callable[[float], str] | None = None,
     *,
     style: str = "",
-    known: bool = True,
 ) -> Cell:
     """A figure as a cell.
 
@@ -30,12 +29,11 @@ def figure_cell(
         written: How it is written.
         shorter: How it is written where that is too long.
         style: Component class.
-        known: Say how it is known; not where a neighbour of the same kind says it already.
     """
     if figure.value is None:
         return Cell(numbers.UNKNOWN, "?", "table--faint")
     short = shorter(figure.value) if shorter is not None else ""
-    return Cell(written(figure.value), short, style, MARKS[figure.known.value] if known else "", figure.value)
+    return Cell(written(figure.value), short, style, MARKS[figure.known.value], figure.value)
 
 
 def savings_style(savings: Savings) -> str:

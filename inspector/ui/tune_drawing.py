@@ -16,7 +16,7 @@ import numpy as np
 
 from inspector.replay.sizes import counts_along
 from inspector.ui.chart_drawing import Run
-from inspector.ui.numbers import whole
+from inspector.ui.numbers import short, whole
 from inspector.ui.tune_chart import short_value, ticks
 
 if TYPE_CHECKING:
@@ -141,11 +141,13 @@ def _row_of(amount: float, low: float, span: float, rows: int) -> int:
 
 
 def _curve_label(curve: Curve, row: int, count: int, low: float, high: float) -> tuple[str, str]:
+    # Where both ends round to the same short amount, only the whole one tells them apart.
+    written = whole if low != high and curve.written is short and short(low) == short(high) else curve.written
     if row == 0:
-        return curve.written(high), "tune--number"
+        return written(high), "tune--number"
     if row == 1:
         return f"{curve.name}{' ' if curve.known else ''}{curve.known}", curve.style
-    return (curve.written(low), "tune--number") if row == count - 1 else ("", "")
+    return (written(low), "tune--number") if row == count - 1 else ("", "")
 
 
 def _axis_rows(chart: TuneChart, columns: int) -> list[list[Cell]]:

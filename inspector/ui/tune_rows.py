@@ -159,8 +159,8 @@ def _row(mark: str, what: str, value: str, figures: Figures | None, baseline: Fi
         "tokens": figure_cell(figures.prompt_tokens, numbers.whole, numbers.short),
         "cost": figure_cell(figures.cost_usd, numbers.dollars),
         "saved": figure_cell(savings.usd, numbers.dollars, style=style),
-        "share": figure_cell(savings.share, numbers.percent, style=style, known=False),
-        "breaks": figure_cell(figures.cache_breaks, numbers.whole, known=False),
-        "peak": figure_cell(figures.peak_prompt_tokens, numbers.short, known=False),
+        "share": figure_cell(savings.share, numbers.percent, style=style),
+        "breaks": figure_cell(figures.cache_breaks, numbers.whole),
+        "peak": figure_cell(figures.peak_prompt_tokens, numbers.short),
     }
     return Row(what, cells, mark)

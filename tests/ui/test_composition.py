@@ -230,21 +230,21 @@ def drawn(table, width: int) -> list[str]:
 def test_parts_of_a_window_are_drawn_with_what_is_sent_and_what_was_cut() -> None:
     assert drawn(part_table(a_composition()), 84) == [
         "                      blocks    tokens   share  sent         cut  carried      cost",
-        "  everything               3     8,000   100 %              -12k      98k         ·",
-        "  Bash                     2     4,000c   50 %  ██▎░░░░░░   -12k      90k     $0.50c",
-        "  not in the file                3,000c   38 %  █▋             ·        ·         ·",
-        "  …/router.py              1     1,000c   12 %  ▌              ·     8.0k         ·",
+        "  everything               3     8,000   100 %c             -12kc     98kc        ·",
+        "  Bash                     2     4,000c   50 %c ██░░░░░░    -12kc     90kc    $0.50c",
+        "  not in the file                3,000c   38 %c █▌             ·        ·         ·",
+        "  …/router.py              1     1,000c   12 %c ▌              ·     8.0kc        ·",
     ]
-    assert drawn(part_table(a_composition()), 60)[2] == "  Bash                    4,000c   50 %  ██▎░░░░░░    $0.50c"
+    assert drawn(part_table(a_composition()), 60)[2] == "  Bash                    4,000c   50 %c ██▎░░░░░░    $0.50c"
 
 
 def test_parts_of_a_session_are_drawn_by_what_was_carried() -> None:
     assert drawn(part_table(a_composition(Scope.SESSION)), 70) == [
         "                        blocks   share  █           carried      cost",
-        "  everything                 3   100 %                 128k         ·",
-        "  Bash                       2    70 %  ███████████     90k     $0.50c",
-        "  not in the file                 23 %  ███▋            30k         ·",
-        "  …/router.py                1   6.2 %  ▉              8.0k         ·",
+        "  everything                 3   100 %c                128kc        ·",
+        "  Bash                       2    70 %c ███████████     90kc    $0.50c",
+        "  not in the file                 23 %c ███▋            30kc        ·",
+        "  …/router.py                1   6.2 %c ▉              8.0kc        ·",
     ]
 
 
