@@ -125,12 +125,13 @@ def _folded_away(
 ) -> NDArray[np.bool_]:
     """Per row to be shown, whether another stands for it."""
     away = np.zeros(len(shown), dtype=np.bool_)
-    blocks = np.flatnonzero(~rows.is_boundary[shown])
-    message = rows.history.message[rows.block[shown[blocks]]]
+    others = np.flatnonzero(~rows.is_boundary[shown])
+    message = rows.history.message[rows.block[shown[others]]]
     if folded is not None:
-        away[blocks] = folded[message] & (np.diff(message, prepend=-1) == 0)
+        # What stands below a call goes with its message, of which there is always a row before.
+        away[others] = folded[message] & (np.diff(message, prepend=-1) == 0)
     if threads:
-        away[blocks] |= np.isin(rows.message_thread[message], list(threads))
+        away[others] |= np.isin(rows.message_thread[message], list(threads))
     return away
 
 
@@ -138,7 +139,8 @@ def _sorted(
     rows: Rows, shown: NDArray[np.int32], weight: Weight, folded: NDArray[np.bool_] | None
 ) -> NDArray[np.int32]:
     """Rows of blocks, the heaviest first, equal ones as recorded; a folded message weighs what its blocks do."""
-    blocks = rows.block[shown[~rows.is_boundary[shown]]]
+    own_rows = shown[rows.is_block[shown]]
+    blocks = rows.block[own_rows]
     padded = np.zeros(len(rows.history.kind), dtype=np.int64)
     padded[: len(weight)] = weight[: len(padded)]
     own = padded[blocks]
@@ -146,5 +148,5 @@ def _sorted(
         message = rows.history.message[blocks]
         sums = np.add.reduceat(padded, np.minimum(rows.history.message_first_block[:-1], len(padded) - 1))
         own = np.where(folded[message], sums[message], own)
-    order: NDArray[np.int32] = shown[~rows.is_boundary[shown]][np.argsort(-own, kind="stable")]
+    order: NDArray[np.int32] = own_rows[np.argsort(-own, kind="stable")]
     return order

@@ -46,8 +46,7 @@ def folded_row(rows: Rows, row: Row) -> Row:
 def folded_preview(rows: Rows, row: Row) -> str:
     """How many blocks a message has, and what the first of them that says something says; safe to show."""
     first, end = blocks_of_message(rows.history, row.block)
-    start = rows.index_of(first)
-    said = next((text for block in range(end - first) if (text := rows.preview(start + block))), "")
+    said = next((text for block in range(first, end) if (text := rows.preview(rows.index_of(block)))), "")
     return f"{plural(end - first, 'block')} · {said}" if said else plural(end - first, "block")
 
 

@@ -190,11 +190,13 @@ class RowsFound(Message):
         generation: Which search.
         rows: Those found so far, rising.
         fraction: How much was looked at, 0 to 1.
+        of: Among which rows.
     """
 
     generation: int
     rows: NDArray[np.int32]
     fraction: float
+    of: Rows
 
 
 @dataclass

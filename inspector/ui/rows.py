@@ -1,8 +1,11 @@
-"""The rows of the timeline: one a block, and one where a context begins. Columns of numbers, words when looked at."""
+"""The rows of the timeline: one a block, one where a context begins, one for every subagent with a file of its own.
+
+Columns of numbers, words when looked at.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -12,14 +15,16 @@ from inspector.safe_text import one_line
 from inspector.session.model import BlockKind, Role
 from inspector.ui.boundaries import Boundary, boundaries_of
 from inspector.ui.previews import preview
+from inspector.ui.subagents import subagent_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from inspector.session.model import Message
     from inspector.strategies.history import History
+    from inspector.ui.subagents import Subagent, SubagentRow
 
 _LETTER_OF_KIND: Final = {
     BlockKind.SYSTEM_TEXT: "S",
@@ -49,6 +54,8 @@ class Row:
         thread: 0 for the main conversation, a number of its own for every subagent.
         is_error: A tool result that reports failure.
         time: Seconds since the epoch, or None.
+        heading: What a row says that stands for a subagent; empty for any other.
+        is_inner: It is a row of a subagent's session, not of this one.
     """
 
     index: int
@@ -61,6 +68,8 @@ class Row:
     thread: int
     is_error: bool
     time: float | None
+    heading: str = ""
+    is_inner: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,11 +78,17 @@ class Rows:
 
     Attributes:
         history: What the rows are of.
-        block: Per row, its block; for a boundary the first block after it, int32. Never falls.
-        boundary: Per row, index into `boundaries`, -1 for a block's row, int32.
+        block: Per row, its block; for a boundary the first block after it, for a subagent's the call that started it,
+            int32. Never falls.
+        boundary: Per row, index into `boundaries`, -1 for any other row, int32.
         boundaries: Where contexts begin.
         message_time: Per message, seconds since the epoch, NaN where unknown, float64.
         message_thread: Per message, its thread, int32.
+        subagent: Per row, index into `subagent_rows` of the one it stands for or is of, -1 for any other row, int32.
+        inner: Per row of an unfolded subagent, the row of that session, -1 for any other row, int32.
+        subagent_rows: What stands for subagents.
+        opened: The subagents whose rows are among these, by index into `subagent_rows`.
+        told: What keeps other subagents from being shown, by index into `subagent_rows`.
     """
 
     history: History
@@ -82,6 +97,11 @@ class Rows:
     boundaries: tuple[Boundary, ...]
     message_time: NDArray[np.float64]
     message_thread: NDArray[np.int32]
+    subagent: NDArray[np.int32]
+    inner: NDArray[np.int32]
+    subagent_rows: tuple[SubagentRow, ...] = ()
+    opened: Mapping[int, Subagent] = field(default_factory=dict)
+    told: Mapping[int, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, history: History, previous: Rows | None = None) -> Rows:
@@ -95,15 +115,26 @@ class Rows:
             time = np.concatenate((previous.message_time[:kept], time))
             thread = np.concatenate((previous.message_thread[:kept], thread))
         boundaries = boundaries_of(history)
+        subagents = subagent_rows(history)
         blocks = np.arange(len(history.kind), dtype=np.int32)
         before = np.array([boundary.block for boundary in boundaries], dtype=np.int32)
+        calls = np.array([row.block for row in subagents], dtype=np.int32)
+        # A subagent stands below its call, and above what may begin after the call.
+        places = np.concatenate((calls + 1, before))
+        nothing, none = np.full(len(blocks), -1, dtype=np.int32), np.full(len(places), -1, dtype=np.int32)
+        boundary, subagent = none.copy(), none.copy()
+        boundary[len(calls) :] = np.arange(len(before))
+        subagent[: len(calls)] = np.arange(len(calls))
         return cls(
             history=history,
-            block=np.insert(blocks, before, before),
-            boundary=np.insert(np.full(len(blocks), -1, dtype=np.int32), before, np.arange(len(before))),
+            block=np.insert(blocks, places, np.concatenate((calls, before))),
+            boundary=np.insert(nothing, places, boundary),
             boundaries=boundaries,
             message_time=time,
             message_thread=thread,
+            subagent=np.insert(nothing, places, subagent),
+            inner=np.insert(nothing, places, none),
+            subagent_rows=subagents,
         )
 
     def __len__(self) -> int:
@@ -111,6 +142,8 @@ class Rows:
 
     def row(self, index: int) -> Row:
         """One row."""
+        if self.subagent[index] >= 0:
+            return self._subagent_row(index)
         history = self.history
         block = int(self.block[index])
         boundary = int(self.boundary[index])
@@ -130,12 +163,27 @@ class Rows:
             time=None if np.isnan(time) else time,
         )
 
+    def _subagent_row(self, index: int) -> Row:
+        """A row that stands for a subagent, or one of its session's."""
+        place, inner, block = int(self.subagent[index]), int(self.inner[index]), int(self.block[index])
+        subagent = self.opened.get(place)
+        if subagent is not None and inner >= 0:
+            row = subagent.rows.row(inner)
+            return replace(row, index=index, block=block, thread=row.thread + 1, is_inner=True)
+        message = int(self.history.message[block])
+        heading = self.subagent_rows[place].label(subagent, self.told.get(place, ""))
+        thread = int(self.message_thread[message])
+        return Row(index, block, None, message + 1, False, BOUNDARY_LETTER, "", thread, False, None, heading)
+
     def tool_label(self, name: str) -> str:
         """A tool's name, safe to show."""
         return one_line(name, 200)
 
     def preview(self, index: int) -> str:
         """What the row's block holds, in one safe line; read from what the session keeps, never from the file."""
+        if self.subagent[index] >= 0:
+            subagent = self.opened.get(int(self.subagent[index]))
+            return "" if subagent is None or self.inner[index] < 0 else subagent.rows.preview(int(self.inner[index]))
         session = self.history.session
         message = int(self.history.message[self.block[index]])
         position = int(self.block[index]) - int(self.history.message_first_block[message])
@@ -150,10 +198,47 @@ class Rows:
         """
         if not len(self.block):
             return -1
-        last = int(np.searchsorted(self.block, block, side="right")) - 1
-        if boundary and last > 0 and self.boundary[last - 1] >= 0 and self.block[last - 1] == block:
-            return last - 1
-        return max(last, 0)
+        row = int(self.own[min(block, len(self.own) - 1)])
+        return row - 1 if boundary and row > 0 and self.boundary[row - 1] >= 0 else row
+
+    @cached_property
+    def own(self) -> NDArray[np.int32]:
+        """Per block, its row."""
+        return np.flatnonzero(self.is_block).astype(np.int32)
+
+    @cached_property
+    def is_block(self) -> NDArray[np.bool_]:
+        """Per row, whether it is that of a block of this session."""
+        return (self.boundary < 0) & (self.subagent < 0)
+
+    @cached_property
+    def is_subagent(self) -> NDArray[np.bool_]:
+        """Per row, whether it stands for a subagent with a file of its own."""
+        return (self.subagent >= 0) & (self.inner < 0)
+
+    @cached_property
+    def inner_count(self) -> int:
+        """Rows of subagents' sessions."""
+        return int((self.inner >= 0).sum())
+
+    def inner_of(self, index: int) -> tuple[Subagent, int] | None:
+        """The subagent a row is of, and which row of that session it is; None for a row of this session."""
+        subagent = self.opened.get(int(self.subagent[index])) if self.inner[index] >= 0 else None
+        return None if subagent is None else (subagent, int(self.inner[index]))
+
+    def place_of(self, index: int) -> tuple[int, int, int, int]:
+        """What a row is known by among other rows of the session: its block, and what else it stands for."""
+        kind = 1 if self.boundary[index] >= 0 else 2 if self.subagent[index] >= 0 else 0
+        return int(self.block[index]), kind, int(self.subagent[index]), int(self.inner[index])
+
+    def index_at(self, place: tuple[int, int, int, int]) -> int:
+        """The row that `place_of` said something of, or the nearest that stands for it."""
+        block, kind, subagent, inner = place
+        if kind == 2:
+            stands = np.flatnonzero((self.subagent == subagent) & (self.inner <= inner))
+            if len(stands):
+                return int(stands[-1])
+        return self.index_of(block, boundary=kind == 1)
 
     @cached_property
     def is_boundary(self) -> NDArray[np.bool_]:
@@ -163,7 +248,11 @@ class Rows:
     @cached_property
     def is_error(self) -> NDArray[np.bool_]:
         """Per row, whether it is a tool result that reports failure."""
-        return self.history.is_error[self.block] & ~self.is_boundary
+        failed: NDArray[np.bool_] = self.history.is_error[self.block] & self.is_block
+        for place, subagent in self.opened.items():
+            of_it = (self.subagent == place) & (self.inner >= 0)
+            failed[of_it] = subagent.rows.is_error[self.inner[of_it]]
+        return failed
 
     @cached_property
     def thread(self) -> NDArray[np.int32]:
@@ -179,7 +268,8 @@ class Rows:
     @cached_property
     def largest_message(self) -> int:
         """The highest message number on any row."""
-        return len(self.history.session.messages)
+        inner = (len(subagent.session.messages) for subagent in self.opened.values())
+        return max(len(self.history.session.messages), *inner, 0)
 
     def _letter(self, block: int, message: int) -> str:
         letter = _LETTER_OF_KIND.get(BlockKind(int(self.history.kind[block])))

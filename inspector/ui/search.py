@@ -26,13 +26,16 @@ from inspector.session.model import BlockKind, TextUnavailableError
 from inspector.strategies.rendition import Action
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
     from inspector.session.model import Block, Session
+    from inspector.strategies.history import History
     from inspector.ui.timeline_view import TimelineView
 
+OWN = -1
+"""Stands for the session itself beside its subagents."""
 SECONDS_BETWEEN_PARTS = 0.15
 
 WHO = {
@@ -147,28 +150,31 @@ class Search:
             is_cancelled: True ends the search.
             progress: Told how much has been looked at, 0 to 1.
         """
-        rows = view.rows
-        candidates = self._candidates(view)
+        candidates = {OWN: (view.rows.history, self._candidates(view))}
+        if not self.query.follows_plan and "pinned" not in self.query.states:
+            for place, subagent in view.rows.opened.items():
+                history = subagent.rows.history
+                candidates[place] = (history, self._fitting(history, subagent.table.tokens))
+        found = {place: matching for place, (_, matching) in candidates.items()}
         if not self.query.words:
-            yield _rows_of(view, candidates)
+            yield _rows_of(view, found)
             return
-        session = rows.history.session
-        blocks = session.blocks
-        wanted = np.flatnonzero(candidates)
-        total = max(int(rows.history.characters[wanted].sum()), 1)
-        held = np.zeros(len(candidates), dtype=np.bool_)
+        total = max(sum(int(history.characters[fits].sum()) for history, fits in candidates.values()), 1)
+        found = {place: np.zeros(len(fits), dtype=np.bool_) for place, (_, fits) in candidates.items()}
         done, shown = 0, monotonic()
-        for index in wanted.tolist():
-            if is_cancelled():
-                return
-            block = blocks[index]
-            held[index] = self._holds(session, block)
-            done += block.characters
-            if monotonic() - shown > SECONDS_BETWEEN_PARTS:
-                progress(done / total)
-                yield _rows_of(view, held)
-                shown = monotonic()
-        yield _rows_of(view, held)
+        for place, (history, fits) in candidates.items():
+            session, blocks = history.session, history.session.blocks
+            for index in np.flatnonzero(fits).tolist():
+                if is_cancelled():
+                    return
+                block = blocks[index]
+                found[place][index] = self._holds(session, block)
+                done += block.characters
+                if monotonic() - shown > SECONDS_BETWEEN_PARTS:
+                    progress(done / total)
+                    yield _rows_of(view, found)
+                    shown = monotonic()
+        yield _rows_of(view, found)
 
     def _holds(self, session: Session, block: Block) -> bool:
         held = self.known.get(block.digest)
@@ -181,8 +187,15 @@ class Search:
         return held
 
     def _candidates(self, view: TimelineView) -> NDArray[np.bool_]:
-        """Per block, whether everything but the words holds."""
-        query, history = self.query, view.rows.history
+        """Per block of the session, whether everything but the words holds."""
+        matching = self._fitting(view.rows.history, view.tokens)
+        if "pinned" in self.query.states:
+            matching &= np.isin(np.arange(len(matching)), list(view.pins))
+        return matching & _decided(self.query, view, len(matching))
+
+    def _fitting(self, history: History, tokens: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Per block, whether what was recorded of it but its words holds."""
+        query = self.query
         count = len(history.kind)
         matching = np.ones(count, dtype=np.bool_)
         if query.kinds:
@@ -191,13 +204,10 @@ class Search:
             named = [all(part in name.lower() for part in query.tools) for name in history.tool_names]
             matching &= np.array([*named, False], dtype=np.bool_)[history.tool]
         if query.above >= 0:
-            known = min(count, len(view.tokens))
-            matching[:known] &= view.tokens[:known] > query.above
+            known = min(count, len(tokens))
+            matching[:known] &= tokens[:known] > query.above
         if "error" in query.states:
             matching &= history.is_error
-        if "pinned" in query.states:
-            matching &= np.isin(np.arange(count), list(view.pins))
-        matching &= _decided(query, view, count)
         return matching
 
 
@@ -243,6 +253,12 @@ def _in_tier(query: Query, view: TimelineView) -> NDArray[np.bool_]:
     return found
 
 
-def _rows_of(view: TimelineView, blocks: NDArray[np.bool_]) -> NDArray[np.int32]:
+def _rows_of(view: TimelineView, found: Mapping[int, NDArray[np.bool_]]) -> NDArray[np.int32]:
+    """The rows of blocks that match, of the session (`OWN`) and of subagents by their place."""
     rows = view.rows
-    return np.flatnonzero(blocks[rows.block] & ~rows.is_boundary).astype(np.int32)
+    matching = found[OWN][rows.block] & rows.is_block
+    for place, blocks in found.items():
+        if place != OWN:
+            inner, of_it = rows.opened[place].rows, (rows.subagent == place) & (rows.inner >= 0)
+            matching[of_it] = (blocks[inner.block] & inner.is_block)[rows.inner[of_it]]
+    return np.flatnonzero(matching).astype(np.int32)

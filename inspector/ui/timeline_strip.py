@@ -27,6 +27,10 @@ FOLDED: Final = "▸"
 UNFOLDED: Final = "▾"
 HIT: Final = "*"
 """Stands where a matching row has no number."""
+MARK_OF_HEADING: Final = range(3, 6)
+"""Cells of a row that says what begins there, around the mark that folds it."""
+INNER: Final = "  "
+"""Before the tools of a subagent's session."""
 ESTIMATED: Final = "≈"
 """Before tokens that were not counted yet."""
 
@@ -56,12 +60,12 @@ def row_pieces(
     """
     row = view.row(index)
     gutter = CURSOR if selected else " "
-    if row.boundary is not None:
-        return [(gutter, "timeline--boundary"), (rule(row.boundary.label, width - 1), "timeline--boundary")]
-    if row.block in view.pins:
+    if (label := _label(view, row)) is not None:
+        return [(gutter, "timeline--boundary"), (rule(label, width - 1), "timeline--boundary")]
+    if view.is_pinned(index):
         gutter = PINNED_CURSOR if selected else PIN
     amount = view.amount_at(index)
-    faint = "" if amount.in_prompt else OUTSIDE
+    faint = "" if amount.in_prompt or row.is_inner else OUTSIDE
     role = faint or ROLE_CLASSES[row.letter]
     pieces: list[Piece] = [
         (gutter, "timeline--mark"),
@@ -76,7 +80,8 @@ def row_pieces(
     pieces.append((_role(row), role))
     if columns.tool:
         tool_style = faint or ("timeline--error" if row.is_error else "timeline--tool")
-        pieces += [("!" if row.is_error else " ", tool_style), (fit_cells(row.tool, columns.tool), tool_style)]
+        tool = INNER + row.tool if row.is_inner else row.tool
+        pieces += [("!" if row.is_error else " ", tool_style), (fit_cells(tool, columns.tool), tool_style)]
     if columns.bar:
         pieces.append((" ", ""))
         pieces += _bar(view, amount, columns.bar, role, logarithmic=logarithmic)
@@ -127,6 +132,20 @@ def rule(label: str, width: int) -> str:
     text = clip_cells(label, max(width - 6, 0))
     line = f"── {text} " if text else ""
     return line + "─" * max(width - cell_width(line), 0)
+
+
+def _label(view: TimelineView, row: Row) -> str | None:
+    """What a row says that has no block: what begins there, and whether it can be folded; None for any other."""
+    if row.heading:
+        is_open = int(view.rows.subagent[row.index]) in view.rows.opened
+        return f"{UNFOLDED if is_open else FOLDED} {row.heading}"
+    if row.boundary is None:
+        return None
+    if row.is_inner:
+        return f"┆ {row.boundary.label}"
+    if row.thread:
+        return f"{FOLDED if row.thread in view.folded_threads else UNFOLDED} {row.boundary.label}"
+    return row.boundary.label
 
 
 def _role(row: Row) -> str:

@@ -60,6 +60,7 @@ class TimelineView:
         hits: Rows that match what is searched for, rising, int32; None without a search.
         pins: Blocks the user marked.
         uncounted: Per block, whether its tokens are an estimate, not counted yet; None where all were counted.
+        folded_threads: Subagents in the session itself that are folded to the row they begin at.
     """
 
     rows: Rows
@@ -76,11 +77,17 @@ class TimelineView:
     hits: NDArray[np.int32] | None = None
     pins: frozenset[int] = frozenset()
     uncounted: NDArray[np.bool_] | None = None
+    folded_threads: frozenset[int] = frozenset()
 
     @property
     def count(self) -> int:
         """Rows shown."""
         return len(self.rows) if self.visible is None else len(self.visible)
+
+    @property
+    def own_count(self) -> int:
+        """Rows of the session, shown or not, those of its subagents' sessions left out."""
+        return len(self.rows) - self.rows.inner_count
 
     @property
     def hidden(self) -> int:
@@ -117,17 +124,21 @@ class TimelineView:
     def is_folded(self, row: int) -> bool:
         """Whether a row is of a message that is shown as one."""
         folded = self.folded
-        if folded is None or self.rows.boundary[row] >= 0:
+        if folded is None or not self.rows.is_block[row]:
             return False
         message = int(self.rows.history.message[self.rows.block[row]])
         return message < len(folded) and bool(folded[message])
 
     def can_fold(self, row: int) -> bool:
         """Whether a row is of a message with other blocks."""
-        if self.rows.boundary[row] >= 0:
+        if not self.rows.is_block[row]:
             return False
         first, end = blocks_of_message(self.rows.history, int(self.rows.block[row]))
         return end - first > 1
+
+    def is_pinned(self, row: int) -> bool:
+        """Whether a row's block was marked."""
+        return bool(self.rows.is_block[row]) and int(self.rows.block[row]) in self.pins
 
     def is_hit(self, row: int) -> bool:
         """Whether a row matches what is searched for."""
@@ -147,6 +158,8 @@ class TimelineView:
 
     def amount_at(self, index: int) -> Amount:
         """What a row's tokens come to: its block's, or those of all blocks of a folded message."""
+        if (inner := self.rows.inner_of(index)) is not None:
+            return inner[0].amount(inner[1])
         block = int(self.rows.block[index])
         if not self.is_folded(index):
             return self._told(self.amount(block), block, block + 1)
@@ -166,7 +179,7 @@ class TimelineView:
 
     def carried_at(self, index: int) -> int:
         """Tokens sent for a row's block, or its folded message's, in all prompts together; 0 while unknown."""
-        if self.carried is None:
+        if self.carried is None or not self.rows.is_block[index]:
             return 0
         block = int(self.rows.block[index])
         first, end = blocks_of_message(self.rows.history, block) if self.is_folded(index) else (block, block + 1)
@@ -175,6 +188,8 @@ class TimelineView:
     def reason_at(self, index: int) -> str:
         """Why a row is not sent whole; of a folded message, why its first such block is not, and how many are not."""
         block = int(self.rows.block[index])
+        if not self.rows.is_block[index]:
+            return ""
         if not self.is_folded(index) or self.state is None:
             return self.reason(block)
         first, end = blocks_of_message(self.rows.history, block)
@@ -218,7 +233,7 @@ class TimelineView:
         changed = (self.state.action != Action.WHOLE) & self.state.in_prompt
         padded = np.zeros(len(self.rows.history.kind), dtype=np.bool_)
         padded[: len(changed)] = changed[: len(padded)]
-        return self._positions(padded[self.rows.block] & ~self.rows.is_boundary)
+        return self._positions(padded[self.rows.block] & self.rows.is_block)
 
     @cached_property
     def error_positions(self) -> NDArray[np.int32]:
@@ -227,8 +242,8 @@ class TimelineView:
 
     @cached_property
     def boundary_positions(self) -> NDArray[np.int32]:
-        """Where a context begins, rising."""
-        return self._positions(self.rows.is_boundary)
+        """Where a context begins, or a subagent, rising."""
+        return self._positions(self.rows.is_boundary | self.rows.is_subagent)
 
     @cached_property
     def hit_positions(self) -> NDArray[np.int32]:
@@ -246,7 +261,7 @@ class TimelineView:
 
     def positions_of_blocks(self, blocks: NDArray[np.integer[Any]]) -> NDArray[np.int32]:
         """Where some blocks, or the messages they are folded into, are shown, rising."""
-        wanted = np.isin(self.rows.block, blocks) & ~self.rows.is_boundary
+        wanted = np.isin(self.rows.block, blocks) & self.rows.is_block
         return self._positions(wanted)
 
     def _positions(self, wanted: NDArray[np.bool_]) -> NDArray[np.int32]:
@@ -260,8 +275,8 @@ class TimelineView:
         rows, folded = self.rows, self.folded
         message = rows.history.message[rows.block]
         found = np.zeros(len(rows.history.session.messages), dtype=np.bool_)
-        found[message[wanted & ~rows.is_boundary]] = True
+        found[message[wanted & rows.is_block]] = True
         if folded is not None:
             found[: len(folded)] &= folded
-        stands: NDArray[np.bool_] = found[message] & ~rows.is_boundary
+        stands: NDArray[np.bool_] = found[message] & rows.is_block
         return stands

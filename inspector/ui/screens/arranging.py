@@ -75,7 +75,15 @@ class Arranging(Searching):
             shown, folded = done.visible, done.folded
         else:
             shown, folded = arrange(view.rows, arrangement, weight, view.visible)
-        view = replace(view, visible=shown, folded=folded, order=order, carried=carried, pins=arrangement.pins)
+        view = replace(
+            view,
+            visible=shown,
+            folded=folded,
+            order=order,
+            carried=carried,
+            pins=arrangement.pins,
+            folded_threads=arrangement.folds.threads,
+        )
         self._arranged = (about, view)
         return view
 
@@ -149,7 +157,9 @@ class Arranging(Searching):
             return
         rows = view.rows
         thread = int(rows.thread[event.row])
-        if rows.boundary[event.row] >= 0 and thread:
+        if rows.subagent[event.row] >= 0:
+            self.fold_subagent(int(rows.subagent[event.row]), event.folded)
+        elif rows.boundary[event.row] >= 0 and thread:
             folded = thread not in folds.threads if event.folded is None else event.folded
             self.arrange_by(folds=folds.with_thread(thread, folded=folded))
         elif view.can_fold(event.row):

@@ -29,6 +29,9 @@ class Related(Studying):
         session, parts = self.session, self.parts
         if session is None or parts is None or not session.links:
             return None
+        row = parts.timeline.cursor_row
+        if self.view is not None and row >= 0 and (place := int(self.view.rows.subagent[row])) >= 0:
+            return self.view.rows.subagent_rows[place].link
         block = parts.timeline.cursor_block
         if not 0 <= block < len(session.blocks):
             return None

@@ -10,19 +10,20 @@ from textual.worker import get_current_worker
 
 from inspector.ui import numbers
 from inspector.ui.messages import RowsFound
-from inspector.ui.screens.viewing import Viewing
+from inspector.ui.screens.unfolding import Unfolding
 from inspector.ui.widgets.pane import Pane
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from inspector.ui.rows import Rows
     from inspector.ui.search import Search
     from inspector.ui.timeline_view import TimelineView
     from inspector.ui.widgets.find_bar import FindBar
 
 
-class Searching(Viewing):
+class Searching(Unfolding):
     """A session screen whose rows can be searched and filtered."""
 
     find_bar: FindBar | None = None
@@ -33,6 +34,7 @@ class Searching(Viewing):
     """Other rows are hidden."""
 
     _search: Search | None = None
+    _found_of: Rows | None = None
     _looking = 0
     _jumps = False
 
@@ -118,9 +120,9 @@ class Searching(Viewing):
                 fraction = done
 
             for rows in search.rows(view, lambda: worker.is_cancelled, progress):
-                self.post_message(RowsFound(generation, rows, fraction))
+                self.post_message(RowsFound(generation, rows, fraction, view.rows))
             if not worker.is_cancelled:
-                self.post_message(RowsFound(generation, rows, 1.0))
+                self.post_message(RowsFound(generation, rows, 1.0, view.rows))
 
         self._work(work, "search", "search the rows")
 
@@ -133,7 +135,7 @@ class Searching(Viewing):
     def _rows_found(self, message: RowsFound) -> None:
         if message.generation != self._looking:
             return
-        self.found = message.rows
+        self.found, self._found_of = message.rows, message.of
         count = numbers.plural(len(message.rows), "row")
         self._say(count if message.fraction >= 1 else f"{count}, {message.fraction * 100:.0f} %")
         self.show_timeline()
@@ -147,7 +149,16 @@ class Searching(Viewing):
         view = super().arranged(view)
         if self.found is None:
             return view
+        before, self._found_of = self._found_of, view.rows
+        if before is not None and before is not view.rows:
+            # Until they are searched again, subagents unfolded or folded since have none.
+            self.found = view.rows.own[before.block[self.found[before.is_block[self.found]]]]
         return replace(view, visible=self.found if self.is_filtered else None, hits=self.found)
+
+    def show_subagents(self) -> None:
+        """Show the rows with other subagents unfolded, and look through theirs too."""
+        super().show_subagents()
+        self.search()
 
     def go_to_found(self, step: int) -> None:
         """To a matching row: the next, the one before, or (0) the first from the cursor on."""

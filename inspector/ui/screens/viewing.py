@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from inspector.replay.replay import Replay
     from inspector.ui.outcome import Outcome
+    from inspector.ui.rows import Rows
     from inspector.ui.timeline_view import TimelineView
     from inspector.ui.widgets.context_chart import ContextChart
     from inspector.ui.widgets.detail import Detail
@@ -87,7 +88,7 @@ class Viewing(PlanFiles):
         from inspector.ui.timeline_tokens import row_tokens
         from inspector.ui.timeline_view import TimelineView
 
-        outcome, rows, table, parts = self.outcome, self.rows, self.table, self.parts
+        outcome, rows, table, parts = self.outcome, self.rows_to_show(), self.table, self.parts
         if rows is None or table is None or parts is None:
             return
         tokens, uncounted = row_tokens(table, rows.history.characters)
@@ -109,6 +110,10 @@ class Viewing(PlanFiles):
             )
         parts.timeline.view = self.arranged(view)
 
+    def rows_to_show(self) -> Rows | None:
+        """The rows there are; None before the session was read."""
+        return self.rows
+
     def arranged(self, view: TimelineView) -> TimelineView:
         """A view of all rows, made one of those to be shown."""
         return view
@@ -124,9 +129,14 @@ class Viewing(PlanFiles):
         parts, session, table, view = self.parts, self.session, self.table, self.view
         if parts is None or session is None or table is None or view is None or parts.timeline.cursor < 0:
             return
-        block = int(view.rows.block[view.row_at(min(parts.timeline.cursor, view.count - 1))])
+        row = view.row_at(min(parts.timeline.cursor, view.count - 1))
+        if (inner := view.rows.inner_of(row)) is not None:
+            subagent, inner_row = inner
+            session, table, outcome, block = subagent.session, subagent.table, None, int(subagent.rows.block[inner_row])
+        else:
+            outcome, block = self.outcome, int(view.rows.block[row])
         if block < len(session.blocks):
-            content = detail_of(session, table, self.outcome, block)
+            content = detail_of(session, table, outcome, block)
             if not content.shows_the_same(parts.detail.content):
                 parts.detail.content = content
 

@@ -12,7 +12,7 @@ from textual.reactive import reactive, var
 
 from inspector.ui.timeline_columns import GUTTER, Columns, columns_for
 from inspector.ui.timeline_map import marks_of
-from inspector.ui.timeline_strip import header_pieces, row_pieces
+from inspector.ui.timeline_strip import MARK_OF_HEADING, header_pieces, row_pieces
 from inspector.ui.widgets.line_view import LineView, strip_of
 from inspector.ui.widgets.scroll_map import scroll_map
 from inspector.ui.widgets.timeline_look import CLASSES, CSS
@@ -201,7 +201,7 @@ class Timeline(LineView):
 
     def mark_all_seen(self) -> None:
         """Count new rows from here."""
-        self._seen_rows = len(self.view.rows) if self.view is not None else 0
+        self._seen_rows = self.view.own_count if self.view is not None else 0
         self.new_rows = 0
 
     def watch_view(self, before: TimelineView | None, view: TimelineView | None) -> None:
@@ -229,19 +229,23 @@ class Timeline(LineView):
         elif not same_session or old_block < 0:
             position = 0
         else:
-            boundary = before is not None and bool(before.rows.is_boundary[old_row])
-            position = view.position_of(view.rows.index_of(old_block, boundary=boundary))
+            row = (
+                old_row
+                if before is None or before.rows is view.rows
+                else view.rows.index_at(before.rows.place_of(old_row))
+            )
+            position = view.position_of(row)
         if self.follow or not same_session:
             self.mark_all_seen()
         else:
-            self.new_rows = max(len(view.rows) - self._seen_rows, 0)
+            self.new_rows = max(view.own_count - self._seen_rows, 0)
         moved = self.cursor >= 0 and position != self.cursor
         self.set_reactive(Timeline.cursor, position)
         if self.follow:
             self.scroll_to_line(view.count)
         elif moved:
             self.scroll_to_show(position)
-        if position >= 0 and (not same_session or self.cursor_block != old_block):
+        if position >= 0 and (not same_session or self.cursor_row != old_row or self.cursor_block != old_block):
             self.post_message(self.Highlighted(self, self.cursor_block, self.cursor_row))
 
     def cursor_identity(self, view: TimelineView | None) -> tuple[int, int]:
@@ -297,7 +301,8 @@ class Timeline(LineView):
             self.move_to(line)
             place = event.get_content_offset(self)
             column = GUTTER + self._columns_for(self.line_width).number
-            if place is not None and place.x == column:
+            is_own = self.view is not None and bool(self.view.rows.is_block[self.cursor_row])
+            if place is not None and (place.x == column if is_own else place.x in MARK_OF_HEADING):
                 self.action_fold()
 
     def action_cursor(self, step: int) -> None:
@@ -328,8 +333,8 @@ class Timeline(LineView):
         self.post_message(self.FoldAsked(None))
 
     def action_pin(self) -> None:
-        """Mark the row under the cursor, or not any more."""
-        if self.cursor_block >= 0:
+        """Mark the row under the cursor, or not any more; those of subagents' sessions cannot be marked."""
+        if self.view is not None and self.cursor >= 0 and self.view.rows.subagent[self.cursor_row] < 0:
             self.post_message(self.PinAsked(self.cursor_block))
 
     def action_scale(self) -> None:
@@ -343,7 +348,7 @@ class Timeline(LineView):
         row = self.view.row_at(line)
         view = self.view
         amount = view.amount_at(row)
-        marks = (line == self.cursor, view.is_folded(row), view.is_hit(row), int(view.rows.block[row]) in view.pins)
+        marks = (line == self.cursor, view.is_folded(row), view.is_hit(row), view.is_pinned(row))
         return row, marks, amount, view.reason_at(row) if amount.action else "", view.carried_at(row)
 
     def draw_line(self, line: int, width: int) -> Strip:
