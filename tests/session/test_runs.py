@@ -316,6 +316,17 @@ def test_a_condensation_replaces_what_it_forgets_by_its_summary(tmp_path: Path) 
     assert "file1b" in now(session)
 
 
+def test_what_a_condensation_leaves_of_an_answer_or_its_results_is_not_sent(tmp_path: Path) -> None:
+    events = run_files.openhands_events(3)
+    acts = [one["id"] for one in events if one["kind"] == "ActionEvent"]
+    results = [one["id"] for one in events if one["kind"] == "ObservationEvent"]
+    # One action of the first answer, and one result of the second.
+    gone = {"forgotten_event_ids": [acts[0], results[2]], "summary": None}
+    made = [*events, event(99, "Condensation", "environment", **gone)]
+    said = now(opened(tmp_path / "e.jsonl", jsonl(made), "openhands"))
+    assert [text for text in said if text.startswith("file")] == ["file2a", "file2b"]
+
+
 def test_a_condensation_of_version_0_names_a_range_of_events(tmp_path: Path) -> None:
     events = run_files.openhands_0_history(3)
     args = {"forgotten_events_start_id": 2, "forgotten_events_end_id": 5, "summary": "so far", "summary_offset": 2}

@@ -142,10 +142,12 @@ def test_openhands_condensations_leave_what_was_not_forgotten(corpus: Path) -> N
     assert len(session.compactions) == len(condensations) == 4
     forgotten = {one for event in condensations for one in event["forgotten_event_ids"]}
     left = [event for event in events if event["id"] not in forgotten and event["kind"] != "Condensation"]
+    acted = {event["tool_call_id"] for event in left if event["kind"] == "ActionEvent"}
+    unpaired = [event for event in left if event["kind"] == "ObservationEvent" and event["tool_call_id"] not in acted]
+    assert len(unpaired) == 4, "results whose calls were forgotten are not sent"
     members = session.contexts[-1].members
-    assert len(members) == len(left) + 1, "each event here is a message, and the newest summary is sent with them"
-    summary = session.messages[members[condensations[-1]["summary_offset"]]]
-    assert summary.is_summary
+    assert len(members) == len(left) - len(unpaired) + 1, "each event here is a message, with the newest summary"
+    (summary,) = (session.messages[index] for index in members if session.messages[index].is_summary)
     assert session.text(summary.blocks[0]) == condensations[-1]["summary"]
 
 

@@ -95,18 +95,18 @@ class Conversation:
         (message,) = self._chat.messages([said], origin)
         if response and response in self._open:
             self.assembly.add_blocks(self._open[response], list(message.blocks))
-            self._events.note(self._open[response], string(event.get("id")))
+            self._events.note(self._open[response], string(event.get("id")), message.blocks)
             return
         index = self._chat.thread.respond(
             message, model=self._model, usage=self._reported, identifier=said.identifier or message.identifier
         )
         self._reported = None
         self._open = {response: index} if response else {}
-        self._events.note(index, string(event.get("id")))
+        self._events.note(index, string(event.get("id")), message.blocks)
 
     def _note(self, added: Iterable[int], event: Mapping[str, Any]) -> None:
         for index in added:
-            self._events.note(index, string(event.get("id")))
+            self._events.note(index, string(event.get("id")), self.assembly.messages[index].blocks)
 
     def _note_sums(self, stats: Any) -> None:
         for name, metrics in _metrics(stats).items():

@@ -69,7 +69,7 @@ class Conversation0:
             if said.role is Role.TOOL and not said.value.get("tool_call_id"):
                 said = replace(said, value={**said.value, "tool_call_id": self._last_call})
             for index in self._chat.add([said], origin):
-                self._events.note(index, str(event.get("id")))
+                self._events.note(index, str(event.get("id")), self.assembly.messages[index].blocks)
 
     def _respond(self, event: Mapping[str, Any], said: Spoken, origin: Origin) -> None:
         """Add an answer; several actions of one response are one answer. Early versions give no ids: order tells."""
@@ -86,11 +86,11 @@ class Conversation0:
         if response and response in self._open:
             (message,) = self._chat.messages([replace(said, value={**said.value, "reasoning_content": None})], origin)
             self.assembly.add_blocks(self._open[response], list(message.blocks))
-            self._events.note(self._open[response], str(event.get("id")))
+            self._events.note(self._open[response], str(event.get("id")), message.blocks)
             return
         (index,) = self._chat.add([said], origin)
         self._open = {response: index} if response else {}
-        self._events.note(index, str(event.get("id")))
+        self._events.note(index, str(event.get("id")), self.assembly.messages[index].blocks)
 
     def _condense(self, event: Mapping[str, Any], said: Spoken | None, origin: Origin) -> None:
         args = mapping(event.get("args"))
