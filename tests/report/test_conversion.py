@@ -131,6 +131,37 @@ def test_subagents_of_a_conversation_are_trajectories_of_their_own(tmp_path: Pat
     assert losses.counts["messages of subagents left out"] == 2
 
 
+def test_results_without_a_call_keep_their_ids_in_every_form(tmp_path: Path) -> None:
+    orphans = [{"type": "tool_result", "tool_use_id": f"gone-{number}", "content": f"was {number}"} for number in (1, 2)]
+    call = {"type": "tool_use", "id": "c", "name": "Read", "input": {}}
+    answer = {"role": "assistant", "content": [{"type": "text", "text": "I read."}, call]}
+    result = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": "is"}]}
+    session = read_conversation([{"role": "user", "content": orphans}, answer, result])
+    for form in FORMS:
+        again, document, losses = written(session, form, "context", tmp_path)
+        results = [block for block in again.blocks if block.kind is BlockKind.TOOL_RESULT]
+        found = [(block.tool_call_id, again.text(block)) for block in results]
+        assert found == [("gone-1", "was 1"), ("gone-2", "was 2"), ("c", "is")], form
+        assert len(again.calls) == 1
+        if form == "atif":
+            Trajectory.model_validate(document)
+            assert losses == {"tool results without a call, written on steps of their own": 2}
+
+
+def test_calls_that_were_copied_from_another_session_are_still_calls_in_a_trajectory(tmp_path: Path) -> None:
+    asked = {"step_id": 1, "source": "user", "message": "find it", "is_copied_context": True}
+    metrics = {"metrics": {"prompt_tokens": 10, "completion_tokens": 3}, "llm_call_count": 1}
+    answer = {"step_id": 2, "source": "agent", "message": "found", "is_copied_context": True, **metrics}
+    agent = {"name": "harness", "version": "1"}
+    path = tmp_path / "trajectory.json"
+    path.write_text(json.dumps({"schema_version": "ATIF-v1.7", "agent": agent, "steps": [asked, answer]}))
+    session = open_session(path)
+    again, _, _ = written(session, "atif", "conversation", tmp_path)
+    assert again.calls == session.calls
+    assert [call.usage.prompt for call in again.calls if call.usage] == [10]
+    assert all(message.is_inherited for message in again.messages)
+
+
 texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30)
 tools = st.sampled_from(["Read", "Bash"])
 inputs = st.dictionaries(texts, st.one_of(texts, st.integers(-9, 9), st.lists(texts, max_size=2)), max_size=3)

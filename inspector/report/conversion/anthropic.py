@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from inspector.report.conversion.parts import anthropic_block, definitions
+from inspector.report.conversion.parts import anthropic_block, definitions, note_unnamed_results
 from inspector.session.model import Role
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def anthropic_request(session: Session, selection: Selection, losses: Losses) ->
             losses.note("system texts in the middle, which only newer models take", message.role is Role.SYSTEM)
         else:
             losses.note("messages without content left out")
+    note_unnamed_results(session, selection, losses)
     losses.note("calls' usage and times left out", sum(index in selection.calls for index in selection.main))
     beside = {"tools": tools, "system": system}
     return {**request, **{name: value for name, value in beside.items() if value}, "messages": messages}

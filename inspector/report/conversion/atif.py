@@ -115,7 +115,7 @@ class _Writer:
         blocks = []
         for block in message.blocks:
             if block.kind is BlockKind.TOOL_RESULT:
-                self._result(block)
+                self._result(message, block)
             elif (defined := definitions(self._session, block)) is not None and not self._steps:
                 self._tools += defined
             else:
@@ -124,21 +124,19 @@ class _Writer:
             source = "system" if message.role is Role.SYSTEM else "user"
             self._add(message, source, self._content(blocks))
 
-    def _result(self, block: Block) -> None:
-        """A result stands on the step of its call; one without a call on the last answer's."""
+    def _result(self, message: Message, block: Block) -> None:
+        """A result stands on the step of its call; one without a call on a step that no model answered."""
         self._losses.note("images in tool results left out", len(block.media))
         self._losses.note("marks of failed tool results left out", block.is_error)
         text = self._session.text(block)
+        result = {"source_call_id": block.tool_call_id, "content": text}
         step = self._step_of_call.get(block.tool_call_id)
-        if step is not None:
-            result = {"source_call_id": block.tool_call_id, "content": text}
-        else:
-            self._losses.note("tool results without a call, written on the answer before them")
-            step = next((one for one in reversed(self._steps) if one["source"] == "agent"), None)
-            result = {"content": text}
         if step is None:
-            self._losses.note("tool results before every answer left out")
-            return
+            self._losses.note("tool results without a call, written on steps of their own")
+            last = self._steps[-1] if self._steps else {}
+            is_open = "observation" in last and last.get("llm_call_count") == 0 and "tool_calls" not in last
+            step = last if is_open else {**self._add(message, "agent", ""), "llm_call_count": 0}
+            self._steps[-1] = step
         step.setdefault("observation", {"results": []})["results"].append(result)
 
     def _content(self, blocks: Iterable[Block]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from inspector.replay.parts import recorded_part
-from inspector.report.conversion.parts import TEXTS, definitions, media_text
+from inspector.report.conversion.parts import TEXTS, definitions, media_text, note_unnamed_results
 from inspector.session.model import BlockKind, Role
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ def openai_request(session: Session, selection: Selection, losses: Losses) -> di
             messages.append(_answer(session, blocks, losses))
         elif blocks:
             messages.extend(_entries(session, message, blocks, losses))
+    note_unnamed_results(session, selection, losses)
     losses.note("calls' usage and times left out", sum(index in selection.calls for index in selection.main))
     head = {"model": session.models[-1]} if session.models else {}
     return {**head, **({"tools": tools} if tools else {}), "messages": messages}

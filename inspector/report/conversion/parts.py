@@ -10,6 +10,7 @@ from inspector.session.model import BlockKind
 
 if TYPE_CHECKING:
     from inspector.report.conversion.loss import Losses
+    from inspector.report.conversion.selection import Selection
     from inspector.session.model import Block, Session
 
 Part = dict[str, Any]
@@ -72,6 +73,14 @@ def anthropic_block(session: Session, block: Block, losses: Losses) -> Part | No
         return {"type": "text", "text": media_text(block, text, losses)}
     losses.note("parts of unknown kinds left out")
     return None
+
+
+def note_unnamed_results(session: Session, selection: Selection, losses: Losses) -> None:
+    """Note results that only their call would name the tool of, where that call is not written."""
+    blocks = [block for index in selection.main for block in session.messages[index].blocks]
+    called = {block.tool_call_id for block in blocks if block.kind is BlockKind.TOOL_CALL}
+    unnamed = [block for block in blocks if block.kind is BlockKind.TOOL_RESULT and block.tool_call_id not in called]
+    losses.note("names of tools left out, of results without a call", sum(bool(block.tool_name) for block in unnamed))
 
 
 def media_text(block: Block, text: str, losses: Losses) -> str:

@@ -19,7 +19,7 @@ def spoken_in(step: Mapping[str, Any], model: str = "") -> list[Spoken]:
     """What a step says, in order.
 
     Args:
-        step: The step.
+        step: The step. One that was copied from another trajectory is a call only where it says so and what it used.
         model: The model of steps that name none.
     """
     time = seconds_of_any(step.get("timestamp"))
@@ -33,7 +33,8 @@ def spoken_in(step: Mapping[str, Any], model: str = "") -> list[Spoken]:
         value["content"] = value["content"] or None
         value["reasoning_content"] = string(step.get("reasoning_content")) or None
         value["tool_calls"] = [_call(call) for call in calls]
-    is_call = role == "assistant" and step.get("llm_call_count") != 0 and not is_copied
+    is_counted = not is_copied or (step.get("llm_call_count") == 1 and bool(mapping(step.get("metrics"))))
+    is_call = role == "assistant" and step.get("llm_call_count") != 0 and is_counted
     said = [
         Spoken(
             value,
@@ -44,7 +45,8 @@ def spoken_in(step: Mapping[str, Any], model: str = "") -> list[Spoken]:
             is_inherited=is_copied,
         )
     ]
-    if not value["content"] and role != "assistant" and step.get("observation"):
+    is_silent = not value["content"] and not value.get("tool_calls") and not value.get("reasoning_content")
+    if is_silent and not is_call and step.get("observation"):
         said = []
     for result in objects(mapping(step.get("observation")).get("results")):
         said.append(Spoken(_result(result, calls, role), time, is_inherited=is_copied))
