@@ -132,9 +132,9 @@ def test_subagents_of_a_conversation_are_trajectories_of_their_own(tmp_path: Pat
 
 
 def test_results_without_a_call_keep_their_ids_in_every_form(tmp_path: Path) -> None:
-    orphans = [{"type": "tool_result", "tool_use_id": f"gone-{number}", "content": f"was {number}"} for number in (1, 2)]
+    orphans = [{"type": "tool_result", "tool_use_id": f"gone-{n}", "content": f"was {n}"} for n in (1, 2)]
     call = {"type": "tool_use", "id": "c", "name": "Read", "input": {}}
-    answer = {"role": "assistant", "content": [{"type": "text", "text": "I read."}, call]}
+    answer = {"role": "assistant", "content": [{"type": "text", "text": "read"}, call]}
     result = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": "is"}]}
     session = read_conversation([{"role": "user", "content": orphans}, answer, result])
     for form in FORMS:

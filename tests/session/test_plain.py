@@ -302,6 +302,28 @@ def test_images_of_both_apis_have_their_size() -> None:
     assert [(one.media_type, one.width, one.height) for one in media] == [("image/gif", 3, 5)] * 2 + [("", 0, 0)]
 
 
+def test_sound_files_and_quoted_documents_are_sent_and_named() -> None:
+    part = {"type": "text", "text": "one"}
+    parts = [
+        {"type": "input_audio", "input_audio": {"data": "UklGRg==", "format": "wav"}},
+        {"type": "document", "source": {"type": "content", "content": [part, {"type": "text", "text": "two"}]}},
+        {"type": "document", "source": {"type": "file", "file_id": "file-1"}},
+        {"type": "file", "file": {"file_id": "file-2"}},
+        {"type": "search_result", "source": "a", "title": "b", "content": [part]},
+    ]
+    session = read_conversation([{"role": "user", "content": parts}])
+    kinds = [(block.kind, session.text(block), len(block.media)) for block in session.blocks]
+    assert kinds == [
+        (BlockKind.DOCUMENT, "", 1),
+        (BlockKind.DOCUMENT, "one\ntwo", 1),
+        (BlockKind.DOCUMENT, "", 1),
+        (BlockKind.DOCUMENT, "", 1),
+        (BlockKind.USER_TEXT, "one", 0),
+    ]
+    assert session.blocks[0].media[0].media_type == "audio/wav"
+    assert session.blocks[0].media[0].size_bytes == 4
+
+
 def test_a_growing_file_of_messages_is_followed(tmp_path: Path) -> None:
     from inspector.session.follow import Follower
 

@@ -87,6 +87,8 @@ def sent(session: Session, number: int) -> list[str]:
     return [session.text(block) for index in members for block in session.messages[index].blocks]
 
 
+GIF_URL = "data:image/gif;base64,R0lGODlhAwAFAPAAAAAAAAAAACH5BAAAAAAALAAAAAADAAUAAAIDhI9WADs="
+
 ITEMS = [
     said("developer", "rules"),
     said("user", "go"),
@@ -235,6 +237,58 @@ def test_whatever_it_holds_it_is_read_or_refused(
     path = tmp_path_factory.mktemp("fuzz") / "log"
     path.write_bytes(b"[" + content.strip().replace(b"\n", b",\n") + b"]" if as_document else content)
     assert_reads(responses.FORMAT, path)
+
+
+@pytest.mark.parametrize(
+    "answered",
+    [
+        {"type": "computer_call_output", "output": {"type": "computer_screenshot", "image_url": GIF_URL}},
+        {"type": "computer_call_output", "output": {"type": "input_image", "image_url": GIF_URL}},
+        {"type": "function_call_output", "output": [{"type": "input_image", "image_url": GIF_URL}]},
+        {"type": "custom_tool_call_output", "output": [{"type": "input_image", "image_url": GIF_URL}]},
+    ],
+)
+def test_an_image_that_a_tool_returned_has_its_size(tmp_path: Path, answered: dict[str, Any]) -> None:
+    kind = answered["type"].removesuffix("_output")
+    asked = {"type": kind, "call_id": "c", "name": "look", "action": {"type": "screenshot"}, "arguments": "{}"}
+    items = [said("user", "go"), asked, {**answered, "call_id": "c"}]
+    session = opened(tmp_path / "items.json", items)
+    (result,) = (block for block in session.blocks if block.kind is BlockKind.TOOL_RESULT)
+    assert [(one.media_type, one.width, one.height) for one in result.media] == [("image/gif", 3, 5)]
+    assert session.text(result) == "", "a picture is no text"
+
+
+def test_screenshots_that_are_only_named_are_told_apart(tmp_path: Path) -> None:
+    items: list[Any] = [said("user", "go")]
+    for number in (1, 2):
+        items.append({"type": "computer_call", "call_id": f"c{number}", "actions": [{"type": "screenshot"}]})
+        shown = {"type": "computer_screenshot", "file_id": f"file-{number}"}
+        items.append({"type": "computer_call_output", "call_id": f"c{number}", "output": shown})
+    session = opened(tmp_path / "items.json", items)
+    results = [block for block in session.blocks if block.kind is BlockKind.TOOL_RESULT]
+    assert [(block.tool_name, len(block.media)) for block in results] == [("computer", 1)] * 2
+    assert results[0].digest != results[1].digest
+
+
+def test_what_tools_of_the_provider_return_is_a_result(tmp_path: Path) -> None:
+    ran = {
+        "type": "code_interpreter_call",
+        "id": "ci",
+        "code": "print(1)",
+        "outputs": [{"type": "logs", "logs": "1"}, {"type": "image", "url": "https://example.invalid/plot.png"}],
+    }
+    failed = {"type": "mcp_call", "id": "m", "name": "find", "arguments": "{}", "output": None, "error": "no server"}
+    shell = {"type": "shell_call", "call_id": "s", "action": {"commands": ["false"]}}
+    printed = {"stdout": "", "stderr": "no", "outcome": {"type": "exit", "exit_code": 1}}
+    items = [said("user", "go"), ran, failed, shell, {"type": "shell_call_output", "call_id": "s", "output": [printed]}]
+    session = opened(tmp_path / "items.json", items)
+    results = [block for block in session.blocks if block.kind is BlockKind.TOOL_RESULT]
+    assert [(block.tool_name, block.is_error, len(block.media)) for block in results] == [
+        ("code_interpreter", False, 1),
+        ("find", True, 0),
+        ("shell", True, 0),
+    ]
+    assert [session.text(block) for block in results[:2]] == ["1", "no server"]
 
 
 def test_items_of_unknown_types_are_shown_and_never_sent(tmp_path: Path) -> None:

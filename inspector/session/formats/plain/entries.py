@@ -31,8 +31,12 @@ TEXT_KIND = {
 }
 
 TEXT_PARTS = frozenset({"text", "input_text", "output_text"})
-IMAGE_PARTS = frozenset({"image", "image_url", "input_image"})
-DOCUMENT_PARTS = frozenset({"document", "file", "input_file"})
+IMAGE_PARTS = frozenset({"computer_screenshot", "image", "image_url", "input_image"})
+DOCUMENT_PARTS = frozenset({"audio", "document", "file", "input_audio", "input_file"})
+"""Sound counts among documents: what is sent with it is no text either."""
+
+SEARCH_RESULT = "search_result"
+"""A part of Anthropic's API whose texts are quoted: sent as they are, with their source."""
 
 SYSTEM, TOOLS = "system", "tools"
 """Locators of what stands beside a message list."""
@@ -119,7 +123,7 @@ def _tool_entry(entry: Mapping[str, Any], origin: Origin, names: Names) -> TextB
 
 def _block_of_part(part: Any, role: Role, origin: Origin, names: Names) -> TextBlock:
     kind = str(part.get("type")) if isinstance(part, dict) else ""
-    if isinstance(part, str) or kind in TEXT_PARTS:
+    if isinstance(part, str) or kind in TEXT_PARTS or kind == SEARCH_RESULT:
         return text_block(TEXT_KIND[role], text_of_part(part), origin)
     if not isinstance(part, dict):
         return text_block(BlockKind.OTHER, clean_text(compact_json(part)), origin)
@@ -190,11 +194,32 @@ def media_of_part(part: Mapping[str, Any]) -> tuple[Media, bytes, str]:
         if isinstance(data, str):
             encoded = data.encode(errors="replace")
             return media_of_base64(media_type, encoded), encoded, ""
-        return Media(media_type, 0), _string(source.get("url")).encode(errors="replace"), ""
-    url = part.get("image_url") or part.get("file_data") or part.get("file")
+        text = _joined(source.get("content"))
+        if text:
+            return Media(media_type or "text/plain", len(text.encode())), b"", text
+        return Media(media_type, 0), _address(source, part), ""
+    sound = part.get("input_audio")
+    if isinstance(sound, dict):
+        encoded = _string(sound.get("data")).encode(errors="replace")
+        return media_of_base64(f"audio/{_string(sound.get('format')) or 'unknown'}", encoded), encoded, ""
+    url = part.get("image_url") or part.get("file_data") or part.get("file") or part.get("url")
     if isinstance(url, dict):
         url = url.get("url") or url.get("file_data")
-    return media_of_data_url(_string(url)), _string(url).encode(errors="replace"), ""
+    address = _string(url).encode(errors="replace") or _address(part, {})
+    return media_of_data_url(_string(url)), address, ""
+
+
+def _address(*places: Mapping[str, Any]) -> bytes:
+    """What tells media apart that the record only names: two of them are not the same."""
+    named = (place.get(name) for place in places for name in ("url", "file_url", "file_id"))
+    return next((name.encode(errors="replace") for name in named if isinstance(name, str)), b"")
+
+
+def _joined(content: Any) -> str:
+    """The texts of a document that was given in parts."""
+    if isinstance(content, list):
+        return "\n".join(text_of_part(part) for part in content)
+    return clean_text(_string(content))
 
 
 def text_of_part(part: Any) -> str:
@@ -202,9 +227,11 @@ def text_of_part(part: Any) -> str:
     if isinstance(part, str):
         return clean_text(part)
     if isinstance(part, dict):
-        for name in ("text", "content", "tool_name"):
+        for name in ("text", "content", "tool_name", "logs"):
             if isinstance(part.get(name), str):
                 return clean_text(part[name])
+        if part.get("type") == SEARCH_RESULT:
+            return _joined(part.get("content"))
     return clean_text(compact_json(part))
 
 

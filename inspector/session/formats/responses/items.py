@@ -26,10 +26,12 @@ if TYPE_CHECKING:
 NOT_SENT = frozenset({"compaction_trigger", "configuration_update", "ghost_snapshot", "item_reference"})
 """Types that are no part of a prompt by themselves."""
 
-SERVER_CALL_RESULTS = ("output", "outputs", "result", "results")
-"""Fields in which a call that ran at the provider has what it returned."""
+SERVER_CALL_RESULTS = ("output", "outputs", "result", "results", "error")
+"""Fields in which a call that ran at the provider has what it returned, or why it did not."""
 
-CALL_ARGUMENTS = ("arguments", "input", "action", "query", "queries", "code", "operation", "tools", "revised_prompt")
+CALL_ARGUMENTS = (
+    *("arguments", "input", "action", "actions", "query", "queries", "code", "operation", "tools", "revised_prompt"),
+)
 
 IMAGE_CALL = "image_generation_call"
 

@@ -35,6 +35,8 @@ def reports_failure(output: Any) -> bool:
     if isinstance(output, dict):
         return output.get("success") is False or reports_failure(output.get("content"))
     if isinstance(output, list):
+        if any(_exit_code(item) for item in output):
+            return True
         texts = (item.get("text") for item in output if isinstance(item, dict))
         return reports_failure(next((text for text in texts if isinstance(text, str)), None))
     if not isinstance(output, str):
@@ -49,6 +51,12 @@ def reports_failure(output: Any) -> bool:
 def content_of_output(output: Any) -> Any:
     """The content of an output: a string, or a list of parts."""
     return output["content"] if isinstance(output, dict) and "content" in output else output
+
+
+def _exit_code(item: Any) -> Any:
+    """The exit code of one command of `shell_call_output`, None where it has none."""
+    outcome = item.get("outcome") if isinstance(item, dict) else None
+    return outcome.get("exit_code") if isinstance(outcome, dict) else None
 
 
 def _recorded_code(output: str) -> Any:
