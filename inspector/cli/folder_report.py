@@ -23,6 +23,7 @@ from inspector.report.private_paths import shown_path, without_home
 from inspector.report.summary import report_of
 from inspector.report.wanted import Wanted
 from inspector.session.discover import sessions_in
+from inspector.session.family import counted_here
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -99,7 +100,7 @@ def _leave_interrupts() -> None:
 def _row(task: Task) -> tuple[bytes, str]:
     """A session's row as JSON, or why there is none."""
     try:
-        session = read_session(task.path)
+        session = counted_here(read_session(task.path))
         plans = [plan_of(request, session) for request in task.options.plans]
         report = report_of(priced_inputs(session, task.options), plans, Wanted(details=False))
     except CommandError as error:

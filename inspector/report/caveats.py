@@ -20,6 +20,7 @@ def caveats(inputs: ReplayInputs) -> list[str]:
     session = inputs.history.session
     found = [
         _no_calls(session),
+        _inherited(session),
         _skipped(session),
         _usage(inputs),
         _output(inputs),
@@ -33,6 +34,14 @@ def _no_calls(session: Session) -> str:
     if session.calls:
         return ""
     return "the session holds no call to a model: there is nothing to replay"
+
+
+def _inherited(session: Session) -> str:
+    inherited = sum(session.messages[call.response].is_inherited for call in session.calls)
+    if not inherited:
+        return ""
+    total = plural(len(session.calls), "call")
+    return f"{inherited:,} of {total} were copied from an earlier session, which was billed for them"
 
 
 def _skipped(session: Session) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from inspector.session.formats import FORMATS
@@ -24,6 +25,18 @@ def subagent_of(session: Session, tool_call_id: str) -> SessionLink | None:
     """The subagent that a tool call started, as far as the session says so; None for any other call."""
     started = (link for link in session.links if link.kind is LinkKind.SUBAGENT)
     return next((link for link in started if tool_call_id and link.tool_call_id == tool_call_id), None)
+
+
+def counted_here(session: Session) -> Session:
+    """A session without the calls that it shows because it was copied from another one, where that one is still there.
+
+    For sums over many sessions: a resume and a fork begin with what the session before them has been billed for.
+    """
+    own = tuple(call for call in session.calls if not session.messages[call.response].is_inherited)
+    if len(own) == len(session.calls):
+        return session
+    origins = [link for link in session.links if link.kind is LinkKind.CONTINUED]
+    return replace(session, calls=own) if any(locate(session, link) for link in origins) else session
 
 
 def locate(session: Session, link: SessionLink) -> Path | None:

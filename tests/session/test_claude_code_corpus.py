@@ -25,8 +25,7 @@ FILES = (
     "claude-code/acc53d32-5580-4747-9273-e2acff2ba566.jsonl",
     "claude-code/fe5e1c67-53e7-4862-81ae-d0e013e3270b.jsonl",
     "claude-code/5c0375b4-57a5-4f26-b12d-d022ee4e51b7.jsonl",
-    "claude-code-growth/cc432c40/snap0.jsonl",
-    "claude-code-growth/cc432c40/snap4.jsonl",
+    *(f"claude-code-growth/cc432c40/snap{number}.jsonl" for number in range(5)),
 )
 
 Lines = list[dict[str, Any]]
@@ -60,7 +59,7 @@ def is_model_response(line: dict[str, Any]) -> bool:
 
 def test_every_file_of_the_corpus_is_in_the_list(corpus: Path) -> None:
     listed = {corpus / name for name in FILES}
-    assert set((corpus / "claude-code").glob("*.jsonl")) <= listed
+    assert {*(corpus / "claude-code").rglob("*.jsonl"), *(corpus / "claude-code-growth").rglob("*.jsonl")} == listed
 
 
 def test_nothing_is_left_out_of_sound_files(session: Session) -> None:
@@ -80,6 +79,23 @@ def test_usage_is_counted_once_a_response(session: Session, lines: Lines) -> Non
     ):
         assert sum(counted) == sum(usage.get(name) or 0 for usage in last.values()), name
     assert len(session.calls) == len(last)
+
+
+def test_every_part_of_every_message_is_there_once(session: Session, path: Path) -> None:
+    parts, answers, offset = [], set(), 0
+    for line in path.read_bytes().split(b"\n"):
+        record = json.loads(line) if line else {}
+        if record.get("type") in ("user", "assistant"):
+            content = record["message"]["content"]
+            parts += [(offset, part) for part in range(len(content) if isinstance(content, list) else 1)]
+            if record["type"] == "assistant":
+                answers.add(record["message"]["id"])
+        offset += len(line) + 1
+    messages = [message for message in session.messages if message.role in (Role.USER, Role.ASSISTANT)]
+    starts = {start for start, _ in parts}
+    found = [(block.origin.offset, block.origin.part) for message in messages for block in message.blocks]
+    assert sorted(place for place in found if place[0] in starts) == parts
+    assert sum(message.role is Role.ASSISTANT for message in messages) == len(answers)
 
 
 def test_calls_and_results_of_tools_are_all_there(session: Session, lines: Lines) -> None:

@@ -37,6 +37,8 @@ TELLING_FIELDS: dict[str, tuple[str, ...]] = {
 }
 """Types other than messages, each with the fields that tell it from another program's record of that type."""
 
+CHAIN_FIELDS = ("parentUuid", "sessionId", "isSidechain")
+"""What every link of a conversation carries, of types that are not known yet, too."""
 
 PRINTED = frozenset({"rate_limit_event", "result", "stream_event", "system"})
 """Types beside messages that `claude -p --output-format stream-json` prints, all with a `session_id`."""
@@ -60,6 +62,8 @@ def _is_claude_code(record: dict[str, Any]) -> bool:
         return False
     if kind in PRINTED and isinstance(record.get("session_id"), str):
         return any(name in record for name in ("subtype", "event", "rate_limit_info"))
+    if all(name in record for name in CHAIN_FIELDS):
+        return True
     return kind in TELLING_FIELDS and all(name in record for name in TELLING_FIELDS[kind])
 
 

@@ -77,12 +77,16 @@ class Branches:
         self.abandoned = abandoned
         return True
 
+    def go_to_leaf(self, node: int) -> bool:
+        """Make the turn of a line the one that the conversation ends in; whether the set of abandoned turns changed.
+
+        A leaf that is noted late names a line that the conversation has gone on from: nothing changes then.
+        """
+        turn = self._turn_of_node[node]
+        return turn != self.current and turn not in self._path() and self.go_to(turn)
+
     def _left_behind(self) -> frozenset[int]:
-        path = set()
-        turn = self.current
-        while turn >= 0:
-            path.add(turn)
-            turn = self._turns[turn].before
+        path = self._path()
         abandoned: set[int] = set()
         for number, turn_ in enumerate(self._turns):
             if number in path:
@@ -91,3 +95,12 @@ class Branches:
             if turn_.before in abandoned or any(alternative in path for alternative in alternatives):
                 abandoned.add(number)
         return frozenset(abandoned)
+
+    def _path(self) -> set[int]:
+        """The turns that lead to the current one, itself included."""
+        path = set()
+        turn = self.current
+        while turn >= 0:
+            path.add(turn)
+            turn = self._turns[turn].before
+        return path

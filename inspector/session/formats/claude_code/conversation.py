@@ -15,9 +15,9 @@ from msgspec import structs
 
 from inspector.session.formats.claude_code.branches import Branches
 from inspector.session.formats.claude_code.compactions import compaction_of, kept_messages, sends_kept_first
-from inspector.session.formats.claude_code.family import Family
+from inspector.session.formats.claude_code.family import Family, is_copy
 from inspector.session.formats.claude_code.kinds import RecordKind, count_name, kind_of
-from inspector.session.formats.claude_code.lineage import UUID, Lineage, is_injected, is_prompt
+from inspector.session.formats.claude_code.lineage import UUID, Lineage, is_injected, is_prompt, is_request
 from inspector.session.formats.claude_code.parts import blocks_of_record
 from inspector.session.formats.claude_code.usage import later, usage_of, with_placeholder_noted
 from inspector.session.model import BlockKind, Call, Compaction, ContextCause, Message, Role
@@ -81,11 +81,13 @@ class Conversation:
         self._assembly = assembly
         self._lineage = Lineage(path.stem if UUID.fullmatch(path.stem) else "")
         self._family = Family(path, assembly)
+        self._is_copy = is_copy(path)
         self._branches = Branches()
         self._threads: dict[int, Thread] = {}
         self._responses: dict[str, Response] = {}
         self._tool_names: dict[str, str] = {}
         self._message_of_node = array("i")
+        self._session_of_message: list[str] = []
         self._turn_of_message = array("i")  # of messages that can be in the main conversation's context, else -1
         self._compacted: list[tuple[OpenContext, int]] = []
 
@@ -113,6 +115,7 @@ class Conversation:
             return
         blocks = [block for block, _ in made]
         thread = self._thread(record, kind)
+        self._note_copies(record, thread)
         # The root of a compacted conversation has no parent, but names the line that it continues.
         turn = self._branches.add(
             uuid, record.parent or record.logical_parent, is_prompt=thread.number == 0 and is_prompt(record)
@@ -120,14 +123,16 @@ class Conversation:
         is_spoken = thread.number == 0 and record.message is not None and kind is not RecordKind.SYNTHETIC
         if is_spoken and self._branches.go_to(turn):
             self._rewind(thread)
-        if kind is RecordKind.COMPACTION:
+        if record.type == "last-prompt":
+            self._follow_leaf(record)
+        elif kind is RecordKind.COMPACTION:
             self._compact(record, thread, turn, offset, line_number)
         elif kind is RecordKind.MICROCOMPACTION:
             self._note_compaction(thread, compaction_of(record, len(assembly.messages), seconds(record.timestamp)))
         message = self._add_kind(record, kind, blocks, thread, turn)
         if uuid is not None:
             self._message_of_node.append(message)
-            self._lineage.place(thread.number)
+            self._lineage.place(thread.number, record.session or "")
 
     def _note_family(self, record: Record, made: Sequence[TextBlock]) -> None:
         for block, text in made:
@@ -136,6 +141,28 @@ class Conversation:
         self._family.note(
             record, is_home_agent=self._lineage.is_home_agent(record), is_inherited=self._lineage.is_inherited(record)
         )
+
+    def _note_copies(self, record: Record, thread: Thread) -> None:
+        """Mark what was read so far where a line shows that it was copied from another session."""
+        messages = self._assembly.messages
+        copied: Sequence[int] = ()
+        if origin := self._lineage.origin(record, self._branches.node(record.parent)):
+            self._family.note_origin(origin)
+            copied = [index for index, session in enumerate(self._session_of_message) if session == origin]
+        elif self._is_copy and is_request(record):
+            # A copy of a conversation is asked one thing behind all that was asked before.
+            copied = range(len(messages))
+        found = [index for index in copied if not messages[index].is_inherited]
+        for index in found:
+            self._assembly.replace_message(index, is_inherited=True)
+        if found:
+            thread.user = NONE
+
+    def _follow_leaf(self, record: Record) -> None:
+        """Go to the branch whose last line the program noted: a person went back to it and typed nothing yet."""
+        node = self._branches.node(record.leaf)
+        if node >= 0 and self._lineage.is_main(node) and self._branches.go_to_leaf(node):
+            self._rewind(self._threads[0])
 
     def _thread(self, record: Record, kind: RecordKind) -> Thread:
         number = self._lineage.thread(record, self._branches.node(record.parent), is_quiet=kind is RecordKind.QUIET)
@@ -172,6 +199,7 @@ class Conversation:
             **flags,
         )
         index = self._assembly.add_message(message)
+        self._session_of_message.append(record.session or "")
         self._turn_of_message.append(turn if thread.number == 0 else NONE)
         return index
 
@@ -246,7 +274,9 @@ class Conversation:
         call = self._assembly.calls[response.call]
         usage = later(call.usage, usage_of(record.message.usage if record.message is not None else None))
         if usage is not None:
-            usage = with_placeholder_noted(usage, response.characters, record.version or "")
+            usage = with_placeholder_noted(
+                usage, response.characters, record.version or "", is_printed=record.is_printed
+            )
         if usage is not call.usage:
             self._assembly.calls[response.call] = structs.replace(call, usage=usage)
 

@@ -88,10 +88,11 @@ class Family:
         """
         if is_inherited:
             self._note_origin(record)
-        if is_home_agent and not self._has_parent and record.session:
+        session = record.session or ""
+        if is_home_agent and not self._has_parent and _is_name(session):
             self._has_parent = True
-            parent = self._path.with_name(f"{record.session}.jsonl")
-            self._assembly.link(SessionLink(LinkKind.PARENT, record.session, parent))
+            parent = self._path.with_name(f"{session}.jsonl")
+            self._assembly.link(SessionLink(LinkKind.PARENT, session, parent))
         for call in self._returned(record):
             self._know(call)
         started = (
@@ -101,18 +102,30 @@ class Family:
             call = self._call_of(record)
             self._know(call)
             title = self._titles.get(call) or _text(started.description) or _text(started.agent_type)
-            self._assembly.link(SessionLink(LinkKind.SUBAGENT, started.agent, self.file_of(started.agent), call, title))
+            file = self.file_of(started.agent, record.session or "")
+            self._assembly.link(SessionLink(LinkKind.SUBAGENT, started.agent, file, call, title))
 
-    def file_of(self, agent: str) -> Path | None:
-        """Where a subagent's conversation stands, or would stand."""
+    def file_of(self, agent: str, session: str) -> Path | None:
+        """Where a subagent's conversation stands, or would stand.
+
+        Args:
+            agent: Its id.
+            session: The id of the session that started it, by which its folder is called though the file was renamed.
+        """
         name = f"agent-{agent}.jsonl"
-        if "/" in name or "\x00" in name:
+        if not _is_name(name):
             return None
         parent = parent_file(self._path) or self._path
         beside = self._path.with_name(name)
         if parent != self._path:
             return beside  # agents that agents start stand in the same folder
-        return beside if beside.exists() else parent.with_suffix("") / SUBAGENTS / name
+        if beside.exists():
+            return beside
+        file = parent.with_suffix("") / SUBAGENTS / name
+        if _is_name(session) and session != parent.stem and not file.exists():
+            renamed = parent.with_name(session) / SUBAGENTS / name
+            return renamed if renamed.exists() else file
+        return file
 
     def _know(self, call: str) -> None:
         """A call returned, or its subagent is named: what stood for it until then goes."""
@@ -134,7 +147,11 @@ class Family:
         identifier = record.session or ""
         if record.forked_from != EMPTY:
             identifier = string(mapping(lenient_json(bytes(record.forked_from))[0]).get("sessionId")) or identifier
-        if identifier and identifier not in self._origins and "/" not in identifier and "\x00" not in identifier:
+        self.note_origin(identifier)
+
+    def note_origin(self, identifier: str) -> None:
+        """The session goes on from another one."""
+        if _is_name(identifier) and identifier not in self._origins:
             self._origins.add(identifier)
             origin = self._path.with_name(f"{identifier}.jsonl")
             self._assembly.link(SessionLink(LinkKind.CONTINUED, identifier, origin))
@@ -147,6 +164,11 @@ class Family:
             return ""
         fields = mapping(lenient_json(beside)[0])
         return string(fields.get("description")) or string(fields.get("agentType"))
+
+
+def _is_name(text: str) -> bool:
+    """Whether a recorded id can be (part of) the name of a file."""
+    return text not in ("", ".", "..") and "/" not in text and "\x00" not in text
 
 
 def _text(raw: Raw) -> str:

@@ -41,6 +41,8 @@ class Lineage:
         self._home: str | None = None
         self._threads_of_agents: dict[str, int] = {}
         self._thread_of_node = array("i")
+        self._session_of_node: list[str] = []
+        self._origins: set[str] = set()
         self._thread_count = 1
         self._last_session = ""
         self._is_title_custom = False
@@ -62,13 +64,34 @@ class Lineage:
         """Whether the file is a subagent's own, and the line is of it."""
         return bool(self._home) and record.agent == self._home
 
-    def place(self, thread: int) -> None:
-        """Remember the thread of the line added to the graph last."""
+    def place(self, thread: int, session: str) -> None:
+        """Remember the thread and the session of the line added to the graph last."""
         self._thread_of_node.append(thread)
+        self._session_of_node.append(session)
+
+    def is_main(self, node: int) -> bool:
+        """Whether a line of the graph is of the main conversation."""
+        return self._thread_of_node[node] == 0
+
+    def origin(self, record: Record, parent_node: int) -> str:
+        """The session that the line goes on from, the first time that this shows; empty otherwise.
+
+        A file that was renamed does not say which session is its own, but a line of a session that goes on from another
+        one's line does.
+        """
+        if self._own_id or parent_node < 0 or not record.session or record.session in self._origins:
+            return ""
+        origin = self._session_of_node[parent_node]
+        if not origin or origin == record.session or origin in self._origins:
+            return ""
+        self._origins.add(origin)
+        return origin
 
     def is_inherited(self, record: Record) -> bool:
         """Whether a resume or fork copied the line from another session."""
         if record.forked_from != EMPTY:
+            return True
+        if record.session in self._origins:
             return True
         return bool(self._own_id and record.session) and record.session != self._own_id
 
@@ -107,3 +130,11 @@ def is_injected(record: Record) -> bool:
     if record.type == "attachment":
         return attachment_fields(bytes(record.attachment)).get("type") != "queued_command"
     return bool(record.is_meta) or record.type == "system"
+
+
+def is_request(record: Record) -> bool:
+    """Whether a line asks the model something, rather than telling what a tool returned."""
+    if record.type != "user" or record.message is None or record.is_meta:
+        return False
+    content = record.message.content
+    return isinstance(content, str) or not any(part.tool_use_id for part in content or ())

@@ -115,6 +115,7 @@ class Record(Struct, gc=False):
     logical_parent: str | None = field(name="logicalParentUuid", default=None)
     leaf: str | None = field(name="leafUuid", default=None)
     session: str | None = field(name="sessionId", default=None)
+    printed_session: str | None = field(name="session_id", default=None)
     agent: str | None = field(name="agentId", default=None)
     is_sidechain: bool | None = field(name="isSidechain", default=None)
     is_meta: bool | None = field(name="isMeta", default=None)
@@ -138,6 +139,11 @@ class Record(Struct, gc=False):
     summary: str | None = None
     custom_title: str | None = field(name="customTitle", default=None)
     ai_title: str | None = field(name="aiTitle", default=None)
+
+    @property
+    def is_printed(self) -> bool:
+        """Whether the line is of the stream that a run without a screen prints."""
+        return self.session is None and self.printed_session is not None
 
 
 DECODER = RecordDecoder(Record)

@@ -26,7 +26,8 @@ MOST_BYTES = 1 << 26
 def stored_output(path: Path, text: str) -> StoredOutput | None:
     """The whole of a result whose preview a session holds; None for any other result.
 
-    Only the name of the file is taken from the preview: it is looked for where this session's results are kept.
+    Of the path in the preview, only the names of the file and of its session are used: it is looked for where results
+    of sessions beside this one are kept.
 
     Args:
         path: The session.
@@ -35,11 +36,16 @@ def stored_output(path: Path, text: str) -> StoredOutput | None:
     found = PREVIEW.match(text.lstrip())
     if found is None:
         return None
-    name = found["path"].strip().replace("\\", "/").rpartition("/")[2]
-    if not name or "\x00" in name:
+    names = found["path"].strip().replace("\\", "/").split("/")
+    folder, name = (names[-3] if len(names) > 2 else ""), names[-1]
+    if not name or "\x00" in found["path"]:
         return None
     session = parent_file(path) or path
     file = session.with_suffix("") / FOLDER / name
+    if folder not in ("", ".", "..") and not file.exists():
+        # A session that was renamed, or an early subagent's beside it: the folder keeps the session's own id.
+        kept = session.with_name(folder) / FOLDER / name
+        file = kept if kept.exists() else file
     try:
         with open_for_reading(file) as opened:
             data = opened.read(MOST_BYTES)

@@ -54,16 +54,19 @@ def later(before: Usage | None, now: Usage | None) -> Usage | None:
     return now if (now.output, now.prompt) >= (before.output, before.prompt) else before
 
 
-def with_placeholder_noted(usage: Usage, characters: int, version: str) -> Usage:
+def with_placeholder_noted(usage: Usage, characters: int, version: str, *, is_printed: bool = False) -> Usage:
     """The usage, with its output marked where it cannot be the response's size.
 
     Args:
         usage: As reported.
         characters: Length of everything visible in the response.
         version: The program's version.
+        is_printed: It was printed by a run without a screen, which only ever says what the API does at the beginning.
     """
-    is_placeholder = characters > HIGHEST_RATIO * usage.output or (
-        usage.output <= PLACEHOLDER_LIMIT and _is_placeholder_version(version)
+    is_placeholder = (
+        is_printed
+        or characters > HIGHEST_RATIO * usage.output
+        or (usage.output <= PLACEHOLDER_LIMIT and _is_placeholder_version(version))
     )
     if is_placeholder == usage.output_is_placeholder:
         return usage
