@@ -74,7 +74,7 @@ class CutNote:
 
 @dataclass(frozen=True, eq=False)
 class DetailContent:
-    """One block to be shown.
+    """One block to be shown, or all of a message.
 
     Attributes:
         key: Identifies the block: contents with equal keys have equal recorded texts, read once.
@@ -88,6 +88,7 @@ class DetailContent:
         media: The images and documents in it, each in a few safe words.
         record: Reads the record the block was read from; None where there is none. Raises what `raw` does.
         stored: Finds the whole output behind a recorded text that is a preview of it; None where no block has any.
+        parts: The blocks of a message that is shown as one; empty for a single block.
     """
 
     key: Hashable
@@ -101,11 +102,14 @@ class DetailContent:
     media: tuple[str, ...] = ()
     record: Callable[[], bytes] | None = None
     stored: Callable[[str], StoredOutput | None] | None = None
+    parts: tuple[DetailContent, ...] = ()
 
     def shows_the_same(self, other: DetailContent | None) -> bool:
         """Whether another content is of the same block, sent in the same way for the same reasons."""
         said = attrgetter("key", "title", "sent", "note", "absent")
-        return other is not None and bool(said(self) == said(other))
+        if other is None or said(self) != said(other) or len(self.parts) != len(other.parts):
+            return False
+        return all(part.shows_the_same(there) for part, there in zip(self.parts, other.parts, strict=True))
 
 
 def sent_sections(recorded: str, content: DetailContent) -> tuple[Section, ...]:

@@ -49,6 +49,22 @@ def detail_of(session: Session, table: TokenTable, outcome: Outcome | None, inde
     return _at_call(content, outcome, index, is_error=block.is_error)
 
 
+def detail_of_message(session: Session, table: TokenTable, outcome: Outcome | None, blocks: range) -> DetailContent:
+    """What is known of all blocks of a message, which are shown as one.
+
+    Args:
+        session: The session now; may have grown since the replay.
+        table: Token counts; may be of a shorter session.
+        outcome: The newest replay, or None before the first.
+        blocks: Their indices.
+    """
+    parts = tuple(detail_of(session, table, outcome, index) for index in blocks)
+    tokens = int(table.tokens[blocks.start : blocks.stop].sum())
+    title = f"{numbers.plural(len(parts), 'block')}, {numbers.plural(tokens, 'token')}"
+    key = ("message", *(part.key for part in parts))
+    return DetailContent(key, title, str, parts=parts)
+
+
 def _at_call(content: DetailContent, outcome: Outcome, index: int, *, is_error: bool) -> DetailContent:
     state, replay = outcome.state, outcome.replay
     title = f"{content.title}, failed" if is_error else content.title

@@ -50,6 +50,8 @@ def prepare(content: DetailContent, recorded: str | None, shown: Shown, width: i
         shown: Which view.
         width: Cells of a row, the first of them left out.
     """
+    if content.parts:
+        return Prepared(_joined(content.parts, shown, width), None)
     try:
         if shown == "record":
             return Prepared(_record(content, width), recorded)
@@ -61,6 +63,24 @@ def prepare(content: DetailContent, recorded: str | None, shown: Shown, width: i
     if content.media and not len(page):
         page = _said("\n".join(content.media), width)
     return Prepared(page if len(page) else _said(EMPTY, width), text)
+
+
+def _joined(parts: tuple[DetailContent, ...], shown: Shown, width: int) -> Page:
+    """All blocks of a message, each below what it is; a record that holds several of them is shown once."""
+    from inspector.ui.detail_joined import Joined
+
+    named, records = [], set()
+    for part in parts:
+        if shown == "record" and part.record is not None:
+            try:
+                record = part.record()
+            except (TextUnavailableError, OSError):
+                record = b""
+            if record and record in records:
+                continue
+            records.add(record)
+        named.append((part.title, prepare(part, None, shown, width).page))
+    return Joined.of(named, width)
 
 
 def _page(content: DetailContent, recorded: str, shown: Shown, width: int) -> Page:

@@ -91,6 +91,7 @@ class Arranging(Searching):
         """Arrange the rows in another way; the arguments are fields of `Arrangement`."""
         self._arrangement = replace(self.arrangement, **changes)
         self.show_timeline()
+        self.show_detail()
         self.show_standing()
 
     def follow_outcome(self) -> None:

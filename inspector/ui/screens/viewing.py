@@ -124,7 +124,8 @@ class Viewing(PlanFiles):
 
     def show_detail(self) -> None:
         """The block under the cursor."""
-        from inspector.ui.detail_of import detail_of
+        from inspector.ui.detail_of import detail_of, detail_of_message
+        from inspector.ui.folding import blocks_of_message
 
         parts, session, table, view = self.parts, self.session, self.table, self.view
         if parts is None or session is None or table is None or view is None or parts.timeline.cursor < 0:
@@ -136,7 +137,12 @@ class Viewing(PlanFiles):
         else:
             outcome, block = self.outcome, int(view.rows.block[row])
         if block < len(session.blocks):
-            content = detail_of(session, table, outcome, block)
+            if view.is_folded(row):
+                content = detail_of_message(
+                    session, table, outcome, range(*blocks_of_message(view.rows.history, block))
+                )
+            else:
+                content = detail_of(session, table, outcome, block)
             if not content.shows_the_same(parts.detail.content):
                 parts.detail.content = content
 

@@ -1,0 +1,49 @@
+"""The detail of a folded message shows all of its blocks."""
+
+from inspector.strategies.plan import Plan
+from inspector.ui.detail_content import Document, Section, SectionKind
+from inspector.ui.detail_joined import Joined
+from inspector.ui.detail_views import VIEWS
+
+PLAN = Plan.from_specs(["tiered-stale:data=1,search=1,action=1,confirmation=1,default=1"])
+
+
+def page(text: str, kind: SectionKind = SectionKind.RECORDED) -> Document:
+    return Document.of((Section(text, kind),), 40)
+
+
+def shown(joined: Joined) -> list[str]:
+    return ["".join(text for text, _ in joined.shown(row).pieces).strip() for row in range(len(joined))]
+
+
+def test_pages_stand_below_their_names_and_only_their_texts_are_searched_and_copied() -> None:
+    joined = Joined.of(
+        [("needle", page("hay")), ("two", page("a needle\nand hay")), ("three", page("cut", SectionKind.NOTE))], 40
+    )
+
+    assert shown(joined) == ["needle", "hay", "", "two", "a needle", "and hay", "", "three", "cut"]
+    assert joined.find("needle").tolist() == [4]
+    assert joined.note_rows() == (8,)
+    assert joined.whole() == "hay\na needle\nand hay\ncut"
+
+
+async def test_a_folded_message_shows_every_block_in_every_view(running, session_file) -> None:
+    async with running(session_file.path, plan=PLAN) as run:
+        detail, timeline = run.screen.parts.detail, run.screen.parts.timeline
+        await run.press("end", "up", "up", "left")
+        assert timeline.view.is_folded(timeline.cursor_row)
+        await run.until(lambda: len(detail.content.parts) == 2)
+        for view, _ in VIEWS:
+            detail.shown = view
+            expected = 1 if view == "record" else 2
+            await run.until(lambda expected=expected: sum(_names(detail)) == expected)
+        detail.shown = "raw"
+        await run.until(lambda: "The guard is missing." in detail.document.whole())
+        assert "src/app/29.py" in detail.document.whole()
+        await run.press("right")
+        await run.until(lambda: not detail.content.parts)
+
+
+def _names(detail) -> list[bool]:
+    rows = (detail.document.shown(row) for row in range(len(detail.document)))
+    return [any(style == "detail--name" and "token" in text for text, style in row.pieces) for row in rows]
