@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -95,5 +96,7 @@ def open_screen(paths: Sequence[Path], *, folders: Sequence[Path] | None = None,
     from inspector.ui.app import InspectorApp
 
     app = InspectorApp(paths, folders=folders, listed=listed)
+    # What was imported stays: the collector would look through all of it before the first paint, and ever again.
+    gc.freeze()
     app.run()
     return app.return_code or ExitCode.FINE

@@ -9,7 +9,7 @@ from inspector.replay.composition import Circumstances
 from inspector.replay.given import inputs_of_given, plan_of_given
 from inspector.replay.replay import replay
 from inspector.replay.rewriting import rewritten
-from inspector.session.formats import read_conversation
+from inspector.session.formats.plain.reader import read_conversation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

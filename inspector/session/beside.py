@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.session.decoding import lenient_json
 from inspector.session.errors import SessionError
-from inspector.session.lines import Place, open_for_reading
+from inspector.session.opening import Place, open_for_reading
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inspector.session.errors import SessionError
-from inspector.session.lines import Place, open_for_reading
+from inspector.session.opening import Place, open_for_reading
 from inspector.session.reading import Change, Progress
 
 if TYPE_CHECKING:

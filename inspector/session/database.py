@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
-from inspector.session.lines import Place
+from inspector.session.opening import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

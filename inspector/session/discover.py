@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from inspector.session.errors import SessionError
 from inspector.session.formats import FORMATS, detect
-from inspector.session.lines import why_not_opened
+from inspector.session.opening import why_not_opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from inspector.session.assembly import Assembly
 from inspector.session.errors import SessionError
-from inspector.session.lines import Place, is_whole, open_for_reading
+from inspector.session.lines import is_whole
 from inspector.session.locator import Locator
 from inspector.session.nodes import FileNode
+from inspector.session.opening import Place, open_for_reading
 from inspector.session.reading import Change, Progress
 from inspector.session.reuse import reused
 from inspector.session.texts import FileTexts

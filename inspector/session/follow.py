@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inspector.session.errors import SessionError
-from inspector.session.lines import Place
 from inspector.session.locator import Locator
 from inspector.session.open import open_reader
+from inspector.session.opening import Place
 from inspector.session.reading import Change
 from inspector.session.watching import wakes
 

@@ -6,19 +6,18 @@ import os
 import stat
 import time
 from hashlib import blake2b
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from inspector.session.decoding import lenient_json
-from inspector.session.errors import SessionError
 from inspector.session.locator import Locator
 from inspector.session.model import Diagnostic
+from inspector.session.opening import Place, open_for_reading
 from inspector.session.reading import Change, Progress
 from inspector.session.texts import FileTexts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-    from typing import BinaryIO
 
     from inspector.session.assembly import Assembly
     from inspector.session.model import Session
@@ -53,20 +52,6 @@ class LineInterpreter(Protocol):
             first_line: 1-based number of the first of them.
         """
         ...
-
-
-class Place(NamedTuple):
-    """What identifies a state of a file: enough to see that it was appended to and not rewritten."""
-
-    device: int
-    inode: int
-    size: int
-    modified: int
-
-    @classmethod
-    def of(cls, status: os.stat_result) -> Place:
-        """The state that a file status describes."""
-        return cls(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 class LinesReader:
@@ -223,35 +208,6 @@ class LinesReader:
             return head == self._head[1] and self._just_before() == self._before_offset
         except OSError:
             return False
-
-
-def open_for_reading(path: Path) -> BinaryIO:
-    """A regular file, open for reading, without ever waiting for one.
-
-    Raises:
-        SessionError: It is no regular file, does not exist or may not be read.
-    """
-    try:
-        status = path.stat()
-        # Opening a pipe that took the file's place meanwhile would wait for its other end unless told not to.
-        if stat.S_ISREG(status.st_mode):
-            return os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb", buffering=0)
-    except (OSError, ValueError) as error:
-        raise SessionError(why_not_opened(path, error)) from error
-    what = "a directory" if stat.S_ISDIR(status.st_mode) else "not a regular file"
-    raise SessionError(f"{path}: {what}. Give the path of a session file.")
-
-
-def why_not_opened(path: Path, error: OSError | ValueError) -> str:
-    """One line for a file that cannot be opened."""
-    match error:
-        case FileNotFoundError():
-            return f"{path}: no such file or directory. Check the path."
-        case PermissionError():
-            return f"{path}: no permission to read it. Change its permissions or copy it to where you may read."
-        case NotADirectoryError():
-            return f"{path}: a part of this path is a file, not a directory. Check the path."
-    return f"{path}: cannot be opened ({getattr(error, 'strerror', None) or error}). Check the path."
 
 
 def is_whole(line: bytes) -> bool:

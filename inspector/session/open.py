@@ -10,8 +10,8 @@ from inspector.session.compressed import ZSTANDARD, CompressedReader, is_compres
 from inspector.session.discover import describe_folder
 from inspector.session.errors import SessionError
 from inspector.session.formats import detect
-from inspector.session.lines import open_for_reading
 from inspector.session.locator import Locator
+from inspector.session.opening import open_for_reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,7 +14,6 @@ from textual.app import App, InvalidModeError, SystemCommand
 
 from inspector.safe_text import one_line
 from inspector.ui.screens.inspect import InspectScreen
-from inspector.ui.screens.study import StudyScreen
 from inspector.ui.settings import Settings, load_settings, save_setting
 from inspector.ui.tabs import HOME, Tab, Tabs
 from inspector.ui.themes import DARK, THEME_WORDS, THEMES
@@ -286,6 +285,7 @@ class InspectorApp(App[None]):
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Every command by name, those that apply now."""
         from inspector.ui.key_commands import key_commands
+        from inspector.ui.screens.study import StudyScreen
 
         if isinstance(screen, InspectScreen | StudyScreen):
             yield from screen.commands()

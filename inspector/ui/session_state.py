@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -79,6 +78,8 @@ def state_path(session: Path, folder: Path | None = None) -> Path:
 
 def load_state(session: Path, folder: Path | None = None) -> SessionState:
     """How a session was left; an empty state where nothing is kept, or nothing this version can read."""
+    import tomllib
+
     try:
         table = tomllib.loads(state_path(session, folder).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
@@ -125,6 +126,8 @@ def save_state(session: Path, state: SessionState, folder: Path | None = None) -
     Raises:
         OSError: It cannot be written.
     """
+    import tomllib
+
     import tomli_w
 
     table: dict[str, Any] = {"letter": state.letter, "plan_open": state.plan_open}

@@ -55,13 +55,13 @@ def load_settings(path: Path | None = None) -> Settings:
     Args:
         path: The file; the platform's own place where not given.
     """
+    path = path or settings_path()
+    if not path.exists():
+        return Settings(path=path)
     import tomllib
 
-    path = path or settings_path()
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return Settings(path=path)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         return Settings(problems=(f"{path}: {reason}; using the defaults",), path=path)

@@ -8,7 +8,7 @@ from inspector.replay.compact import compact
 from inspector.replay.inputs import ReplayInputs
 from inspector.replay.messages import messages_at
 from inspector.replay.replay import replay
-from inspector.session.formats import read_conversation
+from inspector.session.formats.plain.reader import read_conversation
 from inspector.strategies.history import History
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import strategy

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from inspector import compact
 from inspector.replay.given import inputs_of_given
 from inspector.replay.replay import replay
-from inspector.session.formats import read_conversation
+from inspector.session.formats.plain.reader import read_conversation
 from inspector.strategies.plan import Plan
 from inspector.strategies.rendition import Action
 from tests.strategies.odd_lists import lists

@@ -2,7 +2,7 @@ import json
 
 from inspector.replay.messages import as_json
 from inspector.report.tool_pages import classed_tools, tools_text
-from inspector.session.formats import read_conversation
+from inspector.session.formats.plain.reader import read_conversation
 from inspector.strategies.tools import Meaning
 
 

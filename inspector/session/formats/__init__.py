@@ -30,13 +30,12 @@ from inspector.session.formats import (
     transcripts,
 )
 from inspector.session.formats.base import Detection, Format, Sample
-from inspector.session.formats.plain.reader import read_conversation
 from inspector.session.locator import Locator
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["FORMATS", "Detection", "Format", "detect", "read_conversation"]
+__all__ = ["FORMATS", "Detection", "Format", "detect"]
 
 FORMATS: tuple[Format, ...] = (
     claude_code.FORMAT,

@@ -12,7 +12,7 @@ import msgspec
 from inspector.session.compressed import is_compressed, unpacked_beginning
 from inspector.session.decoding import BLANKS, lenient_json, line_bounds
 from inspector.session.errors import SessionError
-from inspector.session.lines import open_for_reading, why_not_opened
+from inspector.session.opening import open_for_reading, why_not_opened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 HEAD_BYTES = 1 << 16
 
-LONGER_BEGINNINGS = (1 << 23, 1 << 27)
+LONGER_BEGINNINGS = (1 << 19, 1 << 23)
+LONGEST_BEGINNING = 1 << 27
 """How far into a file formats are looked for: single lines of two megabytes are common, longer ones possible."""
 
 SAMPLE_RECORDS = 50
@@ -183,7 +184,7 @@ class Sample:
 
     def _unpack(self) -> None:
         """Look at what a compressed file holds instead; its size is known as far as it is looked at."""
-        beginning = unpacked_beginning(self.path, LONGER_BEGINNINGS[0])
+        beginning = unpacked_beginning(self.path, LONGER_BEGINNINGS[-1])
         if beginning:
             self.head, self.size, self._unpacked = beginning[:HEAD_BYTES], len(beginning), beginning
 
@@ -253,7 +254,7 @@ class Sample:
         if self._most_document_bytes is not None and self.size > self._most_document_bytes:
             return None
         if self._unpacked:
-            data = unpacked_beginning(self.path, self._most_document_bytes or LONGER_BEGINNINGS[-1])
+            data = unpacked_beginning(self.path, self._most_document_bytes or LONGEST_BEGINNING)
         else:
             with open_for_reading(self.path) as file:
                 data = file.read()
@@ -279,8 +280,8 @@ class Sample:
         if self.size <= len(self.head) or not (self.starts_like_json or b"\n{" in self.head):
             return
         data = b""
-        for count in LONGER_BEGINNINGS:
-            if len(data) < self.size and (not data or b"\n" not in data):
+        for count in (*LONGER_BEGINNINGS, LONGEST_BEGINNING):
+            if len(data) < self.size and (count < LONGEST_BEGINNING or b"\n" not in data):
                 with open_for_reading(self.path) as file:
                     data = self._read(file.fileno(), count)
                 yield data

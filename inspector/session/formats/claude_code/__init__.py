@@ -7,10 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.formats.base import Format
-from inspector.session.formats.claude_code.family import is_copy, parent_file
-from inspector.session.formats.claude_code.lineage import UUID
-from inspector.session.formats.claude_code.reader import ClaudeCodeInterpreter
-from inspector.session.lines import LinesReader
+from inspector.session.formats.claude_code.places import UUID, is_copy, parent_file
 
 if TYPE_CHECKING:
     from inspector.session.formats.base import Sample
@@ -68,6 +65,9 @@ def _is_claude_code(record: dict[str, Any]) -> bool:
 
 
 def _reader(path: Path) -> Reader:
+    from inspector.session.formats.claude_code.reader import ClaudeCodeInterpreter
+    from inspector.session.lines import LinesReader
+
     return LinesReader(path, NAME, ClaudeCodeInterpreter(path))
 
 

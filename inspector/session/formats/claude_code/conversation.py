@@ -15,10 +15,11 @@ from msgspec import structs
 
 from inspector.session.formats.claude_code.branches import Branches
 from inspector.session.formats.claude_code.compactions import compaction_of, kept_messages, sends_kept_first
-from inspector.session.formats.claude_code.family import Family, is_copy
+from inspector.session.formats.claude_code.family import Family
 from inspector.session.formats.claude_code.kinds import RecordKind, count_name, kind_of
-from inspector.session.formats.claude_code.lineage import UUID, Lineage, is_injected, is_prompt, is_request
+from inspector.session.formats.claude_code.lineage import Lineage, is_injected, is_prompt, is_request
 from inspector.session.formats.claude_code.parts import blocks_of_record
+from inspector.session.formats.claude_code.places import UUID, is_copy
 from inspector.session.formats.claude_code.usage import later, usage_of, with_placeholder_noted
 from inspector.session.model import BlockKind, Call, Compaction, ContextCause, Message, Role
 from inspector.session.times import seconds

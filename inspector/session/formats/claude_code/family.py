@@ -11,6 +11,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from inspector.session.decoding import lenient_json
+from inspector.session.formats.claude_code.places import SUBAGENTS, parent_file
 from inspector.session.formats.claude_code.records import EMPTY, Started
 from inspector.session.links import LinkKind, SessionLink
 from inspector.session.values import mapping, string
@@ -23,34 +24,15 @@ if TYPE_CHECKING:
     from inspector.session.assembly import Assembly
     from inspector.session.formats.claude_code.records import Record
 
-SUBAGENTS = "subagents"
-
 STARTING_TOOLS = frozenset({"Agent", "Task"})
 
 RUNNING = "started with "
 """How the identifier begins of a subagent whose own is not known yet."""
 
-COPIES = ("agent-acompact-", "agent-aside_question-", "agent-aprompt_suggestion-")
-"""Beginnings of names of runs whose file is a copy of the parent's history, with a question behind it."""
-
 
 def running_identifier(prompt: str) -> str:
     """What a subagent is called whose id is not known: something that tells its prompt from others."""
     return RUNNING + blake2b(prompt.strip().encode(errors="replace"), digest_size=16).hexdigest()
-
-
-def is_copy(path: Path) -> bool:
-    """Whether a file is the run of a summary or a side question: a copy of its parent, counted there."""
-    return path.name.startswith(COPIES)
-
-
-def parent_file(path: Path) -> Path | None:
-    """The session in whose folder of subagents a file lies; None where it lies in none."""
-    for folder in path.parents:
-        if folder.name == SUBAGENTS:
-            session = folder.parent
-            return session.with_name(f"{session.name}.jsonl")
-    return None
 
 
 class Family:

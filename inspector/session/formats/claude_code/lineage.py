@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from array import array
 from typing import TYPE_CHECKING
 
@@ -12,8 +11,6 @@ from inspector.session.formats.claude_code.records import EMPTY
 if TYPE_CHECKING:
     from inspector.session.assembly import Assembly
     from inspector.session.formats.claude_code.records import Record
-
-UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 NOT_TYPED = (
     "<task-notification",

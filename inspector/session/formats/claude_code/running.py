@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from inspector.session.decoding import lenient_json
 from inspector.session.errors import SessionError
-from inspector.session.formats.claude_code.family import RUNNING, SUBAGENTS, is_copy, parent_file, running_identifier
-from inspector.session.lines import open_for_reading
+from inspector.session.formats.claude_code.family import RUNNING, running_identifier
+from inspector.session.formats.claude_code.places import SUBAGENTS, is_copy, parent_file
+from inspector.session.opening import open_for_reading
 from inspector.session.values import mapping, objects, string
 
 if TYPE_CHECKING:

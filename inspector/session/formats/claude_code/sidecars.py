@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from inspector.session.decoding import lenient_json
 from inspector.session.errors import SessionError
-from inspector.session.formats.claude_code.family import parent_file
-from inspector.session.lines import open_for_reading
+from inspector.session.formats.claude_code.places import parent_file
+from inspector.session.opening import open_for_reading
 from inspector.session.stored import StoredOutput
 from inspector.session.values import mapping, string
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from inspector.session.errors import SessionError
 from inspector.session.formats.base import Format, Sample
 from inspector.session.formats.copilot.kinds import EventKind, kind_of
-from inspector.session.lines import LinesReader
 from inspector.session.values import string
 
 if TYPE_CHECKING:
@@ -45,6 +44,7 @@ def _is_event(record: dict[str, Any]) -> bool:
 
 def _reader(path: Path) -> Reader:
     from inspector.session.formats.copilot.reader import CopilotInterpreter
+    from inspector.session.lines import LinesReader
 
     return LinesReader(path / EVENTS if path.is_dir() else path, NAME, CopilotInterpreter())
 

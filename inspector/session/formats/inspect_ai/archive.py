@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.errors import SessionError
-from inspector.session.lines import open_for_reading
+from inspector.session.opening import open_for_reading
 
 if TYPE_CHECKING:
     from pathlib import Path

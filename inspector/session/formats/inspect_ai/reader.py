@@ -15,10 +15,10 @@ from inspector.session.formats.inspect_ai.archive import Archive
 from inspector.session.formats.inspect_ai.conversation import blocks_again, interpret_sample
 from inspector.session.formats.inspect_ai.messages import Attachments
 from inspector.session.formats.inspect_ai.samples import chosen, header_of, nodes_of_samples
-from inspector.session.lines import Place
 from inspector.session.locator import Locator
 from inspector.session.model import Block, TextUnavailableError
 from inspector.session.nodes import FileNode
+from inspector.session.opening import Place
 from inspector.session.reading import Change, Progress
 from inspector.session.reuse import reused
 from inspector.session.texts import CachedTexts

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from inspector.session.decoding import lenient_json
 from inspector.session.errors import SessionError
 from inspector.session.formats.inspect_ai.archive import Archive
-from inspector.session.lines import open_for_reading
 from inspector.session.nodes import FileNode
+from inspector.session.opening import open_for_reading
 from inspector.session.values import mapping, objects, string
 
 if TYPE_CHECKING:

@@ -22,9 +22,9 @@ from inspector.session.formats.opencode.parts import blocks_of_record
 from inspector.session.formats.opencode.shapes import MESSAGES, PARTS, SESSIONS, is_session_file
 from inspector.session.formats.opencode.views import MessageView, PartView, SessionView, message_view, part_view
 from inspector.session.formats.opencode.views import session_view as view_of_session
-from inspector.session.lines import Place, open_for_reading
 from inspector.session.locator import Locator
 from inspector.session.model import Origin, Role, TextUnavailableError
+from inspector.session.opening import Place, open_for_reading
 from inspector.session.reading import Change, Progress
 from inspector.session.reuse import reused
 from inspector.session.texts import NamedTexts

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.session.errors import SessionError
 from inspector.session.formats.base import Format, Inside, Sample
-from inspector.session.formats.openhands.events import QUIET
-from inspector.session.formats.openhands.events_0 import QUIET_ACTIONS, QUIET_OBSERVATIONS
+from inspector.session.formats.openhands.kinds import QUIET, QUIET_ACTIONS, QUIET_OBSERVATIONS
 from inspector.session.formats.openhands.places import CURRENT, VERSION_0, events_folder, first_events
 from inspector.session.formats.openhands.shapes import has_history, is_current_event, is_event_of_version_0
 from inspector.session.values import objects
@@ -84,7 +83,7 @@ def _inside_0(path: Path) -> Sequence[Inside]:
     return conversations_inside(path)
 
 
-def _is_quiet(kind: str) -> bool:
+def _is_quiet_0(kind: str) -> bool:
     """Whether events of version 0 that are counted under this name are not shown."""
     what, _, name = kind.partition(":")
     return name in (QUIET_ACTIONS if what == "action" else QUIET_OBSERVATIONS)
@@ -122,5 +121,5 @@ FORMAT_0 = Format(
     homes=_homes_0,
     inside=_inside_0,
     folders=(frozenset({"events", "event_cache"}), frozenset({"events", "agent_state.pkl"})),
-    is_ignored=_is_quiet,
+    is_ignored=_is_quiet_0,
 )

@@ -6,26 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.session.blocks import compact_json
 from inspector.session.formats.chat import Spoken, notice
+from inspector.session.formats.openhands.kinds import QUIET, RESULTS
 from inspector.session.times import seconds_of_any
 from inspector.session.values import mapping, objects, sequence, string
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-QUIET = frozenset(
-    {"ConversationStateUpdateEvent", "CondensationRequest", "LLMCompletionLogEvent", "PauseEvent", "TokenEvent"}
-    | {"StreamingDeltaEvent"}
-)
-"""Kinds that are counted and not shown."""
-
-RESULTS = frozenset({"ObservationEvent", "AgentErrorEvent", "UserRejectObservation"})
-
-KINDS = (
-    QUIET
-    | RESULTS
-    | {"ActionEvent", "MessageEvent", "SystemPromptEvent", "Condensation", "CondensationSummaryEvent"}
-    | {"ConversationErrorEvent", "HookExecutionEvent", "InterruptEvent"}
-)
 
 
 def spoken_in(event: Mapping[str, Any]) -> Spoken | None:

@@ -6,27 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.session.blocks import compact_json
 from inspector.session.formats.chat import Spoken, notice
+from inspector.session.formats.openhands.kinds import QUIET_ACTIONS, QUIET_OBSERVATIONS
 from inspector.session.formats.plain.usage import usage_of
 from inspector.session.times import seconds_of_any
 from inspector.session.values import mapping, objects, sequence, string
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-QUIET_ACTIONS = frozenset(
-    {
-        "change_agent_state",
-        "condensation_request",
-        "loop_recovery",
-        "null",
-        "pause",
-        "recall",
-        "resume",
-        "start",
-        "stop",
-    }
-)
-QUIET_OBSERVATIONS = frozenset({"agent_state_changed", "null"})
 
 OF_ACTION = frozenset({"action", "cause", "id", "llm_metrics", "message", "source", "timestamp", "tool_call_metadata"})
 """Fields of an event that say what it is, not what was called with."""

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.decoding import lenient_json
-from inspector.session.lines import open_for_reading
+from inspector.session.opening import open_for_reading
 
 if TYPE_CHECKING:
     from pathlib import Path

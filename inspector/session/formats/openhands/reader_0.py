@@ -13,11 +13,12 @@ from inspector.session.formats.base import Inside, Sample
 from inspector.session.formats.openhands.conversation_0 import Conversation0, blocks_again_0
 from inspector.session.formats.openhands.places import VERSION_0, events_folder, number_in
 from inspector.session.formats.openhands.shapes import has_history
-from inspector.session.lines import LinesReader, open_for_reading
+from inspector.session.lines import LinesReader
 from inspector.session.locator import Locator
 from inspector.session.model import Origin
 from inspector.session.nodes import FileNode
 from inspector.session.objects import object_lines
+from inspector.session.opening import open_for_reading
 from inspector.session.values import mapping, string
 
 if TYPE_CHECKING:

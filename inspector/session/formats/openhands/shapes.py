@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from inspector.session.formats.openhands.events import KINDS
+from inspector.session.formats.openhands.kinds import KINDS
 from inspector.session.values import mapping, string
 
 

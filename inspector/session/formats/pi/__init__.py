@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.formats.base import Format
-from inspector.session.lines import LinesReader
 from inspector.session.values import mapping, string
 
 if TYPE_CHECKING:
@@ -58,6 +57,7 @@ def _is_entry(record: dict[str, Any]) -> bool:
 
 def _reader(path: Path) -> Reader:
     from inspector.session.formats.pi.reader import PiInterpreter
+    from inspector.session.lines import LinesReader
 
     return LinesReader(path, NAME, PiInterpreter())
 

@@ -9,14 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from inspector.session.formats.base import Format
-from inspector.session.formats.plain.reader import plain_reader
 from inspector.session.formats.plain.shapes import Form, form_of, is_message, is_request
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
     from typing import Any
 
     from inspector.session.formats.base import Sample
+    from inspector.session.reading import Reader
 
 
 def _recognise_as(form: Form) -> Callable[[Sample], str]:
@@ -42,6 +43,12 @@ def _conversation_in(sample: Sample) -> tuple[list[Any], str]:
     return [], ""
 
 
+def _reader(path: Path, name: str) -> Reader:
+    from inspector.session.formats.plain.reader import plain_reader
+
+    return plain_reader(path, name)
+
+
 def _format(form: Form, name: str, title: str, exact: str) -> Format:
     return Format(
         name=name,
@@ -50,7 +57,7 @@ def _format(form: Form, name: str, title: str, exact: str) -> Format:
         is_live=True,
         exact=exact,
         recognise=_recognise_as(form),
-        reader=lambda path: plain_reader(path, name),
+        reader=lambda path: _reader(path, name),
     )
 
 

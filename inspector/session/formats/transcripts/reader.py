@@ -9,10 +9,11 @@ from inspector.session.assembly import Assembly
 from inspector.session.errors import SessionError
 from inspector.session.formats.chat import ChatThread, Spoken, all_blocks
 from inspector.session.formats.transcripts import FIELD, is_transcript
-from inspector.session.lines import LinesReader, open_for_reading
+from inspector.session.lines import LinesReader
 from inspector.session.locator import Locator
 from inspector.session.model import Origin
 from inspector.session.objects import object_lines, object_of
+from inspector.session.opening import open_for_reading
 from inspector.session.values import mapping, string
 
 if TYPE_CHECKING:
