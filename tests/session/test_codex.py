@@ -108,6 +108,25 @@ def test_a_report_of_no_recorded_response_is_a_call_of_its_own(tmp_path: Path) -
     assert session.calls[2].context == 1
 
 
+def test_totals_alone_tell_what_every_call_added(tmp_path: Path) -> None:
+    rollout = Rollout()
+    rollout.header()
+    for prompt, read, output in ((100, 0, 10), (250, 90, 25), (250, 90, 25), (900, 400, 31)):
+        rollout.prompt("go")
+        if prompt != 250 or not rollout.total:
+            rollout.message("assistant", f"answer {prompt}")
+        total = {"input_tokens": prompt, "cached_input_tokens": read, "output_tokens": output}
+        rollout.total = {**total, "total_tokens": prompt + output}
+        rollout.event("token_count", info={"total_token_usage": rollout.total})
+        rollout.event("token_count", info=None)
+    usages = [call.usage for call in session_of(rollout, tmp_path).calls if call.usage is not None]
+    assert [(usage.prompt, usage.cache_read, usage.output) for usage in usages] == [
+        (100, 0, 10),
+        (150, 90, 15),
+        (650, 310, 6),
+    ]
+
+
 def test_what_was_cached_and_reasoned_is_part_of_the_counts(tmp_path: Path) -> None:
     rollout = Rollout()
     rollout.header()
@@ -390,6 +409,52 @@ def test_what_a_fork_copied_is_inherited_and_counted_elsewhere(tmp_path: Path, s
     assert len(session.contexts) == 1
     assert texts(session, 0) == ["child's"]
     assert session.window == 258_400
+
+
+def test_a_fork_without_its_parents_header_inherits_what_has_the_time_of_the_fork(tmp_path: Path) -> None:
+    parent = Rollout()
+    parent.prompt("first")
+    parent.response("c1")
+    rollout = Rollout(total=dict(parent.total))
+    rollout.header("child", forked_from_id="parent")
+    rollout.clock -= 1
+    for line in parent.lines:
+        rollout.add(line["type"], line["payload"], step=0)
+    rollout.clock += 20
+    rollout.prompt("second")
+    rollout.response(usage=(300, 3), text="two")
+    session = session_of(rollout, tmp_path)
+    assert [message.is_inherited for message in session.messages] == [True, True, True, False, False]
+    assert prompts(session) == [300]
+
+
+def test_a_subagent_that_was_given_no_history_inherits_nothing(tmp_path: Path) -> None:
+    rollout = Rollout()
+    rollout.header("child", source={"subagent": {"thread_spawn": {"parent_thread_id": "parent"}}})
+    rollout.clock -= 1
+    rollout.add("turn_context", {"model": "gpt-5.5"}, step=0)
+    rollout.prompt("find it")
+    rollout.response(usage=(300, 3))
+    session = session_of(rollout, tmp_path)
+    assert not any(message.is_inherited for message in session.messages)
+    assert prompts(session) == [300]
+
+
+def test_kinds_and_forms_yet_unknown_are_read_as_far_as_they_go(tmp_path: Path) -> None:
+    path = tmp_path / "rollout.jsonl"
+    item = {"type": "message", "role": "user", "content": "plain text"}
+    lines: list[dict[str, Any]] = [
+        *({"timestamp": "2026-01-01T00:00:00Z", "type": "novel", "payload": {"number": n}} for n in range(40)),
+        {"timestamp": 1_780_000_000, "type": "response_item", "payload": item},
+        {"type": "response_item", "payload": {**item, "role": "assistant"}},
+        {"timestamp": "never", "type": "response_item", "payload": None},
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    session = open_session(path)
+    assert session.format == "codex"
+    assert [message.role.value for message in session.messages[40:]] == ["user", "assistant", "other"]
+    assert [message.time for message in session.messages[40:]] == [1_780_000_000, None, None]
+    assert json.loads(session.text(session.blocks[-1])) == lines[-1]
 
 
 def test_a_fork_of_a_fork_that_was_compacted_counts_nothing_of_its_parents(tmp_path: Path) -> None:

@@ -22,7 +22,6 @@ from inspector.session.formats.claude_code.parts import blocks_of_record
 from inspector.session.formats.claude_code.places import UUID, is_copy
 from inspector.session.formats.claude_code.usage import later, usage_of, with_placeholder_noted
 from inspector.session.model import BlockKind, Call, Compaction, ContextCause, Message, Role
-from inspector.session.times import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -129,7 +128,7 @@ class Conversation:
         elif kind is RecordKind.COMPACTION:
             self._compact(record, thread, turn, offset, line_number)
         elif kind is RecordKind.MICROCOMPACTION:
-            self._note_compaction(thread, compaction_of(record, len(assembly.messages), seconds(record.timestamp)))
+            self._note_compaction(thread, compaction_of(record, len(assembly.messages), record.time))
         message = self._add_kind(record, kind, blocks, thread, turn)
         if uuid is not None:
             self._message_of_node.append(message)
@@ -193,7 +192,7 @@ class Conversation:
         message = Message(
             role=role,
             blocks=tuple(blocks),
-            time=seconds(record.timestamp),
+            time=record.time,
             identifier=(record.message is not None and record.message.id) or record.uuid or "",
             thread=thread.number,
             is_inherited=self._lineage.is_inherited(record),
@@ -284,7 +283,7 @@ class Conversation:
     def _summarise(self, record: Record, blocks: list[Block], thread: Thread, turn: int) -> int:
         if not thread.awaits_summary and thread.context is not None and thread.context.members:
             self._begin_compacted(thread, turn)
-            self._note_compaction(thread, Compaction(len(self._assembly.messages), time=seconds(record.timestamp)))
+            self._note_compaction(thread, Compaction(len(self._assembly.messages), time=record.time))
         index = self._new_message(record, Role.USER, blocks, thread, turn, is_summary=True)
         context = self._context(thread)
         if thread.awaits_summary and context.carried and not thread.kept_first:
@@ -310,7 +309,7 @@ class Conversation:
         context.members.extend(kept)
         context.carried = len(kept)
         thread.awaits_summary, thread.kept_first = True, sends_kept_first(record)
-        self._note_compaction(thread, compaction_of(record, len(self._assembly.messages), seconds(record.timestamp)))
+        self._note_compaction(thread, compaction_of(record, len(self._assembly.messages), record.time))
 
     def _begin_compacted(self, thread: Thread, turn: int) -> OpenContext:
         thread.context = self._assembly.add_context(thread.number, ContextCause.COMPACTION)

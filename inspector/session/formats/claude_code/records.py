@@ -11,6 +11,7 @@ from __future__ import annotations
 from msgspec import Raw, Struct, field
 
 from inspector.session.decoding import RecordDecoder
+from inspector.session.times import seconds_of_any
 
 EMPTY = Raw(b"")
 
@@ -124,7 +125,7 @@ class Record(Struct, gc=False):
     forked_from: Raw = field(name="forkedFrom", default=EMPTY)
     parent_tool: str | None = field(name="parent_tool_use_id", default=None)
     request: str | None = field(name="requestId", default=None)
-    timestamp: str | None = None
+    timestamp: str | float | None = None
     version: str | None = None
     cwd: str | None = None
     message: ApiMessage | None = None
@@ -139,6 +140,11 @@ class Record(Struct, gc=False):
     summary: str | None = None
     custom_title: str | None = field(name="customTitle", default=None)
     ai_title: str | None = field(name="aiTitle", default=None)
+
+    @property
+    def time(self) -> float | None:
+        """Seconds since the epoch, None where the line has no time."""
+        return seconds_of_any(self.timestamp)
 
     @property
     def is_printed(self) -> bool:

@@ -1,7 +1,8 @@
 """Forks: a rollout that begins with another one's lines.
 
 A fork, and a subagent that was given its parent's conversation, write their own header, then the parent's header and
-everything after it, all within the instant of the fork; what follows is their own.
+everything after it, all within the instant of the fork; what follows is their own. A fork that names its origin and
+writes no second header is told by that instant alone.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ class Lineage:
         self._only_headers = True
         self._instant: float | None = None
         self._before: float | None = None
+        self._forked: float | None = None
 
     @property
     def is_copying(self) -> bool:
@@ -46,9 +48,12 @@ class Lineage:
             identifier = string(line.payload.get("id"))
             if not self._has_header:
                 self._has_header, self.identifier = True, identifier
+                self._forked = line.time if string(line.payload.get("forked_from_id")) else None
                 return False
             if self._only_headers and identifier != self.identifier and self._instant is None:
                 self._instant = self._before = line.time if line.time is not None else 0.0
+        elif self._only_headers and self._forked is not None and line.time == self._forked:
+            self._instant = self._before = line.time
         self._only_headers = self._only_headers and line.kind == META
         if self._instant is not None and self._is_own(line):
             self._instant = None

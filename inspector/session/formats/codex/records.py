@@ -15,7 +15,7 @@ from inspector.session.formats.responses.items import blocks_of_item
 from inspector.session.formats.responses.shapes import is_item
 from inspector.session.model import BlockKind, Origin
 from inspector.session.objects import object_of
-from inspector.session.times import seconds
+from inspector.session.times import seconds_of_any
 from inspector.session.values import mapping, objects, string
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class RolloutLine(NamedTuple):
 
 def unwrapped(value: Mapping[str, Any]) -> RolloutLine:
     """A line of either envelope."""
-    kind, time = string(value.get("type")), seconds(string(value.get("timestamp")))
+    kind, time = string(value.get("type")), seconds_of_any(value.get("timestamp"))
     if isinstance(value.get("payload"), dict):
         return RolloutLine(kind or "(no type)", value["payload"], time)
     if "record_type" in value:
@@ -98,7 +98,7 @@ def blocks_of(line: RolloutLine, data: bytes, origin: Origin, names: Names) -> S
     """
     first = Origin(origin.offset, origin.length)
     match line.kind:
-        case "response_item":
+        case "response_item" if line.payload:
             return blocks_of_item(line.payload, first, names)
         case "compacted":
             return [made for _, blocks in compacted_items(line.payload, first, names) for made in blocks]

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 COUNTS = ("input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens", "total_tokens")
 
+ALL_COUNTS = (*COUNTS, "reasoning_output_tokens")
+
 Total = tuple[int, ...]
 
 
@@ -42,6 +44,7 @@ class TokenCounts:
 
     def __init__(self) -> None:
         self._total: Total | None = None
+        self._totals: Mapping[str, Any] = {}
         self._last: Mapping[str, Any] = {}
 
     def add(self, info: Mapping[str, Any]) -> Usage | None:
@@ -50,5 +53,15 @@ class TokenCounts:
         now = tuple(count(total.get(name)) for name in COUNTS) if total else None
         # Where there is no total, an event that says the same as the one before is taken for its repetition.
         is_repeated = now == self._total if now is not None else last == self._last
+        before = self._totals
         self._total, self._last = now if now is not None else self._total, last
-        return None if is_repeated else usage_of(last)
+        self._totals = total or before
+        if is_repeated:
+            return None
+        return usage_of(last) if last else _added(total, before)
+
+
+def _added(total: Mapping[str, Any], before: Mapping[str, Any]) -> Usage | None:
+    """What was added to a total; all of it where it began anew."""
+    added = {name: count(total.get(name)) - count(before.get(name)) for name in ALL_COUNTS}
+    return usage_of(added) if min(added.values()) >= 0 else usage_of(total)

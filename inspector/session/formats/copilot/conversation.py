@@ -11,7 +11,7 @@ from inspector.session.formats.copilot.kinds import EventKind, kind_of
 from inspector.session.formats.copilot.parts import blocks_of_event
 from inspector.session.model import BlockKind, Compaction, ContextCause, Message, Role, Usage
 from inspector.session.threads import Thread
-from inspector.session.times import seconds
+from inspector.session.times import seconds_of_any
 from inspector.session.values import count, count_or_none, mapping, string
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ class Conversation:
         return Message(
             role=ROLES.get(kind, Role.OTHER),
             blocks=tuple(blocks),
-            time=seconds(string(event.get("timestamp"))),
+            time=seconds_of_any(event.get("timestamp")),
             identifier=string(data.get("messageId")) or string(event.get("id")),
             thread=agent.thread.number,
             **flags,
@@ -234,7 +234,7 @@ class Conversation:
             tokens_before=before or sum(parts) or None,
             tokens_after=count_or_none(data.get("postCompactionTokens")),
             tokens_saved=count_or_none(data.get("tokensRemoved")),
-            time=seconds(string(event.get("timestamp"))),
+            time=seconds_of_any(event.get("timestamp")),
         )
         message = self._message(event, EventKind.USER, blocks, agent, is_summary=True) if blocks else None
         agent.thread.compact(compaction, message, kept, system)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from inspector.session.formats.gemini.parts import is_sent, parts_of
 from inspector.session.formats.gemini.usage import usage_of
 from inspector.session.model import BlockKind, ContextCause
-from inspector.session.times import seconds
+from inspector.session.times import seconds_of_any
 from inspector.session.values import string
 
 if TYPE_CHECKING:
@@ -266,7 +266,7 @@ def _units(number: int, record: Record) -> list[Unit]:
     about = About(
         identifier=string(value.get("id")),
         type=string(value.get("type")),
-        time=seconds(string(value.get("timestamp"))),
+        time=seconds_of_any(value.get("timestamp")),
         model=string(value.get("model")),
         usage=usage_of(value),
         is_sent=is_sent(value),

@@ -14,7 +14,7 @@ from inspector.session.formats.pi.usage import usage_of
 from inspector.session.links import LinkKind, SessionLink
 from inspector.session.model import BlockKind, Compaction, ContextCause, Message, Role
 from inspector.session.threads import Thread
-from inspector.session.times import seconds, seconds_of_any
+from inspector.session.times import seconds_of_any
 from inspector.session.values import count_or_none, mapping, string
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class Conversation:
             self._thread.begin(ContextCause.REWIND, members)
 
     def _message(self, entry: Mapping[str, Any], kind: EntryKind, blocks: list[Block], **flags: bool) -> Message:
-        time = seconds(string(entry.get("timestamp"))) or seconds_of_any(mapping(entry.get("message")).get("timestamp"))
+        time = seconds_of_any(entry.get("timestamp")) or seconds_of_any(mapping(entry.get("message")).get("timestamp"))
         return Message(
             role=ROLES.get(kind, Role.OTHER),
             blocks=tuple(blocks),
@@ -189,7 +189,7 @@ class Conversation:
             trigger=string(entry.get("method")),
             tokens_before=count_or_none(entry.get("tokensBefore")),
             tokens_after=count_or_none(entry.get("tokensAfter")),
-            time=seconds(string(entry.get("timestamp"))),
+            time=seconds_of_any(entry.get("timestamp")),
         )
         self._numbers.append(number)
         summary = self._message(entry, EntryKind.SUMMARY, blocks)
