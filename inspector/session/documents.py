@@ -105,7 +105,7 @@ class DocumentReader:
         except OSError:
             return Change.UNREADABLE
         except SessionError:
-            return Change.REPLACED
+            return Change.UNREADABLE if self._path.is_file() else Change.REPLACED
         found = self._format_found()
         if found not in (self._format, ""):
             return Change.REPLACED

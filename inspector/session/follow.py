@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import math
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 
 FIRST_PART_BYTES = 1 << 20
 """How much of a file is read before its first rows are shown; every further part is twice as long."""
+
+UNREADABLE_SECONDS = 3.0
+"""A file that cannot be read for longer is said to be so; while it is written that may be for a moment."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +91,7 @@ class Follower:
         self._reader = open_reader(path)
         self._session: Session | None = None
         self._failed: Place | None = None
+        self._unreadable_since: float | None = None
         if load:
             for _ in self.load():
                 pass
@@ -122,22 +128,40 @@ class Follower:
     def poll(self) -> Session | None:
         """Look at the file and read what was added; the new session, None when it is the same as before."""
         self.change = self.notice = ""
-        match self._reader.refresh():
+        found = self._reader.refresh()
+        if found is not Change.UNREADABLE:
+            self._unreadable_since = None
+        match found:
             case Change.VANISHED:
                 if self.state != "vanished":
                     self.state = self.change = "vanished"
                     self._say(f"{self.path.name} is gone; what was read of it is still shown.")
             case Change.APPENDED:
-                self._come_back("appended")
+                before = len(self.session.messages)
                 self._session = self._reader.snapshot()
+                self._come_back("appended")
+                if self.change == "appended" and (lost := before - len(self._session.messages)) > 0:
+                    self._say(f"{_messages(lost)} no longer in {self.path.name}.")
                 return self._session
             case Change.REPLACED:
                 return self._reload()
             case Change.NONE if self.state == "vanished":
                 self._come_back("returned")
+            case Change.UNREADABLE:
+                self._bear_with_it()
             case _:
                 pass
         return None
+
+    def _bear_with_it(self) -> None:
+        """Say once that the file cannot be read, where that is more than a moment of writing."""
+        now = time.monotonic()
+        if self._unreadable_since is None:
+            self._unreadable_since = now
+        elif now - self._unreadable_since >= UNREADABLE_SECONDS:
+            self._unreadable_since = math.inf
+            self.change = "notice"
+            self._say(f"{self.path.name} cannot be read at the moment; what was read of it is still shown.")
 
     def _reload(self) -> Session | None:
         """Read the file that stands in the place of the one that was read."""
@@ -177,6 +201,10 @@ class Follower:
         self.notice = notice
         if self._on_notice is not None:
             self._on_notice(notice)
+
+
+def _messages(count: int) -> str:
+    return "1 message that was shown is" if count == 1 else f"{count:,} messages that were shown are"
 
 
 def open_session_in_slices(path: Path | str) -> Iterator[Loading]:

@@ -12,68 +12,11 @@ import pytest
 
 from inspector.session.follow import Follower
 from inspector.session.open import open_session
-from tests.session.claude_lines import Script
-from tests.session.codex_lines import Rollout
-from tests.session.copilot_lines import CopilotScript
 from tests.session.following import settle
-from tests.session.gemini_lines import GeminiScript, call
-from tests.session.pi_lines import PiScript
-from tests.session.run_files import jsonl, log_of_requests
+from tests.session.growing import GROWING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
-
-
-def claude(turns: int) -> list[bytes]:
-    script = Script()
-    script.prompt("go")
-    for turn in range(turns):
-        script.call(f"m{turn}", f"t{turn}")
-        script.result(f"t{turn}", f"result {turn}")
-    return script.encoded()
-
-
-def codex(turns: int) -> list[bytes]:
-    rollout = Rollout()
-    rollout.header()
-    rollout.prompt("go")
-    for turn in range(turns):
-        rollout.response(f"c{turn}", usage=(100 + turn, 10))
-    return rollout.encoded()
-
-
-def gemini(turns: int) -> list[bytes]:
-    script = GeminiScript()
-    script.header()
-    for turn in range(turns):
-        answer = script.answer(f"g{turn}", toolCalls=[call(f"c{turn}")])
-        script.again(answer, toolCalls=[call(f"c{turn}", f"result {turn}")])
-    return script.encoded()
-
-
-def pi(turns: int) -> list[bytes]:
-    script = PiScript()
-    script.header()
-    script.user("go")
-    for turn in range(turns):
-        script.call(f"c{turn}")
-        script.result(f"c{turn}", f"result {turn}")
-    return [line.strip() + b"\n" for line in script.encoded()]
-
-
-def requests(turns: int) -> list[bytes]:
-    return [line + b"\n" for line in jsonl(log_of_requests(turns)).splitlines()]
-
-
-def copilot(turns: int) -> list[bytes]:
-    script = CopilotScript()
-    script.start()
-    script.user("go")
-    for turn in range(turns):
-        script.answer("looking", (f"t{turn}", "view"))
-        script.result(f"t{turn}", f"result {turn}")
-    return [line.strip() + b"\n" for line in script.encoded()]
 
 
 WRITER = """
@@ -84,21 +27,13 @@ with open(sys.argv[1], "ab", buffering=0) as file:
     time.sleep(60)
 """
 
-FORMATS: dict[str, Callable[[int], list[bytes]]] = {
-    "claude-code": claude,
-    "codex": codex,
-    "copilot-cli": copilot,
-    "gemini-cli": gemini,
-    "pi": pi,
-    "claude-trace": requests,
-}
+LINES = [name for name, known in GROWING.items() if known.family == "lines"]
 
 
-@pytest.fixture(params=FORMATS)
-def lines(request: pytest.FixtureRequest) -> list[bytes]:
-    made = FORMATS[request.param](12)
-    assert len(made) >= 12
-    return made
+@pytest.fixture(params=LINES)
+def lines(request: pytest.FixtureRequest, tmp_path: Path) -> list[bytes]:
+    GROWING[request.param].write(tmp_path / "source", 12)
+    return (tmp_path / "source").read_bytes().splitlines(keepends=True)
 
 
 def written(path: Path, lines: list[bytes]) -> Path:
@@ -165,31 +100,6 @@ def test_a_file_that_becomes_another_is_read_anew_and_said_to_be(tmp_path: Path,
     assert_caught_up(follower, path)
     assert all(notices)
     assert follower.state == "live"
-
-
-def test_a_burst_of_ten_thousand_records_arrives_whole(tmp_path: Path) -> None:
-    many = claude(5_000)
-    path = written(tmp_path / "session.jsonl", many[:3])
-    follower = Follower(path)
-    with path.open("ab") as file:
-        file.write(b"".join(many[3:]))
-    follower.poll()
-    assert follower.session == open_session(path)
-    assert len(follower.session.calls) == 5_000
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_file_that_may_no_longer_be_read_keeps_its_view(tmp_path: Path, lines: list[bytes]) -> None:
-    path = written(tmp_path / "session.jsonl", lines[:6])
-    follower = Follower(path)
-    path.chmod(0)
-    with pytest.raises(PermissionError):
-        path.open("rb").close()
-    assert follower.poll() is None
-    path.chmod(0o600)
-    with path.open("ab") as file:
-        file.write(b"".join(lines[6:]))
-    assert_caught_up(follower, path)
 
 
 def test_a_folder_that_goes_and_comes_back_is_followed_on(tmp_path: Path, lines: list[bytes]) -> None:

@@ -141,7 +141,7 @@ def test_a_database_written_by_another_process_is_followed(tmp_path: Path, seed:
         assert follower.state == "live"
         same = unchanged(session.messages, earlier)
         assert all(new is old for new, old in zip(session.messages[:same], earlier[:same], strict=True))
-    assert notices == []
+    assert all("no longer in opencode.db" in notice for notice in notices), "messages were taken away"
     assert_sound(follower.session)
     assert len(follower.session.messages) > 10
 

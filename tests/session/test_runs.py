@@ -249,6 +249,16 @@ def test_what_cline_leaves_out_of_later_requests_is_a_compaction(tmp_path: Path)
     assert "content 1" in now(session)
 
 
+def test_documents_of_cline_that_only_speak_of_messages_lead_nowhere(tmp_path: Path) -> None:
+    about = {"session_id": "s", "started_at": "", "status": "completed", "messages_path": "x"}
+    for name in ("s.json", "s.messages.json", "api_conversation_history.json"):
+        (tmp_path / name).write_bytes(encoded(about))
+    (tmp_path / "api_conversation_history.messages.json").write_bytes(encoded(run_files.cline_shown(2)))
+    for path in tmp_path.iterdir():
+        with pytest.raises(SessionError):
+            detect(path)
+
+
 def test_a_task_is_one_session_wherever_it_is_pointed_at(tmp_path: Path) -> None:
     folder = task_of_cline(tmp_path / "task", 2)
     expected = open_session(folder).messages

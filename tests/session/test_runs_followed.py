@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,51 +15,9 @@ from tests.session.run_files import encoded, jsonl
 from tests.session.soundness import assert_sound
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 TURNS = 12
-
-DOCUMENTS: dict[str, tuple[str, Callable[[int], bytes]]] = {
-    "atif": ("trajectory.json", lambda turns: encoded(run_files.trajectory(turns))),
-    "swe-agent": ("run.traj", lambda turns: json.dumps(run_files.swe_run(turns), indent=2).encode()),
-    "mini-swe-agent": ("run.traj.json", lambda turns: encoded(run_files.mini_run(turns))),
-    "openhands": ("trajectory.json", lambda turns: encoded(run_files.openhands_events(turns))),
-    "openhands-v0": ("trajectory.json", lambda turns: encoded(run_files.openhands_0_history(turns))),
-    "inspect": ("log.json", lambda turns: encoded(run_files.inspect_log([run_files.inspect_sample(turns)]))),
-    "claude-trace": ("log.json", lambda turns: json.dumps(run_files.log_of_requests(turns), indent=1).encode()),
-    "cline": ("messages.json", lambda turns: encoded(run_files.cline_history(turns))),
-}
-
-
-@pytest.mark.parametrize("name", sorted(DOCUMENTS))
-def test_a_document_that_is_written_anew_is_followed(tmp_path: Path, name: str) -> None:
-    file, written = DOCUMENTS[name]
-    path = tmp_path / file
-    path.write_bytes(written(1))
-    follower = Follower(path)
-    assert follower.session.format == name
-    steps = [replace(written(turns)) if turns % 3 == 0 else rewrite(written(turns)) for turns in range(2, TURNS)]
-    for done in quiet_moments(path, steps, follower.poll, seed=len(name)):
-        follower.poll()
-        assert follower.session == open_session(path)
-        assert_sound(follower.session)
-        assert len(follower.session.calls) == done + 1
-
-
-@pytest.mark.parametrize("name", ["claude-trace", "openhands"])
-def test_lines_that_are_added_are_followed(tmp_path: Path, name: str) -> None:
-    made = run_files.log_of_requests(TURNS) if name == "claude-trace" else run_files.openhands_events(TURNS)
-    lines = [encoded(record) + b"\n" for record in made]
-    path = tmp_path / "log.jsonl"
-    path.write_bytes(b"".join(lines[:2]))
-    follower = Follower(path)
-    assert follower.session.format == name
-    for _ in quiet_moments(path, [append(line) for line in lines[2:]], follower.poll, seed=3):
-        follower.poll()
-        assert follower.session == open_session(path)
-        assert_sound(follower.session)
-    assert len(follower.session.calls) == TURNS
 
 
 def test_conversations_that_end_one_after_the_other_are_followed(tmp_path: Path) -> None:
@@ -119,24 +76,6 @@ def test_an_archive_that_is_written_anew_is_followed(tmp_path: Path) -> None:
         follower.poll()
         assert follower.session == open_session(path)
         assert len(follower.session.calls) == done + 1, "the newest sample is shown"
-
-
-def test_a_task_of_cline_is_followed_in_both_its_documents(tmp_path: Path) -> None:
-    path = tmp_path / "1750000000000"
-    path.mkdir()
-    (path / "api_conversation_history.json").write_bytes(encoded(run_files.cline_history(1)))
-    follower = Follower(path)
-    steps = []
-    for turns in range(1, TURNS):
-        steps.append(new_file("ui_messages.json", encoded(run_files.cline_shown(turns))))
-        steps.append(new_file("api_conversation_history.json", encoded(run_files.cline_history(turns))))
-    for _ in quiet_moments(path, steps, follower.poll, seed=4):
-        follower.poll()
-        assert follower.session == open_session(path)
-        assert_sound(follower.session)
-    assert [call.usage.prompt for call in follower.session.calls if call.usage] == [
-        33 + turn for turn in range(TURNS - 1)
-    ]
 
 
 def test_an_event_that_is_half_written_holds_up_those_behind_it(tmp_path: Path) -> None:

@@ -1,78 +1,66 @@
-"""Formats of one record a line are followed while another process writes them, at moments of its choosing."""
+"""Every format is followed while another process writes it, at moments of its choosing.
+
+Formats whose agents do more than grow (take back, branch, compact, update rows) have such tests of their own, too.
+"""
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from inspector.session.follow import Follower
 from inspector.session.open import open_session
-from tests.session.claude_lines import Script
-from tests.session.other_process import append, quiet_moments
+from tests.session.growing import GROWING, Growing
+from tests.session.other_process import append, new_file, quiet_moments, replace, rewrite
 from tests.session.soundness import assert_sound
-from tests.session.test_plain import ANTHROPIC, OPENAI
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+TURNS = 10
 
-def claude() -> list[bytes]:
-    script = Script()
-    for turn in range(15):
-        script.prompt(f"prompt {turn}")
-        script.call(f"m{turn}", f"t{turn}")
-        script.call(f"m{turn}", f"u{turn}")
-        script.result(f"t{turn}", f"result {turn} " + "é" * 40)
-        script.result(f"u{turn}", "other")
-    return script.encoded()
+WRITTEN = [name for name, known in GROWING.items() if known.family != "database"]
+"""Databases are written by tests of their own: what their agents do is no mere growth."""
 
 
-def transcripts() -> list[bytes]:
-    said = "user: order {0}\nassistant: None\ntool: {{}}\nassistant: done {0} é\n"
-    return [json.dumps({"messages_display": said.format(number)}).encode() + b"\n" for number in range(12)]
-
-
-def openai() -> list[bytes]:
-    return [json.dumps(message, ensure_ascii=False).encode() + b"\n" for message in OPENAI * 3]
-
-
-def anthropic() -> list[bytes]:
-    return [json.dumps(message, ensure_ascii=False).encode() + b"\n" for message in ANTHROPIC * 3]
-
-
-def responses() -> list[bytes]:
-    items = []
-    for number in range(12):
-        call = f"c{number}"
-        items += [
-            {"type": "message", "role": "user", "content": [{"type": "input_text", "text": f"prompt {number}"}]},
-            {"type": "function_call", "name": "ls", "arguments": "{}", "call_id": call},
-            {"type": "function_call_output", "call_id": call, "output": f"found {number}"},
-            {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "done"}]},
-        ]
-    return [json.dumps(item).encode() + b"\n" for item in items]
-
-
-LINES = {
-    "claude-code": claude,
-    "transcripts": transcripts,
-    "openai": openai,
-    "anthropic": anthropic,
-    "openai-responses": responses,
-}
-
-
-@pytest.mark.parametrize("name", LINES)
-def test_lines_that_another_process_writes_are_followed(tmp_path: Path, name: str) -> None:
-    lines = LINES[name]()
-    path = tmp_path / "session.jsonl"
-    path.write_bytes(b"".join(lines[:3]))
+@pytest.mark.parametrize("name", WRITTEN)
+def test_what_another_process_writes_is_followed(tmp_path: Path, name: str) -> None:
+    known = GROWING[name]
+    path = tmp_path / known.name
+    known.write(path, 1)
     follower = Follower(path)
-    assert follower.session.format.startswith(name)
-    for _ in quiet_moments(path, [append(line) for line in lines[3:]], follower.poll, seed=len(name), most=9):
+    assert follower.session.format == known.format
+    steps = steps_of(known, tmp_path / f"source-{known.name}")
+    for _ in quiet_moments(path, steps, follower.poll, seed=len(name)):
         follower.poll()
         assert follower.session == open_session(path)
-    assert_sound(follower.session)
-    assert sum(follower.session.record_counts.values()) == len(lines)
+        assert_sound(follower.session)
+    if known.format != "transcripts":  # of which the newest is shown
+        assert TURNS <= len(follower.session.calls) <= TURNS + 1
+
+
+def steps_of(known: Growing, source: Path) -> list[dict[str, Any]]:
+    """What an agent does to come from one turn to ten: files one by one, lines in pieces, documents whole."""
+    known.write(source, 1)
+    before = contents(source)
+    steps = []
+    for turns in range(2, TURNS + 1):
+        known.write(source, turns)
+        after = contents(source)
+        if known.family == "lines":
+            added = after[""][len(before[""]) :]
+            steps += [append(line) for line in added.splitlines(keepends=True)]
+        elif known.family == "document":
+            steps.append(replace(after[""]) if turns % 3 == 0 else rewrite(after[""]))
+        else:
+            steps += [new_file(name, data) for name, data in after.items() if before.get(name) != data]
+        before = after
+    return steps
+
+
+def contents(path: Path) -> dict[str, bytes]:
+    if path.is_file():
+        return {"": path.read_bytes()}
+    files = sorted(file for file in path.rglob("*") if file.is_file())
+    return {str(file.relative_to(path)): file.read_bytes() for file in files}

@@ -43,14 +43,19 @@ def _recognise(sample: Sample) -> str:
     document = sample.only_value
     if isinstance(document, dict) and document.keys() >= ABOUT:
         return _recognise_beside(history_of(sample.path), "the document beside ")
+    messages = objects(document)
+    if sum(_is_shown(message) for message in messages) * 2 > len(messages):
+        return _recognise_beside(sample.path.with_name(HISTORY), "what is shown of the task in ")
+    return _recognise_history(document)
+
+
+def _recognise_history(document: Any) -> str:
     if isinstance(document, dict) and isinstance(document.get("messages"), list):
         has_own = "sessionId" in document and ("agent" in document or "updated_at" in document)
         return f"a JSON document with {len(document['messages'])} of Cline's messages" if has_own else ""
     messages = objects(document)
     if not messages or len(messages) * 2 <= len(document):
         return ""
-    if sum(_is_shown(message) for message in messages) * 2 > len(messages):
-        return _recognise_beside(sample.path.with_name(HISTORY), "what is shown of the task in ")
     asked = sum(message.get("role") == "user" for message in messages)
     found = sum(_has_own_text(message) for message in messages)
     if any(OWN_FIELDS & message.keys() and "role" in message for message in messages) or found * 3 > asked:
@@ -59,8 +64,9 @@ def _recognise(sample: Sample) -> str:
 
 
 def _recognise_beside(path: Path, words: str = "in its ") -> str:
+    """Only messages count there: documents that speak of one another would never come to an end."""
     try:
-        reason = _recognise(Sample(path)) if path.is_file() else ""
+        reason = _recognise_history(Sample(path).only_value) if path.is_file() else ""
     except (SessionError, OSError):
         return ""
     return f"{words}{path.name}, {reason}" if reason else ""
