@@ -72,7 +72,7 @@ def candidates(folder: Path) -> list[Candidate]:
 
 
 def sessions_in(folder: Path) -> Iterator[Found]:
-    """Sessions below a folder, newest file first, told by their content. Subagents' are left out."""
+    """Sessions below a folder, newest file first, told by their content. Subagents' and copies are left out."""
     for candidate in candidates(folder):
         if any(known.is_beside(candidate.path) for known in FORMATS):
             continue
@@ -81,7 +81,7 @@ def sessions_in(folder: Path) -> Iterator[Found]:
             inside = known.inside(candidate.path)
         except SessionError:
             continue
-        if not inside:
+        if not inside and not known.is_copy(candidate.path):
             yield Found(candidate.path, known.name, candidate.size, candidate.modified)
         for one in inside:
             if not one.parent:

@@ -16,6 +16,7 @@ from inspector.session.lines import is_whole
 from inspector.session.locator import Locator
 from inspector.session.nodes import FileNode
 from inspector.session.opening import Place, open_for_reading
+from inspector.session.others import BYTE_ORDER_MARK, CLOCK_SECONDS, Others
 from inspector.session.reading import Change, Progress
 from inspector.session.reuse import reused
 from inspector.session.texts import FileTexts
@@ -30,13 +31,8 @@ if TYPE_CHECKING:
     from inspector.session.nodes import Node
     from inspector.session.texts import BlocksOfRecord
 
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-
 BROKEN_SECONDS = 2.0
 """A document that is broken is being written, unless it has been left like that for this long."""
-
-CLOCK_SECONDS = 0.05
-"""Two changes within one tick of a file system's clock, a few milliseconds, leave the same time of change."""
 
 
 class DocumentReader:
@@ -49,6 +45,7 @@ class DocumentReader:
         interpret: Callable[[Node, Assembly], None],
         blocks_of_record: BlocksOfRecord,
         beside: Sequence[Beside] = (),
+        others: Others | None = None,
     ) -> None:
         """Open a file.
 
@@ -58,6 +55,7 @@ class DocumentReader:
             interpret: Fills an assembly from the document.
             blocks_of_record: Gives the blocks of an entry read again.
             beside: Documents that `interpret` looks at too; where one changes, everything is put together anew.
+            others: Documents that `interpret` opens because the session goes on in them.
 
         Raises:
             SessionError: It cannot be opened.
@@ -65,11 +63,13 @@ class DocumentReader:
         self._session_path = path
         self._path = path = Locator.of(path).file
         self._beside = tuple(beside)
+        self._others = others or Others()
         self._format = format_name
         self._interpret = interpret
         self._blocks_of_record = blocks_of_record
         file = open_for_reading(path)
         self._use(file, Place.of(os.fstat(file.fileno())))
+        self._texts = FileTexts((path,), (file,), blocks_of_record)
         self._assembly = Assembly()
         self._session: Session | None = None
 
@@ -83,7 +83,8 @@ class DocumentReader:
     def snapshot(self) -> Session:
         """What has been read."""
         if self._session is None:
-            self._session = self._assembly.snapshot(self._format, self._session_path, self._texts, (self._path,))
+            files = (self._path, *self._others.paths)
+            self._session = self._assembly.snapshot(self._format, self._session_path, self._texts, files)
         return self._session
 
     def refresh(self) -> Change:
@@ -92,9 +93,9 @@ class DocumentReader:
             place = Place.of(self._path.stat())
             # All are looked at, so that none is seen to have changed twice.
             is_same_beside = not [one for one in self._beside if one.changed()]
-            if place == self._place and is_same_beside:
+            if place == self._place and is_same_beside and not self._others.changed():
                 return Change.NONE
-            if place.size == 0:
+            if place.size == 0 or not self._others.are_settled(BROKEN_SECONDS):
                 return Change.UNREADABLE
             file = open_for_reading(self._path)
             data = file.read()
@@ -131,11 +132,13 @@ class DocumentReader:
         is_settled = time.time() - place.modified / 1e9 > CLOCK_SECONDS
         self._file = file
         self._place = place if is_settled else place._replace(modified=0)
-        self._texts = FileTexts((self._path,), (file,), self._blocks_of_record)
 
     def _take(self, data: bytes) -> None:
         data, start = _without_mark(data)
+        self._others.begin()
         self._interpret(FileNode(data, start), self._assembly)
+        paths, files = (self._path, *self._others.paths), (self._file, *self._others.files)
+        self._texts = FileTexts(paths, files, self._blocks_of_record)
 
     def _format_found(self) -> str:
         """Name of the format that the file has now; empty where it has none."""

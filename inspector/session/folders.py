@@ -7,10 +7,11 @@ import time
 from typing import TYPE_CHECKING, Any, Protocol
 
 from inspector.session.decoding import lenient_json
-from inspector.session.documents import BROKEN_SECONDS, CLOCK_SECONDS
+from inspector.session.documents import BROKEN_SECONDS
 from inspector.session.errors import SessionError
 from inspector.session.model import Diagnostic, Origin, TextUnavailableError
 from inspector.session.opening import open_for_reading, why_not_opened
+from inspector.session.others import CLOCK_SECONDS
 from inspector.session.reading import Change, Progress
 from inspector.session.texts import NamedTexts
 

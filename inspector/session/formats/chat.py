@@ -112,11 +112,23 @@ class ChatThread:
 
     def tools(self, node: Node | None) -> None:
         """Add tool definitions, which the API reads before everything else."""
+        message = self.defining(node)
+        if message is not None:
+            self.thread.add(message)
+
+    def defining(self, node: Node | None, file: int = 0) -> Message | None:
+        """The message that tool definitions make, not added yet; None where there are none.
+
+        Args:
+            node: The definitions.
+            file: As in `Origin.file`.
+        """
         value = node.value() if node is not None else None
         if node is None or not value:
-            return
+            return None
         made = blocks_beside(value, node.raw(), node.offset, node.length, TOOLS)
-        self.thread.add(Message(Role.SYSTEM, tuple(block for block, _ in made), thread=self.thread.number))
+        blocks = (structs.replace(block, origin=structs.replace(block.origin, file=file)) for block, _ in made)
+        return Message(Role.SYSTEM, tuple(blocks), thread=self.thread.number)
 
     def add(self, record: Sequence[Spoken], origin: Origin, *, is_sent: bool = True) -> list[int]:
         """Add what a record says; the indices of its messages.

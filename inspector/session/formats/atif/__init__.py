@@ -5,6 +5,7 @@ The format is that of `harbor/models/trajectories` in the harbor package and of 
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.formats.base import Format
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from inspector.session.reading import Reader
 
 NAME = "atif"
+
+CONTINUATION = re.compile(r"(?P<name>.+)\.cont-\d+(?P<suffix>\.json)")
+"""How Harbor names the files in which a trajectory goes on."""
 
 
 def _recognise(sample: Sample) -> str:
@@ -41,8 +45,18 @@ def is_trajectory(value: Any) -> bool:
 def _reader(path: Path) -> Reader:
     from inspector.session.documents import DocumentReader
     from inspector.session.formats.atif.conversation import blocks_again, interpret
+    from inspector.session.others import Others
 
-    return DocumentReader(path, NAME, lambda node, assembly: interpret(node, assembly, path.parent), blocks_again)
+    others = Others()
+    return DocumentReader(
+        path, NAME, lambda node, assembly: interpret(node, assembly, path, others), blocks_again, others=others
+    )
+
+
+def _is_copy(path: Path) -> bool:
+    """Whether this is what an earlier trajectory goes on in, with which it is read."""
+    found = CONTINUATION.fullmatch(path.name)
+    return found is not None and path.with_name(f"{found['name']}{found['suffix']}").is_file()
 
 
 FORMAT = Format(
@@ -53,4 +67,5 @@ FORMAT = Format(
     exact="tokens of every step of one call that has metrics",
     recognise=_recognise,
     reader=_reader,
+    is_copy=_is_copy,
 )

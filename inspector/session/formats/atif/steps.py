@@ -12,6 +12,8 @@ from inspector.session.values import count, mapping, objects, string
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from inspector.session.assembly import Assembly
+
 SPEAKERS = {"system": "system", "user": "user", "agent": "assistant"}
 
 
@@ -111,3 +113,8 @@ def usage_of(step: Mapping[str, Any]) -> Usage | None:
 def is_aggregate(step: Mapping[str, Any]) -> bool:
     """Whether a step's metrics are those of several calls."""
     return count(step.get("llm_call_count")) > 1
+
+
+def count_step(assembly: Assembly, step: Mapping[str, Any]) -> None:
+    """Count a step by its source."""
+    assembly.record_counts[f"step:{string(step.get('source')) or '(no source)'}"] += 1
