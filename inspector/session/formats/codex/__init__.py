@@ -96,7 +96,10 @@ FORMAT = Format(
     title="Codex",
     where="~/.codex/sessions and archived_sessions, or those in $CODEX_HOME",
     is_live=True,
-    exact="tokens of every call, except before 0.32 (none) and in `codex exec --json` (turns of one call)",
+    exact=(
+        "tokens of every call, except before 0.32 (none) and in `codex exec --json` (turns of one call; the first of a "
+        "resumed thread counts what went before)"
+    ),
     recognise=_recognise,
     reader=_reader,
     homes=_homes,

@@ -1,4 +1,4 @@
-"""GitHub Copilot CLI: a folder a session, in which `events.jsonl` holds one event a line."""
+"""GitHub Copilot CLI: a folder a session, in which `events.jsonl` holds one event a line; one document at first."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ NAME = "copilot-cli"
 
 EVENTS = "events.jsonl"
 
+DOCUMENT = "a JSON document with a session's messages, as Copilot CLI's first versions kept them"
+
 
 def _recognise(sample: Sample) -> str:
     if sample.is_directory:
@@ -25,8 +27,14 @@ def _recognise(sample: Sample) -> str:
     events = [record for record in sample.records if _is_event(record)]
     known = [event for event in events if kind_of(event["type"]) is not EventKind.NOTICE]
     if not known or len(events) * 2 <= len(sample.records):
-        return ""
+        return DOCUMENT if _is_document(sample) else ""
     return f"{len(events)} of its first {len(sample.records)} records are Copilot CLI's events"
+
+
+def _is_document(sample: Sample) -> bool:
+    from inspector.session.formats.copilot.document import is_document
+
+    return is_document(sample.only_value)
 
 
 def _recognise_folder(folder: Path) -> str:
@@ -46,24 +54,29 @@ def _reader(path: Path) -> Reader:
     from inspector.session.formats.copilot.reader import CopilotInterpreter
     from inspector.session.lines import LinesReader
 
+    if not path.is_dir() and _is_document(Sample(path)):
+        from inspector.session.formats.copilot.document import document_reader
+
+        return document_reader(path, NAME)
     return LinesReader(path / EVENTS if path.is_dir() else path, NAME, CopilotInterpreter())
 
 
 def _is_ignored(count_name: str) -> bool:
     from inspector.session.formats.copilot.kinds import EventKind, kind_of
 
-    return kind_of(count_name) is EventKind.QUIET
+    return kind_of(count_name) is EventKind.QUIET or count_name.startswith("timeline:")
 
 
 def _homes() -> tuple[Path, ...]:
     configured = os.environ.get("COPILOT_HOME")
-    return ((Path(configured) if configured else Path.home() / ".copilot") / "session-state",)
+    home = Path(configured) if configured else Path.home() / ".copilot"
+    return (home / "session-state", home / "history-session-state")
 
 
 FORMAT = Format(
     name=NAME,
     title="GitHub Copilot CLI",
-    where="~/.copilot/session-state, or session-state in $COPILOT_HOME",
+    where="~/.copilot/session-state and history-session-state, or those in $COPILOT_HOME",
     is_live=True,
     exact="output tokens of every call; sizes before and after its own compactions; prompts are not reported",
     recognise=_recognise,

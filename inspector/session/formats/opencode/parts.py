@@ -86,8 +86,14 @@ def blocks_of_part(value: Mapping[str, Any], role: Role, origin: Origin) -> list
 
 
 def cleared_at(value: Mapping[str, Any]) -> float | None:
-    """When a tool's result was cleared, in seconds since the epoch; None where it was not."""
-    return seconds_of_any(mapping(mapping(value.get("state")).get("time")).get("compacted"))
+    """When a tool's result was cleared, in seconds since the epoch; None where it was not.
+
+    Where it was and no time says when, it is taken to have been cleared once it was there.
+    """
+    times = mapping(mapping(value.get("state")).get("time"))
+    if not times.get("compacted"):
+        return None
+    return seconds_of_any(times["compacted"]) or seconds_of_any(times.get("end")) or 0.0
 
 
 def subagent_of_part(value: Mapping[str, Any]) -> SessionLink | None:

@@ -31,7 +31,7 @@ def is_export(value: Any) -> bool:
     messages = value.get("messages")
     if not isinstance(messages, list):
         return False
-    return is_export(messages) if messages else string(value["info"].get("id")).startswith("ses")
+    return string(value["info"].get("id")).startswith("ses") or (bool(messages) and is_export(messages))
 
 
 def is_storage(folder: Path) -> bool:

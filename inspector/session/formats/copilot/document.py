@@ -1,0 +1,139 @@
+"""Sessions of the first versions: one JSON document, `history-session-state/session_*.json`, written anew every time.
+
+`chatMessages` is what the model is sent, in OpenAI's form. `timeline` is what the screen showed of it: it adds times,
+and is read in the place of the messages only where a document has none. Neither has usage.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from inspector.session.blocks import TextBlock, compact_json
+from inspector.session.documents import DocumentReader
+from inspector.session.formats.chat import ChatThread, Spoken, all_blocks, notice
+from inspector.session.model import Origin, Role
+from inspector.session.objects import object_of
+from inspector.session.times import seconds_of_any
+from inspector.session.values import mapping, objects, string
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from inspector.session.assembly import Assembly
+    from inspector.session.nodes import Node
+    from inspector.session.reading import Reader
+
+MESSAGES, TIMELINE = "chatMessages", "timeline"
+
+ROLES = frozenset({"assistant", "developer", "function", "system", "tool", "user"})
+
+REQUESTED, COMPLETED = "tool_call_requested", "tool_call_completed"
+
+SPEAKERS = {"copilot": "assistant", "user": "user"}
+"""Types of what was said on the timeline."""
+
+
+def is_document(value: object) -> bool:
+    """Whether a value is such a session."""
+    about = mapping(value)
+    if not isinstance(about.get("sessionId"), str):
+        return False
+    messages, timeline = about.get(MESSAGES), about.get(TIMELINE)
+    if isinstance(messages, list):
+        known = sum(string(item.get("role")) in ROLES for item in objects(messages))
+        return known * 2 > len(messages) if messages else isinstance(timeline, list) or "startTime" in about
+    shown = sum(isinstance(item.get("type"), str) for item in objects(timeline))
+    return isinstance(timeline, list) and "startTime" in about and shown * 2 >= len(timeline)
+
+
+def document_reader(path: Path, name: str) -> Reader:
+    """A reader for such a file."""
+    return DocumentReader(path, name, _interpret, _blocks_again)
+
+
+def _interpret(node: Node, assembly: Assembly) -> None:
+    fields = node.fields()
+    about = {name: fields[name].value() for name in fields if name not in (MESSAGES, TIMELINE)}
+    assembly.agent = "Copilot CLI"
+    assembly.identifier = string(about.get("sessionId"))
+    assembly.title = string(about.get("title"))
+    assembly.working_directory = string(about.get("cwd")) or string(mapping(about.get("context")).get("cwd"))
+    model = string(about.get("selectedModel")) or string(about.get("model"))
+    timeline = fields[TIMELINE].items() if TIMELINE in fields else []
+    shown = [mapping(entry.value()) for entry in timeline]
+    messages = fields[MESSAGES].items() if MESSAGES in fields else []
+    kinds = Counter(string(entry.get("type")) or "(no type)" for entry in shown)
+    prefix = f"{TIMELINE}:" if messages else ""
+    assembly.record_counts |= {f"{prefix}{kind}": count for kind, count in kinds.items()}
+    times = _times(shown)
+    returned = {string(entry.get("callId")) for entry in shown if entry.get("type") == COMPLETED}
+    thread = ChatThread(assembly)
+    for entry in messages or timeline:
+        value = entry.value()
+        if not isinstance(value, dict):
+            assembly.diagnose("not a message", 0, max(entry.offset, 0), skipped=True)
+            continue
+        if messages:
+            assembly.record_counts[string(value.get("role")) or "(no role)"] += 1
+        elif value.get("type") == REQUESTED and string(value.get("callId")) in returned:
+            continue  # the entry of its result says all of it again
+        spoken = _spoken(value, times, model)
+        if thread.thread.members and spoken[0].is_call:
+            before = assembly.messages[thread.thread.members[-1]]
+            if before.role is Role.ASSISTANT:
+                spoken[0] = replace(spoken[0], is_call=False)  # what one response said stands in messages of its own
+        thread.add(spoken, Origin(entry.offset, entry.length))
+
+
+def _blocks_again(record: bytes, origin: Origin, /) -> list[TextBlock]:
+    value, _ = object_of(record)
+    return [] if value is None else all_blocks(_spoken(value, {}, ""), origin)
+
+
+def _times(shown: list[Mapping[str, Any]]) -> dict[tuple[str, str], float]:
+    """When a call was requested and when it returned, by its id."""
+    found: dict[tuple[str, str], float] = {}
+    for entry in shown:
+        kind, time = string(entry.get("type")), seconds_of_any(entry.get("timestamp"))
+        if kind in (REQUESTED, COMPLETED) and time is not None:
+            found.setdefault((kind, string(entry.get("callId"))), time)
+    return found
+
+
+def _spoken(value: Mapping[str, Any], times: Mapping[tuple[str, str], float], model: str) -> list[Spoken]:
+    """What a message, or an entry of the timeline, says."""
+    if string(value.get("role")):
+        is_call = value.get("role") == "assistant"
+        calls = [string(call.get("id")) for call in objects(value.get("tool_calls"))]
+        asked = (times.get((REQUESTED, call)) for call in calls)
+        time = seconds_of_any(value.get("timestamp")) or times.get((COMPLETED, string(value.get("tool_call_id"))))
+        time = time or next((each for each in asked if each is not None), None)
+        return [Spoken(value, time, is_call=is_call, model=model if is_call else "")]
+    kind, time = string(value.get("type")), seconds_of_any(value.get("timestamp"))
+    identifier = string(value.get("id"))
+    if kind in SPEAKERS:
+        said = {"role": SPEAKERS[kind], "content": string(value.get("text")) or string(value.get("content"))}
+        is_call = kind == "copilot"
+        return [Spoken(said, time, identifier, is_call=is_call, model=model if is_call else "")]
+    if kind in (REQUESTED, COMPLETED):
+        return _called(value, time, model)
+    text = string(value.get("text")) or string(value.get("message")) or compact_json(dict(value))
+    return [Spoken(notice(text), time, identifier)]
+
+
+def _called(value: Mapping[str, Any], time: float | None, model: str) -> list[Spoken]:
+    """A call on the timeline, and what it returned where it did."""
+    call, name = string(value.get("callId")), string(value.get("name")) or string(value.get("toolTitle"))
+    function = {"name": name, "arguments": value.get("arguments")}
+    asked = {"role": "assistant", "tool_calls": [{"id": call, "type": "function", "function": function}]}
+    made = [Spoken(asked, time, string(value.get("id")), is_call=True, model=model)]
+    if value.get("type") == COMPLETED:
+        result = value.get("result")
+        text = mapping(result).get("log") or result
+        said = text if isinstance(text, str) else "" if text is None else compact_json(text)
+        is_error = mapping(result).get("type") in ("failure", "rejected", "denied", "error")
+        made.append(Spoken({"role": "tool", "tool_call_id": call, "content": said, "is_error": is_error}, time))
+    return made
