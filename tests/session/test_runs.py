@@ -259,6 +259,77 @@ def test_documents_of_cline_that_only_speak_of_messages_lead_nowhere(tmp_path: P
             detect(path)
 
 
+def changed(*edits: tuple[int, int, int, str]) -> list[Any]:
+    """`context_history.json`: place, part, time in milliseconds and text of each change."""
+    return [[place, [2, [[part, [[time, "text", [said], []]]]]]] for place, part, time, said in edits]
+
+
+NOTE = "[[NOTE] This file read has been removed to save space in the context window.]"
+
+
+def test_what_cline_changed_of_messages_is_what_later_requests_carry(tmp_path: Path) -> None:
+    folder = task_of_cline(tmp_path / "task", 4)
+    began = run_files.STARTED * 1000
+    notice = "turn 0, and some of what follows was removed\n<read_file>\n<path>file0</path>\n</read_file>"
+    edits = changed((2, 1, began + 1, NOTE), (1, 0, began + 1, notice))
+    (folder / "context_history.json").write_bytes(encoded(edits))
+    session = open_session(folder)
+    assert_sound(session)
+    assert [path.name for path in session.files] == ["api_conversation_history.json", "context_history.json"]
+    assert [context.cause for context in session.contexts] == [ContextCause.START, ContextCause.COMPACTION]
+    assert [call.context for call in session.calls] == [0, 0, 1, 1], "a change counts from the next request on"
+    said = now(session)
+    assert NOTE in said
+    assert "content 0" not in said
+    assert "turn 0, and some of what follows was removed" in said
+    assert said.index(NOTE) < said.index("turn 1"), "a changed message stands where it stood"
+    assert "content 0" in of_kind(session, BlockKind.TOOL_RESULT), "what was sent before is still shown"
+    results = [block for block in session.blocks if session.text(block) == NOTE]
+    assert [(block.kind, block.tool_name) for block in results] == [(BlockKind.TOOL_RESULT, "read_file")]
+    assert open_session(folder / "context_history.json").messages == session.messages
+
+
+def test_a_change_after_the_last_request_is_in_the_next_prompt(tmp_path: Path) -> None:
+    folder = task_of_cline(tmp_path / "task", 2)
+    edits = changed((2, 1, run_files.STARTED * 1000 + 9, NOTE), (2, 1, run_files.STARTED * 1000 + 99, NOTE[::-1]))
+    (folder / "context_history.json").write_bytes(encoded(edits))
+    session = open_session(folder)
+    assert_sound(session)
+    assert NOTE[::-1] in now(session), "the last change counts"
+    assert len(session.messages[session.contexts[-1].members[0]].blocks) == 2
+    assert all(call.context == 0 for call in session.calls)
+
+
+def test_a_change_and_a_range_that_is_left_out_are_one_compaction(tmp_path: Path) -> None:
+    folder = task_of_cline(tmp_path / "task", 4)
+    shown = run_files.cline_shown(4)
+    shown[-1]["conversationHistoryDeletedRange"] = [2, 3]
+    (folder / "ui_messages.json").write_bytes(encoded(shown))
+    (folder / "context_history.json").write_bytes(encoded(changed((4, 1, run_files.STARTED * 1000 + 2, NOTE))))
+    session = open_session(folder)
+    assert_sound(session)
+    assert [compaction.trigger for compaction in session.compactions] == ["truncation"]
+    said = now(session)
+    assert (said.index("turn 0"), NOTE in said, "content 1" in said, "content 0" in said) == (2, True, False, False)
+
+
+@pytest.mark.parametrize(
+    "edits",
+    [
+        {},
+        [None, [], [1], [1, None], [1, [2]], [1, [2, [[0]]]], [1, [2, [[0, [None, [], [1, "text"]]]]]]],
+        changed((1, 9, 1, "a"), (99, 0, 1, "b"), (-1, 0, 1, "c"), (0, 0, 10**30, "d")),
+        [[True, [2, [[0, [["soon", "text", [7], []]]]]]]],
+    ],
+)
+def test_changes_of_any_shape_do_no_harm(tmp_path: Path, edits: Any) -> None:
+    folder = task_of_cline(tmp_path / "task", 2)
+    (folder / "context_history.json").write_bytes(encoded(edits))
+    session = open_session(folder)
+    assert_sound(session)
+    assert len(session.calls) == 2
+
+
 def test_a_task_is_one_session_wherever_it_is_pointed_at(tmp_path: Path) -> None:
     folder = task_of_cline(tmp_path / "task", 2)
     expected = open_session(folder).messages

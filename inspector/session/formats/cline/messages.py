@@ -64,6 +64,15 @@ def calls_in(value: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(string(part.get("id")), string(part.get("name"))) for part in parts if part.get("type") == "tool_use"]
 
 
+def blocks_of_parts(message: Mapping[str, Any]) -> list[int]:
+    """How many blocks each part of a message's content is read as: calls in XML stand among what is said."""
+    content = message.get("content")
+    parts = content if isinstance(content, list) else []
+    if message.get("role") != "assistant" or any(mapping(part).get("type") == "tool_use" for part in parts):
+        return [1] * len(parts)
+    return [len(_with_calls([part], 0)) for part in parts]
+
+
 def _file_as_text(part: Any) -> Any:
     """A file that was mentioned is sent with its content."""
     if isinstance(part, dict) and part.get("type") == "file" and isinstance(part.get("content"), str):

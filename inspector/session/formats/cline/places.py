@@ -9,6 +9,9 @@ if TYPE_CHECKING:
 
 HISTORY, SHOWN = "api_conversation_history.json", "ui_messages.json"
 
+EDITS = "context_history.json"
+"""What Cline changed of single messages before it sent them again."""
+
 SDK_SUFFIX = ".messages.json"
 
 
@@ -16,7 +19,7 @@ def history_of(path: Path) -> Path:
     """The document with a task's messages, given any of its files or its folder."""
     if path.is_dir():
         return path / HISTORY
-    if path.name == SHOWN:
+    if path.name in (SHOWN, EDITS):
         return path.with_name(HISTORY)
     if not path.name.endswith(SDK_SUFFIX):
         messages = path.with_name(path.name.removesuffix(".json") + SDK_SUFFIX)

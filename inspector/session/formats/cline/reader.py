@@ -5,19 +5,31 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 from inspector.session.beside import Beside
 from inspector.session.decoding import lenient_json
 from inspector.session.documents import DocumentReader
 from inspector.session.formats.chat import ChatThread, all_blocks
-from inspector.session.formats.cline.messages import calls_in, spoken_in
-from inspector.session.formats.cline.places import HISTORY, beside
+from inspector.session.formats.cline.edits import (
+    LOCATOR,
+    Edit,
+    edited,
+    edited_blocks_again,
+    edits_in,
+    placed,
+    text_of_change,
+)
+from inspector.session.formats.cline.messages import Called, calls_in, spoken_in
+from inspector.session.formats.cline.places import EDITS, HISTORY, beside
 from inspector.session.formats.cline.shown import Condensed, Request, condensations, requests_of_answers
 from inspector.session.formats.plain.entries import SYSTEM, blocks_beside
-from inspector.session.model import Compaction, Message, Origin, Role
+from inspector.session.model import Compaction, ContextCause, Message, Origin, Role
+from inspector.session.others import Others
 from inspector.session.values import mapping, objects, string
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from inspector.session.assembly import Assembly
@@ -30,14 +42,17 @@ if TYPE_CHECKING:
 def task_reader(path: Path, name: str) -> Reader:
     """A reader for the task whose messages are in `path`."""
     (about,) = tuple(Beside(one) for one in beside(path))
+    others = Others()
 
     def interpret(node: Node, assembly: Assembly) -> None:
         assembly.agent = "Cline"
+        edits: list[Edit] = []
         if path.name == HISTORY:
             assembly.identifier = path.resolve().parent.name
-        Task(assembly, about.value()).take(node)
+            edits = edits_in(others.open(path.with_name(EDITS)))
+        Task(assembly, about.value(), edits).take(node)
 
-    return DocumentReader(path, name, interpret, blocks_again, (about,))
+    return DocumentReader(path, name, interpret, blocks_again, (about,), others)
 
 
 def blocks_again(record: bytes, origin: Origin, /) -> list[TextBlock]:
@@ -45,17 +60,22 @@ def blocks_again(record: bytes, origin: Origin, /) -> list[TextBlock]:
     value = lenient_json(record)[0]
     if origin.locator == SYSTEM:
         return blocks_beside(value, record, origin.offset, origin.length, SYSTEM)
+    if origin.locator.startswith(LOCATOR):
+        return edited_blocks_again(text_of_change(value) or "", origin)
     return all_blocks([spoken_in(mapping(value))], origin)
 
 
 class Task:
     """Takes the messages of a task in order and fills an assembly."""
 
-    def __init__(self, assembly: Assembly, about: Any) -> None:
+    def __init__(self, assembly: Assembly, about: Any, edits: Sequence[Edit] = ()) -> None:
         self._assembly = assembly
         self._about = about
+        self._edits = list(edits)
+        self._edited: dict[int, dict[int, Edit]] = {}
+        self._said: dict[int, tuple[Mapping[str, Any], Origin, Called]] = {}
         self._chat = ChatThread(assembly)
-        self._open_calls: list[tuple[str, str]] = []
+        self._open_calls: Called = []
         self._hidden: dict[str, list[int]] = {}
         self._added: dict[int, list[int]] = {}
         self._left_out: tuple[int, int] | None = None
@@ -80,6 +100,7 @@ class Task:
             name = string(value.get("role")) or string(value.get("type")) or "(no role)"
             self._assembly.record_counts[name] += 1
             self._add(place, value, Origin(item.offset, item.length), requests.get(place), model)
+        self._change(None, None)
 
     def _describe(self, fields: Mapping[str, Node]) -> str:
         """Take up what is said of the task; the model of messages that name none."""
@@ -96,8 +117,10 @@ class Task:
 
     def _add(self, place: int, value: dict[str, Any], origin: Origin, request: Request | None, model: str) -> None:
         said = spoken_in(value, place, self._open_calls)
+        self._said[place] = (value, origin, self._open_calls)
         if said.is_call:
-            self._leave_out(request)
+            began = request.time if request is not None and request.time else (said.time or 0) * 1000
+            self._change(request, began)
             usage = request.usage if request is not None and request.usage is not None else said.usage
             said = replace(said, model=said.model or model, usage=usage)
             self._open_calls = calls_in(said.value)
@@ -125,16 +148,52 @@ class Task:
         kept = [index for index in members if index > min(gone) and index not in gone]
         return self._chat.thread.compact(compaction, message, kept, before)
 
-    def _leave_out(self, request: Request | None) -> None:
-        """Cline's own compaction: a range of messages that later requests leave out."""
+    def _change(self, request: Request | None, began: float | None) -> None:
+        """Cline's own compactions: messages that it changed, and a range that later requests leave out.
+
+        Args:
+            request: The request that is sent now.
+            began: When it began, in milliseconds since the epoch; None for the next one, which was not sent yet.
+        """
+        first = len(self._assembly.messages)
+        replaced = self._replaced(began)
+        members = [replaced.get(index, index) for index in self._chat.thread.members]
         left_out = request.left_out if request is not None else None
-        if left_out is None or left_out == self._left_out:
-            return
-        self._left_out = left_out
-        first, last = left_out
-        sent = [(place, index) for place, added in self._added.items() for index in added]
-        members = set(self._chat.thread.members) | {index for place, index in sent if not first <= place <= last}
-        is_gone = {index for place, index in sent if first <= place <= last}
-        kept = sorted(index for index in members if index not in is_gone)
-        start = [index for index in kept if index < min(is_gone, default=0)]
-        self._chat.thread.compact(Compaction(0, "truncation"), None, [i for i in kept if i not in start], start)
+        is_cut = left_out is not None and left_out != self._left_out
+        if left_out is not None and is_cut:
+            self._left_out = left_out
+            place_of = {index: place for place, added in self._added.items() for index in added}
+            is_sent = {
+                index
+                for index, place in place_of.items()
+                if not left_out[0] <= place <= left_out[1] and self._assembly.messages[index].role is not Role.OTHER
+            }
+            members = [index for index in members if index not in place_of]
+            members += sorted(is_sent, key=lambda index: (place_of[index], index))
+        if replaced or is_cut:
+            self._chat.thread.begin(ContextCause.COMPACTION, members)
+            self._assembly.compactions.append(Compaction(first, "truncation" if is_cut else "edit"))
+
+    def _replaced(self, began: float | None) -> dict[int, int]:
+        """Add the messages that were changed until a request began; by the indices of those in whose place they are."""
+        due = [edit for edit in self._edits if began is None or edit.time < began]
+        self._edits = self._edits[len(due) :]
+        for edit in due:
+            self._edited.setdefault(edit.place, {})[edit.part] = edit
+        replaced = {}
+        for place in sorted({edit.place for edit in due}):
+            added = [index for index in self._added.get(place, ()) if index in self._chat.thread.members]
+            message = self._edited_message(place) if len(added) == 1 else None
+            if message is not None:
+                replaced[added[0]] = self._chat.thread.add(message, is_sent=False)
+                self._added[place] = [replaced[added[0]]]
+        return replaced
+
+    def _edited_message(self, place: int) -> Message | None:
+        value, origin, open_calls = self._said[place]
+        changed = edited(value, self._edited[place])
+        (message,) = self._chat.messages([spoken_in(changed, place, open_calls)], origin)
+        made = placed(message, changed, self._edited[place])
+        if made is None:
+            self._assembly.diagnose("a change of a message that does not fit it", 0, origin.offset, skipped=False)
+        return structs.replace(made, is_meta=True) if made is not None else None

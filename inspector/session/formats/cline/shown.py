@@ -23,10 +23,12 @@ class Request(NamedTuple):
     Attributes:
         usage: What was reported, None for one that failed.
         left_out: First and last index of the messages that were not sent, None where all were.
+        time: When it began, in milliseconds since the epoch; 0 where unknown.
     """
 
     usage: Usage | None
     left_out: tuple[int, int] | None
+    time: int = 0
 
 
 class Condensed(NamedTuple):
@@ -50,7 +52,7 @@ def requests_of_answers(shown: Any, answers: Sequence[int]) -> dict[int, Request
         left_out = _range(message.get("conversationHistoryDeletedRange"))
         if message.get("say") == REQUEST:
             place = None
-            request = Request(_usage(mapping(_json(message.get("text")))), left_out)
+            request = Request(_usage(mapping(_json(message.get("text")))), left_out, count(message.get("ts")))
             index = message.get("conversationHistoryIndex")
             if isinstance(index, int) and not isinstance(index, bool):
                 place = index + ANSWER_BEHIND
