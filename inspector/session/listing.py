@@ -104,7 +104,7 @@ def list_sessions(places: Sequence[tuple[Path, Format | None]], known: Known | N
             named = format_of_name(file.name, home_of)
             if named is None:
                 open_questions.append(file)
-            elif not named.is_copy(path := Path(file.path)):
+            elif not (named.is_beside(path := Path(file.path)) or named.is_copy(path)):
                 told.append(Header(path, named.name, file.size, file.modified, parent=named.parent_file(path)))
     told.sort(key=lambda header: -header.modified)
     yield told

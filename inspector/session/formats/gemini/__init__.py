@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.formats.base import Format
-from inspector.session.formats.gemini.kinds import KINDS, MESSAGES, NAME
+from inspector.session.formats.gemini.kinds import CHATS, KINDS, MESSAGES, NAME
 from inspector.session.values import objects, string
 
 if TYPE_CHECKING:
@@ -28,8 +28,10 @@ def _recognise(sample: Sample) -> str:
         return ""
     if any(_is_session(record) for record in sample.records):
         return "a line with all of Gemini CLI's messages"
-    found = [record for record in sample.records if _is_record(record)]
     sure = [record for record in sample.records if _is_metadata(record) or "$rewindTo" in record or "$set" in record]
+    # Where a line says whose session it is, what has no id counts too.
+    is_known = any(map(_is_metadata, sure))
+    found = [record for record in sample.records if _is_record(record) or (is_known and _is_like_a_record(record))]
     if len(found) + len(sure) == 0 or (len(found) + len(sure)) * 2 <= len(sample.records):
         return ""
     return f"{len(found) + len(sure)} of its first {len(sample.records)} lines are Gemini CLI's"
@@ -46,6 +48,10 @@ def _is_session(value: dict[str, Any]) -> bool:
 def _is_metadata(value: dict[str, Any]) -> bool:
     is_own = isinstance(value.get("projectHash"), str) or ("startTime" in value and "lastUpdated" in value)
     return isinstance(value.get("sessionId"), str) and is_own and "uuid" not in value
+
+
+def _is_like_a_record(value: dict[str, Any]) -> bool:
+    return string(value.get("type")) in KINDS and "content" in value
 
 
 def _is_record(value: dict[str, Any]) -> bool:
@@ -70,6 +76,12 @@ def _locate(path: Path, identifier: str) -> Path | None:
     return locate(path, identifier)
 
 
+def _is_beside(path: Path) -> bool:
+    """Whether a document is what a log was made of when its session was taken up again: the log says all of it."""
+    is_old = path.suffix == ".json" and CHATS in (path.parent.name, path.parent.parent.name)
+    return is_old and path.with_suffix(".jsonl").is_file()
+
+
 def _is_ignored(count_name: str) -> bool:
     return count_name in ("$rewindTo", "$set", "metadata")
 
@@ -88,6 +100,7 @@ FORMAT = Format(
     recognise=_recognise,
     reader=_reader,
     homes=_homes,
+    is_beside=_is_beside,
     is_ignored=_is_ignored,
     names=r"session-.+-[0-9a-f]{8}\.jsonl?",
     locate=_locate,

@@ -197,7 +197,7 @@ def _is_call(unit: Unit, before: Unit | None) -> bool:
     """Whether a unit is a response of its own, with a call that it answered; `before` is sent before it."""
     if unit.is_copy or not unit.is_response:
         return False
-    return unit.about.usage is not None or (bool(unit.about.model) and not _continues(unit, before))
+    return unit.about.usage is not None or not _continues(unit, before)
 
 
 def _continues(unit: Unit, before: Unit | None) -> bool:

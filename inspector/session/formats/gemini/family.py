@@ -6,6 +6,7 @@ import glob
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.decoding import clean_text
+from inspector.session.formats.gemini.kinds import CHATS
 from inspector.session.links import LinkKind, SessionLink
 from inspector.session.values import objects, string
 
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.session.assembly import Assembly
-
-CHATS = "chats"
 
 LETTERS_OF_PARENT = 8
 """A session's file is named after the first letters of its id."""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 NAME = "gemini-cli"
 
+CHATS = "chats"
+"""The folder of a project's sessions."""
+
 MESSAGES = "messages"
 """Where a document, or a checkpoint, has its records."""
 

@@ -64,13 +64,14 @@ class GeminiInterpreter:
         elif isinstance(value.get("$set"), dict):
             _note(value["$set"], self._assembly)
             if isinstance(value["$set"].get(MESSAGES), list):
-                records = list(_records(FileNode(line.data, line.offset), "$set", MESSAGES))
+                records = list(_records(FileNode(line.data, line.offset), self._assembly, line.line, "$set", MESSAGES))
                 for record in records:
                     note_subagents(record.value, self._assembly)
                 self._log.restart(records, string(value["$set"].get("lastUpdated")))
         elif isinstance(value.get("sessionId"), str):
             _note(value, self._assembly)
-            for record in _records(FileNode(line.data, line.offset), MESSAGES) if MESSAGES in value else ():
+            node = FileNode(line.data, line.offset) if MESSAGES in value else None
+            for record in _records(node, self._assembly, line.line, MESSAGES):
                 self._log.put(record)
                 note_subagents(record.value, self._assembly)
         else:
@@ -98,25 +99,24 @@ def _interpret(node: Node, assembly: Assembly) -> None:
     value = node.value()
     _note(mapping(value), assembly)
     log = Log()
-    for place, record in enumerate(_records(node, MESSAGES)):
+    for place, record in enumerate(_records(node, assembly, 0, MESSAGES)):
         assembly.record_counts[count_name(record.value)] += 1
         note_subagents(record.value, assembly)
         known = record if isinstance(record.value.get("id"), str) else _named(record, place)
         log.put(known)
-    skipped = len(sequence(mapping(value).get(MESSAGES))) - sum(assembly.record_counts.values())
-    for _ in range(skipped):
-        assembly.diagnose("not a message", 0, 0, skipped=True)
     Settlement().settle(log, assembly)
 
 
-def _records(node: Node | None, *names: str) -> Iterator[Record]:
-    """The objects in an array inside a value, with where they stand."""
+def _records(node: Node | None, assembly: Assembly, line: int, *names: str) -> Iterator[Record]:
+    """The objects in an array inside a value, with where they stand; whatever else it holds becomes a diagnostic."""
     for name in names:
         node = node.fields().get(name) if node is not None else None
     for item in node.items() if node is not None else ():
         value = item.value()
         if isinstance(value, dict):
             yield Record(value, item.raw(), item.offset)
+        else:
+            assembly.diagnose("not a message", line, item.offset, skipped=True)
 
 
 def _named(record: Record, place: int) -> Record:
