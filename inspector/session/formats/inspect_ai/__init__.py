@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.formats.base import Format, Inside, Sample
+from inspector.session.formats.base import SQLITE, Format, Inside, Sample
 from inspector.session.locator import Locator
-from inspector.session.values import mapping
+from inspector.session.values import mapping, sequence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +28,11 @@ ZIP = b"PK\x03\x04"
 
 
 def _recognise(sample: Sample) -> str:
+    if sample.head.startswith(SQLITE):
+        from inspector.session.formats.inspect_ai.buffer import is_buffer, running_in
+
+        count = len(running_in(sample.path)) if is_buffer(sample.tables) else None
+        return f"a database with {count} of Inspect's samples that run" if count is not None else ""
     if sample.head.startswith(ZIP):
         from inspector.session.formats.inspect_ai.archive import Archive
 
@@ -36,14 +41,15 @@ def _recognise(sample: Sample) -> str:
     document = sample.only_value
     if not is_log(document):
         return ""
-    return f"a JSON document with {len(document['samples'])} of Inspect's samples"
+    return f"a JSON document with {len(sequence(document.get('samples')))} of Inspect's samples"
 
 
 def is_log(value: Any) -> bool:
     """Whether a value is a log."""
     log = mapping(value)
     about = mapping(log.get("eval"))
-    return "status" in log and isinstance(log.get("samples"), list) and ("task" in about or "eval_id" in about)
+    is_begun = isinstance(log.get("samples"), list) or ("plan" in log and log.get("samples") is None)
+    return "status" in log and is_begun and ("task" in about or "eval_id" in about)
 
 
 def _reader(path: Path) -> Reader:
@@ -53,9 +59,13 @@ def _reader(path: Path) -> Reader:
 
 
 def _inside(path: Path) -> Sequence[Inside]:
+    from inspector.session.formats.inspect_ai.buffer import running_in
     from inspector.session.formats.inspect_ai.samples import titles_of_samples
 
-    found = titles_of_samples(path, is_archive=Sample(path).head.startswith(ZIP))
+    head = Sample(path).head
+    finished = [] if head.startswith(SQLITE) else titles_of_samples(path, is_archive=head.startswith(ZIP))
+    running = {name: sample.title for name, sample in running_in(path).items()}
+    found = [*finished, *(one for one in running.items() if one[0] not in dict(finished))]
     modified = path.stat().st_mtime
     listed = [Inside(Locator(path, name).path, name, title, modified=modified) for name, title in found]
     return listed[::-1] if len(listed) > 1 else ()

@@ -78,15 +78,15 @@ def titles_of_samples(path: Path, *, is_archive: bool) -> list[tuple[str, str]]:
     titles: dict[str, str] = {}
     if SUMMARIES in archive.files:
         for summary in objects(lenient_json(archive.read(SUMMARIES))[0]):
-            titles[name_of_sample(summary)] = _first_words(summary.get("input"))
+            titles[name_of_sample(summary)] = first_words(summary.get("input"))
     return [(name, titles.get(name, "")) for name in archive.samples]
 
 
 def _title(fields: Mapping[str, Node]) -> str:
-    return _first_words(fields["input"].value()) if "input" in fields else ""
+    return first_words(fields["input"].value()) if "input" in fields else ""
 
 
-def _first_words(asked: Any) -> str:
+def first_words(asked: Any) -> str:
     """The beginning of what was asked, which may be a list of messages."""
     if isinstance(asked, str):
         return asked[:TITLE_CHARACTERS]

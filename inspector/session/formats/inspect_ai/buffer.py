@@ -1,0 +1,186 @@
+"""The samples of a running evaluation, which stand in a database elsewhere until they are finished.
+
+The tables are those of `inspect_ai/log/_recorders/buffer/database.py`. The database is named after the log, in a folder
+named after the log's, and is deleted when the evaluation ends.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from inspector.session.blocks import compact_json
+from inspector.session.database import Database, DatabaseUnreadableError
+from inspector.session.decoding import lenient_json
+from inspector.session.errors import SessionError
+from inspector.session.formats.base import SQLITE
+from inspector.session.formats.inspect_ai.samples import first_words, name_of_sample
+from inspector.session.selecting import Selector
+from inspector.session.values import count, mapping, string
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from inspector.session.database import DatabaseState
+
+TABLES = {
+    "task_database": frozenset({"version"}),
+    "samples": frozenset({"id", "epoch", "data"}),
+    "events": frozenset({"sample_id", "sample_epoch", "data"}),
+    "attachments": frozenset({"sample_id", "hash", "content"}),
+}
+"""The tables, and columns of them, by which such a database is told."""
+
+ENDING = ".db"
+
+OF_SAMPLE = "WHERE sample_id = ? AND sample_epoch = ? ORDER BY id"
+
+
+class Running(NamedTuple):
+    """A sample that stands in the database.
+
+    Attributes:
+        identifier: The sample's id as the database writes it.
+        epoch: Its epoch.
+        about: What is said of it: its id, its input.
+    """
+
+    identifier: str
+    epoch: int
+    about: Mapping[str, Any]
+
+    @property
+    def title(self) -> str:
+        """The beginning of what was asked."""
+        return first_words(self.about.get("input"))
+
+
+def is_buffer(tables: Mapping[str, frozenset[str]]) -> bool:
+    """Whether a database is of this kind, by its tables."""
+    return all(columns <= tables.get(name, frozenset()) for name, columns in TABLES.items())
+
+
+class Buffer:
+    """The database beside a log.
+
+    Attributes:
+        path: Where it is.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._database = Database(path)
+
+    def state(self) -> DatabaseState | None:
+        """What tells its state from every other; None while it cannot be told."""
+        try:
+            return self._database.state()
+        except OSError:
+            return None
+
+    def samples(self) -> dict[str, Running]:
+        """The samples by name, in the order in which they were begun; none where it cannot be read."""
+        try:
+            with self._database.reading() as connection:
+                rows = Selector(connection).rows("samples", ("id", "epoch", "data"), "ORDER BY rowid")
+        except DatabaseUnreadableError:
+            return {}
+        found = {}
+        for row in rows:
+            about = mapping(_decoded(row.get("data")))
+            identifier, epoch = str(row.get("id")), count(row.get("epoch"))
+            named = {"id": about.get("id", identifier), "epoch": about.get("epoch", epoch)}
+            found[name_of_sample(named)] = Running(identifier, epoch, about)
+        return found
+
+    def document(self, sample: Running) -> bytes:
+        """A sample as a finished log would hold it, as far as it is recorded.
+
+        Raises:
+            SessionError: The database cannot be read at the moment.
+        """
+        key = (sample.identifier, sample.epoch)
+        try:
+            with self._database.reading() as connection:
+                selector = Selector(connection)
+                events = selector.rows("events", ("id", "event_id", "data"), OF_SAMPLE, *key)
+                # One text of several samples is kept once, with the first of them, in early versions.
+                attachments = selector.rows("attachments", ("hash", "content"), "ORDER BY id")
+                pool = selector.rows("message_pool", ("id", "data"), OF_SAMPLE, *key)
+        except DatabaseUnreadableError as error:
+            raise SessionError(f"{self.path}: the database cannot be read ({error}). Try again.") from error
+        # An event that is written again, a request once it was answered, takes the place of what it was.
+        latest: dict[object, Any] = {}
+        for row in events:
+            latest[row.get("event_id") or len(latest)] = _decoded(row.get("data"))
+        sample_of_log = {
+            "id": sample.identifier,
+            "epoch": sample.epoch,
+            **sample.about,
+            "events": list(latest.values()),
+            "attachments": {string(row.get("hash")): string(row.get("content")) for row in attachments},
+            "message_pool": [_decoded(row.get("data")) for row in pool],
+        }
+        return compact_json(sample_of_log).encode(errors="replace")
+
+
+def buffer_of(log: Path) -> Buffer | None:
+    """The newest database of a log, or the database itself where that is what is given; None where there is none."""
+    if _is_database(log):
+        return Buffer(log)
+    found = []
+    for folder in dict.fromkeys((log.absolute().parent, log.resolve().parent)):
+        named = sha256(f"file://{folder.as_posix()}".encode(errors="surrogateescape")).hexdigest()
+        found += [one for one in _files(_home() / named) if _log_named(one.name) == log.name]
+    return Buffer(max(found, key=_modified)) if found else None
+
+
+def running_in(log: Path) -> dict[str, Running]:
+    """The samples that are running, by name."""
+    buffer = buffer_of(log)
+    return buffer.samples() if buffer is not None else {}
+
+
+def _is_database(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(SQLITE)) == SQLITE
+    except OSError:
+        return False
+
+
+def _home() -> Path:
+    """The folder of Inspect's buffers, as the platformdirs package names it."""
+    if sys.platform == "darwin":
+        data = Path.home() / "Library" / "Application Support" / "inspect_ai"
+    elif sys.platform == "win32":
+        data = Path(os.environ.get("LOCALAPPDATA") or Path.home()) / "inspect_ai" / "inspect_ai"
+    else:
+        data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "inspect_ai"
+    return data / "samplebuffer"
+
+
+def _log_named(name: str) -> str:
+    """The log of a database: behind its name stand the number of a process and an ending."""
+    return name.rsplit(".", 2)[0] if name.count(".") > 1 else ""
+
+
+def _files(folder: Path) -> list[Path]:
+    try:
+        return [one for one in folder.iterdir() if one.suffix == ENDING]
+    except OSError:
+        return []
+
+
+def _modified(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _decoded(data: Any) -> Any:
+    return lenient_json(string(data).encode(errors="replace"))[0]
