@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -124,6 +125,15 @@ class Follower:
         folder = self._reader.watched()
         behind_link = self.path.resolve().parent if self.path.is_symlink() else folder
         return tuple(dict.fromkeys((folder, behind_link)))
+
+    def time_of_change(self) -> float | None:
+        """When the session was last written to, in seconds since the epoch; None where there is nothing."""
+        files = [*self.session.files, *(file.with_name(f"{file.name}-wal") for file in self.session.files)]
+        times = []
+        for file in files:
+            with suppress(OSError):
+                times.append(file.stat().st_mtime)
+        return max(times, default=None)
 
     def poll(self) -> Session | None:
         """Look at the file and read what was added; the new session, None when it is the same as before."""

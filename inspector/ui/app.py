@@ -96,9 +96,7 @@ class InspectorApp(App[None]):
         """The list of sessions: the named ones, and what is in the named folders or in the agents' own."""
         from inspector.ui.screens.sessions import SessionsScreen
 
-        folders = [*(self._folders or ()), *(path for path in self._paths if path.is_dir())]
-        named = [path for path in (*self._paths, *self._listed) if path not in folders]
-        return SessionsScreen(named, folders or None, self._sessions_read)
+        return SessionsScreen((*self._paths, *self._listed), self._folders, self._sessions_read)
 
     def action_sessions(self) -> None:
         """Choose another session."""
@@ -201,7 +199,7 @@ class InspectorApp(App[None]):
 
     async def _open_others(self) -> None:
         """Open the other named sessions too, so that they are followed from the beginning."""
-        named = [path for path in self._paths[1:MOST_AT_ONCE] if not path.is_dir()]
+        named = self._paths[1:MOST_AT_ONCE]
         if not named or self._tabs.of(HOME) is None:
             return
         with self.batch_update():

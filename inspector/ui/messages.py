@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from threading import Event
 from typing import TYPE_CHECKING
 
 from textual.message import Message
@@ -60,6 +61,7 @@ class SessionLoaded(Message):
         plan: The plan to begin with; None with a part of a session.
         follower: Reads what is added; None with a part of a session.
         kept: How the session was left the last time; None with a part of a session.
+        changed: When its file was last written to, seconds since the epoch; None while unknown.
     """
 
     generation: int
@@ -70,6 +72,7 @@ class SessionLoaded(Message):
     plan: Plan | None = None
     follower: Follower | None = None
     kept: SessionState | None = None
+    changed: float | None = None
 
 
 @dataclass
@@ -92,10 +95,12 @@ class LoadFailed(Message):
     Attributes:
         generation: Which opening of a file.
         reason: What, where, and what to do, in one line; may hold session text.
+        is_folder: It is a folder, whose sessions can be listed.
     """
 
     generation: int
     reason: str
+    is_folder: bool = False
 
 
 @dataclass
@@ -209,6 +214,8 @@ class SessionAppended(Message):
         history: Its columns.
         rows: Its rows.
         is_new: The file was written anew: nothing that was known of it holds.
+        changed: When it was last written to, seconds since the epoch; None while unknown.
+        shown: Set once it is on the screen; nothing more is read before, however fast the file grows.
     """
 
     generation: int
@@ -216,6 +223,8 @@ class SessionAppended(Message):
     history: History
     rows: Rows
     is_new: bool
+    changed: float | None
+    shown: Event = field(default_factory=Event)
 
 
 @dataclass

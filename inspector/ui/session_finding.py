@@ -62,7 +62,7 @@ class SessionFinder:
     """Finds and reads sessions for one list.
 
     Attributes:
-        named: Sessions to list in any case.
+        named: Sessions to list in any case; a folder that is none is looked through.
         folders: Where to look; None for where agents keep theirs on this machine.
         read: What was read by earlier lists too, by path.
         seen: What is looked at now, the most important first. Set by the screen, from its own thread.
@@ -107,13 +107,16 @@ class SessionFinder:
         from inspector.session.listing import header_of, list_sessions, places
 
         found: dict[Path, Header] = {}
+        folders = list(self.folders or ())
         for path in self.named:
             before = self._headers.get(path)
             header = _again(before) if before is not None else header_of(path)
             if header is not None:
                 found[path] = header
+            elif path.is_dir():
+                folders.append(path)
         told, last = False, time.monotonic()
-        for batch in list_sessions(places(self.folders), self._known):
+        for batch in list_sessions(places(folders or None), self._known):
             if is_cancelled():
                 return
             found |= {header.path: header for header in batch if header.path not in found}

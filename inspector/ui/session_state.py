@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from inspector.ui.settings import APPLICATION
@@ -72,8 +73,14 @@ def state_path(session: Path, folder: Path | None = None) -> Path:
         from platformdirs import user_state_path
 
         folder = user_state_path(APPLICATION) / "sessions"
-    digest = hashlib.blake2b(str(session.resolve()).encode(errors="surrogateescape"), digest_size=16).hexdigest()
+    digest = hashlib.blake2b(_real_name(session).encode(errors="surrogateescape"), digest_size=16).hexdigest()
     return folder / f"{digest}.toml"
+
+
+@cache
+def _real_name(session: Path) -> str:
+    """A session's path without links, looked up once: it may lie where files take their time."""
+    return str(session.resolve())
 
 
 def load_state(session: Path, folder: Path | None = None) -> SessionState:

@@ -48,6 +48,9 @@ if TYPE_CHECKING:
 
 SECONDS_TO_NOTICE_CANCELLING = 0.1
 
+SECONDS_TO_SHOW = 0.005
+"""How often it is looked whether what was read has been shown."""
+
 SECONDS_TO_LOOK_AGAIN = 0.25
 """How often a path is looked at where there is no session yet."""
 
@@ -97,9 +100,10 @@ def read_session(path: Path, plan: Plan | None, generation: int, post: Post, is_
             if loading.is_complete:
                 kept = load_state(path)
                 begin = plan or kept.plan or offered_plan(session)
-                post(SessionLoaded(generation, session, history, rows, table, begin, follower, kept))
+                changed = follower.time_of_change()
+                post(SessionLoaded(generation, session, history, rows, table, begin, follower, kept, changed))
     except SessionError as error:
-        post(LoadFailed(generation, error.message))
+        post(LoadFailed(generation, error.message, is_folder=path.is_dir()))
 
 
 def _appears(path: Path, generation: int, post: Post, is_cancelled: IsCancelled) -> bool:
@@ -300,7 +304,11 @@ async def _follow(
                 history = History.of(update.session, history)
                 rows = Rows.of(history, rows)
                 is_new = update.change == "reloaded"
-                post(SessionAppended(generation, update.session, history, rows, is_new=is_new))
+                changed = follower.time_of_change()
+                appended = SessionAppended(generation, update.session, history, rows, is_new, changed)
+                post(appended)
+                while not (appended.shown.is_set() or is_cancelled()):
+                    await asyncio.sleep(SECONDS_TO_SHOW)
             post(FileChanged(generation, follower.state, update.notice))
     finally:
         watchdog.cancel()

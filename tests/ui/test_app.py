@@ -248,7 +248,7 @@ async def test_rows_are_searched_and_filtered(running, session_file) -> None:
 async def test_another_session_is_opened_beside_the_first(running, session_file) -> None:
     folder = session_file.path.parent
     other = recording(folder / "other.jsonl", turns=3)
-    async with running([session_file.path, folder]) as run:
+    async with running(session_file.path, folders=[folder]) as run:
         await run.press("1")
         await run.pilot.press("o")
         screen = run.app.screen

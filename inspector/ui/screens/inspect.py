@@ -132,9 +132,9 @@ class InspectScreen(Related):
         self.say_instead(Word(f"waiting for {self.path.name}", lines))
         self.show_heading()
 
-    def show_failure(self, reason: str) -> None:
+    def show_failure(self, reason: str, *, is_folder: bool = False) -> None:
         """In place of the rows. A folder is no failure: its sessions are listed."""
-        if self.path.is_dir():
+        if is_folder:
             self.run_worker(self.app.run_action("app.sessions"), group="dialog")
         self.say_instead(Word("this cannot be opened", (reason, "", "o lists sessions, q leaves"), is_problem=True))
         self.show_heading()

@@ -147,8 +147,8 @@ class SessionScreen(Screen[None]):
         """Say that there is no session yet."""
         raise NotImplementedError
 
-    def show_failure(self, reason: str) -> None:
-        """The file cannot be read."""
+    def show_failure(self, reason: str, *, is_folder: bool = False) -> None:
+        """The file cannot be read, or is a folder of other sessions."""
         raise NotImplementedError
 
     def show_notice(self, notice: str, *, is_problem: bool = False) -> None:
@@ -202,7 +202,7 @@ class SessionScreen(Screen[None]):
         if message.generation == self._opening:
             self.state, self.failure = "failed", message.reason
             self.show_progress("reading", None)
-            self.show_failure(message.reason)
+            self.show_failure(message.reason, is_folder=message.is_folder)
 
     @on(SessionLoaded)
     async def _session_loaded(self, message: SessionLoaded) -> None:
@@ -217,7 +217,7 @@ class SessionScreen(Screen[None]):
         if message.follower is not None:
             self.show_progress("reading", None)
             self.state = message.follower.state
-            self.changed = _time_of_change(self.path)
+            self.changed = message.changed
             if message.kept is not None:
                 self.restore(message.kept)
             await self.show_session()
@@ -361,10 +361,11 @@ class SessionScreen(Screen[None]):
         if message.generation != self._opening:
             return
         self._take(message.session, message.history, message.rows)
-        self.changed = _time_of_change(self.path)
+        self.changed = message.changed
         if message.is_new:
             self.table = self.outcome = self.call = None
         await self.show_session()
+        message.shown.set()
         self.count_tokens()
 
     @on(FileChanged)
@@ -388,10 +389,3 @@ class SessionScreen(Screen[None]):
     @on(WorkFailed)
     def _work_failed(self, message: WorkFailed) -> None:
         self.show_notice(f"could not {message.what}: {message.reason}", is_problem=True)
-
-
-def _time_of_change(path: Path) -> float | None:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return None
