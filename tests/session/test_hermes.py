@@ -408,6 +408,34 @@ def test_a_document_is_read_with_its_system_text_and_tools(tmp_path: Path) -> No
     assert now(open_session(one_line))[1:] == now(session)[1:]
 
 
+def test_a_damaged_document_is_still_one_of_hermes(tmp_path: Path) -> None:
+    path = tmp_path / "session_1.json"
+    about = {"session_id": "s1", "platform": "cli", "system_prompt": "You are Hermes."}
+    path.write_text(json.dumps({**about, "messages": [*conversation(1), {"role": None, "content": 1}, {}]}, indent=1))
+    session = open_session(path)
+    assert session.format == "hermes"
+    assert now(session) == ["You are Hermes.", "prompt 0", "hm", '{"command": "ls"}', "result 0"]
+
+
+def test_rows_without_a_time_or_a_known_role_behind_a_compression_are_no_copies(tmp_path: Path) -> None:
+    store = HermesStore()
+    path = create(
+        tmp_path / "state.db",
+        store.session("s1"),
+        store.user("s1", "first"),
+        store.answer("s1", "one"),
+        store.end("s1", "compression"),
+        store.session("s2", parent_session_id="s1"),
+        store.user("s2", f"{SUMMARY}So far."),
+        store.answer("s2", "two", timestamp="unreadable"),
+        store.message("s2", "observer", "noted"),
+    )
+    session = open_session(path)
+    assert_sound(session)
+    assert [session.text(session.messages[call.response].blocks[0]) for call in session.calls] == ["one", "two"]
+    assert now(session) == [f"{SUMMARY}So far.", "two"]
+
+
 def test_plain_conversations_are_not_taken_for_hermes(tmp_path: Path) -> None:
     path = tmp_path / "chat.jsonl"
     path.write_bytes(lines(*conversation(2)))

@@ -88,9 +88,11 @@ class Conversation:
                 members.append(before[found])
                 carried = len(members)
                 continue
-            members.append(self._new(entry.message(), entry))
+            index = self._new(entry.message(), entry)
+            if entry.role is not Role.OTHER:
+                members.append(index)
             if entry.is_summary and summary is None:
-                summary = members[-1]
+                summary = index
         self._thread.begin(ContextCause.COMPACTION, members, carried)
         message = first if summary is None else summary
         time = next((entry.time for entry in entries if entry.is_summary), None)

@@ -80,10 +80,10 @@ def handed_on(entries: Sequence[Entry], time: float | None) -> int:
         time = next((entry.time for entry in entries if entry.is_summary), None)
     if time is None:
         return 0
-    count = 0
-    while count < len(entries) and (entries[count].time or 0.0) <= time + HANDOFF_SECONDS:
-        count += 1
-    return count
+    for count, entry in enumerate(entries):
+        if entry.time is None or entry.time > time + HANDOFF_SECONDS:
+            return count
+    return len(entries)
 
 
 def _repeated(entries: Sequence[Entry], start: int, end: int) -> int:

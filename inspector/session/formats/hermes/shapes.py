@@ -27,7 +27,10 @@ def is_document(value: object) -> bool:
     about = mapping(value)
     messages = about.get("messages")
     is_own = isinstance(about.get("session_id"), str) and ("system_prompt" in about or "platform" in about)
-    return is_own and isinstance(messages, list) and all(_has_role(item) for item in messages[:20])
+    if not is_own or not isinstance(messages, list):
+        return False
+    first = messages[:20]
+    return not first or sum(map(_has_role, first)) * 2 > len(first)
 
 
 def is_meta(record: Mapping[str, Any]) -> bool:
