@@ -10,7 +10,7 @@ import numpy as np
 
 from inspector.replay.prices import Pricing
 from inspector.session.errors import SessionError
-from inspector.session.family import locate, parent_of
+from inspector.session.family import counted_here, locate, parent_of
 from inspector.session.model import BlockKind, Role
 from inspector.session.open import open_reader
 
@@ -103,6 +103,8 @@ def summary_of(session: Session, pricing: Pricing | None = None, *, is_whole: bo
         is_whole: It is all of the session.
     """
     own = [call for call in session.calls if not session.messages[call.response].is_inherited]
+    # A session that made no call yet is shown with what it took over, unless that can be seen where it was made.
+    own = own or list(counted_here(session).calls)
     reported = [call for call in own if call.usage is not None and call.usage.prompt]
     usages = [call.usage for call in reported if call.usage is not None]
     parent = parent_of(session)

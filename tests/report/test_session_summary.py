@@ -37,6 +37,16 @@ def test_calls_copied_from_another_session_are_counted_there(tmp_path: Path) -> 
     assert (summary.calls, summary.tokens) == (1, 27)
 
 
+def test_a_session_that_only_took_over_calls_shows_them_while_their_own_session_is_gone(tmp_path: Path) -> None:
+    earlier = "99999999-2222-4333-8444-555555555555"
+    script = Script()
+    script.text("m1", usage=usage(10, 0, 5), sessionId=earlier)
+    path = script.write(tmp_path / f"{SESSION}.jsonl")
+    assert (summarise(path).calls, summarise(path).tokens) == (1, 15)
+    script.write(tmp_path / f"{earlier}.jsonl")
+    assert (summarise(path).calls, summarise(path).tokens) == (0, None)
+
+
 def test_a_model_without_a_price_has_tokens_and_no_cost(tmp_path: Path) -> None:
     script = Script()
     message = {"id": "m1", "model": "nobody-knows-1", "content": [], "usage": usage(10, 0, 5)}
