@@ -400,6 +400,45 @@ def test_a_partial_compaction_goes_on_in_the_same_context(file: Path) -> None:
     assert (compaction.message, compaction.cleared_tool_call_ids, compaction.tokens_saved) == (2, ("t1",), 9_000)
 
 
+def test_a_partial_compaction_of_no_results_is_none(file: Path) -> None:
+    script = Script()
+    script.prompt("go")
+    script.text("m1")
+    details = {"trigger": "auto", "preTokens": 5, "tokensSaved": 0, "compactedToolIds": []}
+    for cleared in ([], ["00000000-0000-4000-8000-000000000000"]):
+        metadata = {**details, "clearedAttachmentUUIDs": cleared}
+        script.add(type="system", subtype="microcompact_boundary", microcompactMetadata=metadata)
+    script.text("m2")
+    session = opened(script, file)
+    assert session.compactions == ()
+    assert len(session.contexts) == 1
+    (said,) = session.diagnostics
+    assert (said.line, said.skipped) == (4, False)
+
+
+def test_a_segment_that_was_kept_holds_nothing_of_a_branch_left_before(file: Path) -> None:
+    script = Script()
+    script.prompt("go")
+    fork = script.text("m1", "answer")
+    script.prompt("wrong turn")
+    script.text("m2", "wrong answer")
+    script.parent = fork
+    script.prompt("right turn")
+    last = script.text("m3", "right answer")
+    script.boundary(preservedSegment={"headUuid": fork, "tailUuid": last, "anchorUuid": ""})
+    script.summary("so far")
+    script.text("m4")
+    assert prompt_texts(opened(script, file), 3) == ["so far", "answer", "right turn", "right answer"]
+
+
+def test_content_that_is_one_part_is_read_like_a_list_of_it(file: Path) -> None:
+    script = Script()
+    script.add(type="user", message={"role": "user", "content": {"type": "text", "text": "go"}})
+    session = opened(script, file)
+    assert outline(session) == [("user", ["go"])]
+    assert session.diagnostics == ()
+
+
 def test_a_rewind_leaves_a_branch_and_begins_a_context(file: Path) -> None:
     script = Script()
     script.prompt("go")

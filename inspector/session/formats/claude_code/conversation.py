@@ -128,7 +128,7 @@ class Conversation:
         elif kind is RecordKind.COMPACTION:
             self._compact(record, thread, turn, offset, line_number)
         elif kind is RecordKind.MICROCOMPACTION:
-            self._note_compaction(thread, compaction_of(record, len(assembly.messages), record.time))
+            self._clear(record, thread, offset, line_number)
         message = self._add_kind(record, kind, blocks, thread, turn)
         if uuid is not None:
             self._message_of_node.append(message)
@@ -311,6 +311,16 @@ class Conversation:
         thread.awaits_summary, thread.kept_first = True, sends_kept_first(record)
         self._note_compaction(thread, compaction_of(record, len(self._assembly.messages), record.time))
 
+    def _clear(self, record: Record, thread: Thread, offset: int, line_number: int) -> None:
+        """Note a partial compaction. One that cleared no results clears nothing that has a block of its own."""
+        metadata = record.microcompact_metadata
+        if metadata is not None and metadata.cleared_attachments:
+            reason = "attachments that a partial compaction cleared are shown as sent"
+            self._assembly.diagnose(reason, line_number, offset, skipped=False)
+        compaction = compaction_of(record, len(self._assembly.messages), record.time)
+        if compaction.is_partial:
+            self._note_compaction(thread, compaction)
+
     def _begin_compacted(self, thread: Thread, turn: int) -> OpenContext:
         thread.context = self._assembly.add_context(thread.number, ContextCause.COMPACTION)
         thread.user = thread.response = NONE
@@ -334,7 +344,7 @@ class Conversation:
 
     def _is_sent(self, message: int) -> bool:
         entry = self._assembly.messages[message]
-        return entry.role in (Role.USER, Role.ASSISTANT) and not entry.is_synthetic
+        return entry.role in (Role.USER, Role.ASSISTANT) and not (entry.is_synthetic or entry.is_abandoned)
 
     def _rewind(self, thread: Thread) -> None:
         """Mark what the conversation left behind, and begin the context that the rest makes up."""

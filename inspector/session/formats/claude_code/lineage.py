@@ -134,4 +134,4 @@ def is_request(record: Record) -> bool:
     if record.type != "user" or record.message is None or record.is_meta:
         return False
     content = record.message.content
-    return isinstance(content, str) or not any(part.tool_use_id for part in content or ())
+    return not isinstance(content, list) or not any(part.tool_use_id for part in content)

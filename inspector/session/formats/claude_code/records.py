@@ -66,7 +66,7 @@ class ApiMessage(Struct, gc=False):
     id: str | None = None
     role: str | None = None
     model: str | None = None
-    content: str | list[Part] | None = None
+    content: str | list[Part] | Part | None = None
     usage: ReportedUsage | None = None
 
 
@@ -94,6 +94,7 @@ class CompactMetadata(Struct, gc=False):
     tokens_after: int | None = field(name="postTokens", default=None)
     tokens_saved: int | None = field(name="tokensSaved", default=None)
     cleared: list[str] | None = field(name="compactedToolIds", default=None)
+    cleared_attachments: list[str] | None = field(name="clearedAttachmentUUIDs", default=None)
     preserved_segment: PreservedSegment | None = field(name="preservedSegment", default=None)
     preserved_messages: PreservedMessages | None = field(name="preservedMessages", default=None)
 
