@@ -1,7 +1,11 @@
 """One tool in a tier of its own."""
 
-from inspector.replay.replay import replay
+import pytest
+
+from inspector.replay.replay import Replay, replay
 from inspector.strategies.plan import Plan
+from inspector.strategies.registry import parameter_of, value_of
+from inspector.strategies.rendition import Action
 from inspector.ui.screens.picker import Picker
 from inspector.ui.screens.tune import TuneScreen
 from inspector.ui.tool_apart import tool_apart, tools_with_results
@@ -42,10 +46,67 @@ async def test_a_tool_apart_is_cut_as_before_until_its_limit_is_moved(running, s
             assert replay(inputs, apart.plan).figures == replay(inputs, plan).figures
 
 
-async def test_without_tiers_there_is_nothing_to_put_apart(running, session_file) -> None:
+async def test_where_all_tools_are_treated_alike_it_is_said_that_none_can_be_tuned_alone(running, session_file) -> None:
     async with running(session_file.path, plan=Plan.from_specs(["clear-old"])) as run:
         assert tools_with_results(run.screen.plan, run.screen.history) == []
         assert tool_apart(run.screen.plan, run.screen.history, "Bash") is None
+        await run.pilot.press("t")
+        await run.until(lambda: isinstance(run.app.screen, TuneScreen))
+        await run.pilot.press("o")
+        await run.until(lambda: "clear-old: no tiers, no tools it leaves alone" in run.text())
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "trim-at-insertion:threshold=200,head=50,tail=20",
+        "deepagents-evict:limit=100",
+        "openclaw-prune:allow=*,threshold=100",
+    ],
+)
+async def test_a_strategy_that_leaves_tools_alone_is_copied_for_one_tool(running, session_file, spec) -> None:
+    async with running(session_file.path, plan=Plan.from_specs([spec])) as run:
+        plan, history, inputs = run.screen.plan, run.screen.history, run.screen.outcome.inputs
+        tool = tools_with_results(plan, history)[0].name
+        apart = tool_apart(plan, history, tool)
+        assert apart is not None
+        first, copy = (replay(inputs, Plan.of(entry.strategy)) for entry in apart.plan.entries)
+        changed = [{_tool(each, block) for block in _changed(each)} for each in (first, copy)]
+        assert tool not in changed[0]
+        assert changed[1] <= {tool}
+        assert changed[0] | changed[1] == {_tool(first, block) for block in _changed(replay(inputs, plan))}
+
+
+async def test_the_copy_for_one_tool_is_tuned_and_applied(running, session_file) -> None:
+    plan = Plan.from_specs(["clear-old", "trim-at-insertion:threshold=200,head=50,tail=20"])
+    async with running(session_file.path, plan=plan) as run:
+        tool = tools_with_results(plan, run.screen.history)[0].name
+        await run.pilot.press("t")
+        await run.until(lambda: isinstance(run.app.screen, TuneScreen))
+        screen = run.app.screen
+        await run.pilot.press("o")
+        await run.until(lambda: isinstance(run.app.screen, Picker))
+        await run.pilot.press(*tool, "enter")
+        await run.until(lambda: screen.query_one("#tune").border_title.endswith(f"only {tool}"))
+        await run.pilot.press("shift+right", "enter")
+        await run.settled()
+        names = [entry.strategy.name for entry in run.screen.plan.entries]
+        assert names == ["clear-old", "trim-at-insertion", "trim-at-insertion"]
+        kept, copied = (run.screen.plan.entries[place].strategy for place in (1, 2))
+        assert tool in value_of(kept, parameter_of(kept, "exempt-tools"))
+        assert tool not in value_of(copied, parameter_of(copied, "exempt-tools"))
+        limit = parameter_of(copied, "threshold")
+        assert value_of(kept, limit) == 200
+        assert value_of(copied, limit) > 200
+
+
+def _changed(replayed: Replay) -> list[int]:
+    state = replayed.state(replayed.history.call_count)
+    return [block for block in range(len(state.action)) if state.action[block] != Action.WHOLE]
+
+
+def _tool(replayed: Replay, block: int) -> str:
+    return replayed.history.tool_names[replayed.history.tool[block]]
 
 
 async def test_a_tier_is_found_while_its_strategy_is_off(running, session_file) -> None:

@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from inspector.ui.screens.inspect import InspectScreen
     from inspector.ui.tool_apart import ToolApart
 
+ONE_TOOL = (
+    "In the plan that is tried the tool has a tier of its own, or a copy of the strategy that leaves alone all other "
+    "tools of the session. Nothing changes until enter applies it."
+)
 MARKS = "◆ here  ▲ plan  ◇ knee  ▾ least"
 
 
@@ -140,7 +144,7 @@ class TuneScreen(TuneReplays):
 
     def _only(self, axis: Axis) -> str:
         apart = self._apart
-        if apart is None or (axis.entry, axis.parameter.name) != (apart.entry, apart.tier):
+        if apart is None or axis.entry != apart.entry or not (apart.is_copy or axis.parameter.name == apart.limit):
             return ""
         return f", only {one_line(apart.tool)}"
 
@@ -210,29 +214,36 @@ class TuneScreen(TuneReplays):
 
     @work(group="dialog", exclusive=True, description="choose a tool", exit_on_error=False)
     async def action_one_tool(self) -> None:
-        """Choose a tool to find a limit for it alone: in the plan that is tried it has a tier of its own."""
+        """Choose a tool to find a limit for it alone: in the plan that is tried it is apart from the others."""
         from inspector.ui.screens.picker import Choice, Picker
-        from inspector.ui.tool_apart import tool_apart, tools_with_results
+        from inspector.ui.tool_apart import entry_to_take_apart, tool_apart, tools_with_results
 
         plan, history = self.source.plan or self.outcome.plan, self.outcome.inputs.history
-        tools = tools_with_results(plan, history)
-        if not tools:
-            self.say("no strategy of the plan has tiers for tools: tiered-stale has")
+        axis = self.limits.axis if self.limits.axes else None
+        looked_at = None if axis is None or axis.entry >= len(plan.entries) else axis.entry
+        entry = entry_to_take_apart(plan, looked_at)
+        if entry is None:
+            names = ", ".join(dict.fromkeys(each.strategy.name for each in plan.entries)) or "the plan"
+            self.say(f"{names}: no tiers, no tools it leaves alone, so no tool can have a limit of its own")
             return
-        text = "It gets a tier of its own in the plan that is tried. Nothing changes until enter applies it."
+        name = plan.entries[entry].strategy.name
         choices = [
-            Choice(each.name, one_line(each.name), f"{numbers.plural(each.results, 'result')}, {each.place}", text)
-            for each in tools
+            Choice(each.name, one_line(each.name), f"{numbers.plural(each.results, 'result')}, {each.place}", ONE_TOOL)
+            for each in tools_with_results(plan, history, entry)
         ]
-        tool = await self.app.push_screen_wait(Picker("Tune one tool", choices))
+        if not choices:
+            self.say("no tool of this session has results")
+            return
+        tool = await self.app.push_screen_wait(Picker(f"Tune {name} for one tool", choices))
         if tool is None:
             return
-        apart = tool_apart(plan, history, tool)
+        limit = axis.parameter.name if axis is not None and entry == looked_at else ""
+        apart = tool_apart(plan, history, tool, entry, limit)
         if apart is None:
-            self.say(f"every tier of the plan holds other tools of this session: none is free for {tool}")
+            self.say(f"every tier of {name} holds other tools of this session: none is free for {tool}")
             return
         self._apart, self._is_map = apart, False
-        self._take(Limits.of(apart.plan, self.limits).preferring(apart.entry, apart.tier))
+        self._take(Limits.of(apart.plan, self.limits).preferring(apart.entry, apart.limit))
 
     def action_map(self) -> None:
         """Two limits at once, or one again."""
