@@ -197,6 +197,10 @@ class InspectorApp(App[None]):
     def _tab_picked(self, event: SessionTabs.Picked) -> None:
         self.show_tab(event.mode)
 
+    @on(SessionTabs.CloseAsked)
+    async def _close_asked(self) -> None:
+        await self.action_close_tab()
+
     async def _open_others(self) -> None:
         """Open the other named sessions too, so that they are followed from the beginning."""
         named = self._paths[1:MOST_AT_ONCE]

@@ -30,6 +30,7 @@ class HelpRow:
         label: The same in a word.
         action: The action it runs.
         is_shown: It belongs in the status line.
+        press: The first of its keys, as Textual names it.
     """
 
     keys: str
@@ -38,6 +39,7 @@ class HelpRow:
     label: str
     action: str
     is_shown: bool
+    press: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,7 @@ def _row(app: AnyApp, bindings: list[Binding]) -> HelpRow:
     first = bindings[0]
     keys = " or ".join(dict.fromkeys(_key(app, binding) for binding in bindings if "super+" not in binding.key))
     return HelpRow(
-        keys, first.id or "", first.tooltip or first.description, first.description, first.action, first.show
+        keys, first.id or "", first.tooltip or first.description, first.description, first.action, first.show, first.key
     )
 
 

@@ -36,6 +36,12 @@ class Columns:
     what: int
     carried: int = 0
 
+    @property
+    def bar_start(self) -> int:
+        """The first cell of the bar."""
+        before = (self.time, ROLE, self.tool + 1 if self.tool else 0)
+        return GUTTER + self.number + 1 + sum(cells + 1 for cells in before if cells) - (1 if self.tool else 0)
+
 
 def columns_for(width: int, largest_message: int, largest_tokens: int, *, carried: bool = False) -> Columns:
     """The columns of a timeline.

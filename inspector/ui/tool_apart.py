@@ -84,7 +84,8 @@ def tools_with_results(plan: Plan, history: History, entry: int | None = None) -
     strategy = plan.entries[place].strategy
     if isinstance(strategy, TieredStale):
         listed = parameter_of(strategy, "default-tools")
-        return [each for each in tool_choices(history, strategy, listed) if each.results]
+        choices = (each for each in tool_choices(history, strategy, listed) if each.results)
+        return [replace(each, place=f"now {strategy.tier_of(each.name)}") for each in choices]
     parameter = _left_alone(strategy) or parameter_of(strategy, ONLY[strategy.name])
     alone = set(_listed(strategy, _left_alone(strategy)))
     choices = (each for each in tool_choices(history, strategy, parameter) if each.results)

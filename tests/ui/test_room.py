@@ -50,7 +50,8 @@ def _is_content(value: ast.expr) -> bool:
     if isinstance(value, ast.Constant):
         return value.value is None
     text = ast.unparse(value)
-    return text.startswith(("Content(", "Content.assemble(", "Content.styled(", "explanation_content(", "self._text("))
+    made = ("Content(", "Content.assemble(", "Content.styled(", "explanation_content(", "key_words(", "self._text(")
+    return text.startswith(made)
 
 
 def test_every_binding_can_be_remapped_and_says_what_it_does() -> None:

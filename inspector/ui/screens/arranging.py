@@ -146,6 +146,10 @@ class Arranging(Searching):
             if begins and self.parts is not None:
                 self.parts.timeline.action_first()
 
+    def on_timeline_order_asked(self) -> None:
+        """Order the rows in another way."""
+        self.action_order()
+
     def on_timeline_fold_asked(self, event: Timeline.FoldAsked) -> None:
         """Fold or unfold a message, a subagent, or everything."""
         from inspector.ui.arrangement import Folds
@@ -169,6 +173,15 @@ class Arranging(Searching):
             self.arrange_by(folds=folds.with_message(message, folded=folded))
         elif event.folded is None:
             self.show_notice("there is nothing to fold: the message has one block")
+
+    def action_show_all(self) -> None:
+        """Show every row: forget what they are filtered by, and unfold what is folded."""
+        from inspector.ui.arrangement import Folds
+
+        if self.find_bar is not None and self.is_filtered:
+            self.find_bar.action_close()
+        if self.arrangement.folds != Folds():
+            self.arrange_by(folds=Folds())
 
     def on_timeline_pin_asked(self, event: Timeline.PinAsked) -> None:
         """Pin a row, or take the pin away."""

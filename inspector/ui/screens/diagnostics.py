@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
+
+from inspector.ui.screens.dialog import Dialog, key_words
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
 
-class DiagnosticsScreen(ModalScreen[None]):
+class DiagnosticsScreen(Dialog[None]):
     """Shown over the session it is about."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -34,5 +35,5 @@ class DiagnosticsScreen(ModalScreen[None]):
         """Everything in one scrolled text."""
         with VerticalScroll(classes="dialog section", id="diagnostics") as box:
             box.border_title = Content("How the file was read")
-            box.border_subtitle = Content("esc closes · inspector formats FILE prints the same")
+            box.border_subtitle = key_words(("esc closes", "dismiss"), ("inspector formats FILE prints the same", ""))
             yield Static(Content(self._text), markup=False)

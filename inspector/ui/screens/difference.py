@@ -8,10 +8,10 @@ from rich.cells import cell_len
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from inspector.safe_text import clip_cells
+from inspector.ui.screens.dialog import Dialog, key_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ WIDEST_CELL = 24
 GAP = 2
 
 
-class DifferenceScreen(ModalScreen[None]):
+class DifferenceScreen(Dialog[None]):
     """Shown over the main screen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -53,7 +53,7 @@ class DifferenceScreen(ModalScreen[None]):
         here, there = self._names
         with VerticalScroll(classes="dialog section", id="difference") as box:
             box.border_title = Content(f"Plan {here} and plan {there}")
-            box.border_subtitle = Content(f"esc closes · a takes {there}")
+            box.border_subtitle = key_words(("esc closes", "dismiss"), (f"a takes {there}", "swap"))
             yield Static(self._text(), markup=False)
 
     def _text(self) -> Content:

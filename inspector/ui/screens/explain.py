@@ -9,13 +9,13 @@ from textual import on
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from inspector.report.figures_table import MARKS
 from inspector.safe_text import one_line
 from inspector.ui.explanation_text import explanation_content, quantity
 from inspector.ui.figure_table import Cell, Column, Row, Table
+from inspector.ui.screens.dialog import Dialog, key_words
 from inspector.ui.widgets.figure_table import FigureTable
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class ExplainedFigures(FigureTable):
     HELP = "The figures that were on the screen; below, how the one under the cursor came about."
 
 
-class ExplainScreen(ModalScreen[None]):
+class ExplainScreen(Dialog[None]):
     """Shown over the screen whose figures it explains."""
 
     DEFAULT_CSS = """
@@ -84,7 +84,9 @@ class ExplainScreen(ModalScreen[None]):
         """The figures, and the explanation of one."""
         with Vertical(classes="dialog section") as box:
             box.border_title = Content("How this figure came about")
-            box.border_subtitle = Content("↑↓ another figure · esc closes" if len(self._figures) > 1 else "esc closes")
+            box.border_subtitle = key_words(
+                *([("↑↓ another figure", "")] if len(self._figures) > 1 else []), ("esc closes", "dismiss")
+            )
             yield ExplainedFigures(id="explained")
             with VerticalScroll(can_focus=len(self._figures) == 1):
                 yield Static(id="explanation", markup=False)

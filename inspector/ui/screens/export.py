@@ -9,12 +9,12 @@ from textual import on
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from inspector.report.export import TARGETS, Exported, ExportError, export_plan
 from inspector.safe_text import safe_text
+from inspector.ui.screens.dialog import Dialog, key_words
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -41,7 +41,7 @@ class Export:
     is_copied: bool = False
 
 
-class ExportScreen(ModalScreen[Export | None]):
+class ExportScreen(Dialog[Export | None]):
     """Answers what should be saved or copied; None when nothing should."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -67,7 +67,12 @@ class ExportScreen(ModalScreen[Export | None]):
         """The systems at the left, what the highlighted one would be told at the right."""
         with Vertical(classes="dialog section", id="export") as box:
             box.border_title = Content("Export the plan as configuration")
-            box.border_subtitle = Content("enter saves · y copies · page keys scroll · esc closes")
+            box.border_subtitle = key_words(
+                ("enter saves", "save"),
+                ("y copies", "copy"),
+                ("page keys scroll", ""),
+                ("esc closes", "dismiss"),
+            )
             with Horizontal():
                 yield OptionList(*map(self._option, self._names), markup=False)
                 with VerticalScroll(id="export-preview", can_focus=False):

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.style import Style as RichStyle
 from rich.table import Table
 from rich.text import Text
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
+
+from inspector.ui.screens.dialog import CLICK, Dialog, key_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,9 +51,11 @@ KEYS_WIDTH = 16
 
 NAMED = 2
 """Where in a row the name of its binding is."""
+PRESSED = 3
+"""Where in a row the key is that a click presses."""
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(Dialog[None]):
     """Shown over the screen it explains."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -73,12 +77,26 @@ class HelpScreen(ModalScreen[None]):
         """Everything in one scrolled text."""
         with VerticalScroll(classes="dialog section", id="help") as box:
             box.border_title = Content("Help")
-            box.border_subtitle = Content("esc closes · ctrl+p finds every command by name")
+            box.border_subtitle = key_words(
+                ("a click does it", ""),
+                ("ctrl+p every command by name", "palette"),
+                ("esc closes", "dismiss"),
+            )
             yield from self._part("In short", "", self._first_steps)
             for section in self._sections:
-                rows = [(row.keys, row.text, row.name) for row in section.rows]
+                rows = [(row.keys, row.text, row.name, row.press) for row in section.rows]
                 yield from self._part(section.title, section.text, rows)
             yield from self._part("Signs and words", "", SIGNS)
+
+    def action_press(self, key: str) -> None:
+        """Close, and press a key where it means what was said of it."""
+        self.dismiss(None)
+        self.app.call_later(self.app.simulate_key, key)
+
+    def action_palette(self) -> None:
+        """Close, and find a command by its name."""
+        self.dismiss(None)
+        self.app.call_later(self.app.action_command_palette)
 
     def _part(self, title: str, text: str, rows: Sequence[tuple[str, ...]]) -> ComposeResult:
         """A heading and a table, whose texts wrap in their own column."""
@@ -96,8 +114,10 @@ def _table(rows: Sequence[tuple[str, ...]]) -> Table:
     table.add_column(style="bold", width=KEYS_WIDTH)
     table.add_column(ratio=1)
     for row in rows:
-        described = Text(row[1])
+        press = row[PRESSED] if len(row) > PRESSED else ""
+        click = RichStyle(meta={CLICK: f"press({press!r})"}) if press else RichStyle()
+        described = Text(row[1], style=click)
         if len(row) > NAMED and row[NAMED]:
             described.append(f"  {row[NAMED]}", style="dim")
-        table.add_row(Text(row[0]), described)
+        table.add_row(Text(row[0], style=click), described)
     return table

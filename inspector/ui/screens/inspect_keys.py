@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 FAR = 10
 """Calls a large step passes over."""
 
-RANKS = {"help": 2, "quit": 4, "strategy": 5, "plan": 6, "window": 7, "save": 8, "move": 8}
+RANKS = {"help": 2, "quit": 4, "back": 4, "strategy": 5, "plan": 6, "window": 7, "save": 8, "move": 8}
 LAST_OF_RANKS = 9
 """What somebody who has never seen the screen needs is left out last, whatever has the focus."""
 
@@ -134,5 +134,5 @@ def key_hints(sections: Sequence[HelpSection]) -> tuple[KeyHint, ...]:
             if same is not None:
                 hints[same] = replace(hints[same], key=f"{hints[same].key} {key}")
             else:
-                hints.append(KeyHint(key, label, row.action, RANKS.get(label, LAST_OF_RANKS + len(hints))))
+                hints.append(KeyHint(key, label, row.press, RANKS.get(label, LAST_OF_RANKS + len(hints))))
     return tuple(sorted(hints, key=lambda hint: hint.label != "help"))

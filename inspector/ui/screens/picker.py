@@ -9,11 +9,11 @@ from textual import on
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from inspector.safe_text import clip_cells, one_line, safe_text
+from inspector.ui.screens.dialog import Dialog, key_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -40,7 +40,7 @@ class Choice:
     help: str
 
 
-class Picker(ModalScreen[str | None]):
+class Picker(Dialog[str | None]):
     """Answers the identifier of a choice, or None when it was called off."""
 
     VERTICAL_BREAKPOINTS = [(0, "-short"), (32, "-medium")]  # noqa: RUF012  as Textual declares it
@@ -85,7 +85,9 @@ class Picker(ModalScreen[str | None]):
         """A filter, the list, and what the highlighted one does."""
         with Vertical(classes="dialog section", id="picker") as box:
             box.border_title = Content(self._title)
-            box.border_subtitle = Content(f"type to filter · enter {self._verb} · esc cancels")
+            box.border_subtitle = key_words(
+                ("type to filter", ""), (f"enter {self._verb}", "take"), ("esc cancels", "cancel")
+            )
             yield Input(placeholder=self._hint)
             yield OptionList(markup=False)
             yield Static(Content(""), classes="dialog-help", id="picker-help", markup=False)
@@ -143,6 +145,10 @@ class Picker(ModalScreen[str | None]):
     async def action_page(self, pages: int) -> None:
         """Move by a page."""
         await self.query_one(OptionList).run_action("page_down" if pages > 0 else "page_up")
+
+    def action_take(self) -> None:
+        """Take what is highlighted."""
+        self._choose_highlighted()
 
     def action_cancel(self) -> None:
         """Answer nothing."""

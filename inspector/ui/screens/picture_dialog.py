@@ -9,11 +9,11 @@ from textual import on
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from inspector.session.targets import problem_with_target
 from inspector.ui.pictures import SUFFIX, Subject
+from inspector.ui.screens.dialog import Dialog, key_words
 from inspector.ui.widgets.choice_strip import Choices, ChoiceStrip
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ WORDS = {Subject.SCREEN: "the screen", Subject.CHART: "the context chart alone"}
 HELP = "An SVG picture: any browser shows it, it scales without loss, and its text can be selected."
 
 
-class PictureDialog(ModalScreen[tuple[Subject, Path] | None]):
+class PictureDialog(Dialog[tuple[Subject, Path] | None]):
     """Answers what to draw and where to; None when it was called off."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -54,8 +54,11 @@ class PictureDialog(ModalScreen[tuple[Subject, Path] | None]):
         """What of, where to, and what is in the way of that."""
         with Vertical(classes="dialog section") as box:
             box.border_title = Content("Save a picture")
-            turning = "tab changes · " if len(self._subjects) > 1 else ""
-            box.border_subtitle = Content(f"{turning}enter saves · esc cancels")
+            box.border_subtitle = key_words(
+                *([("tab changes", "turn")] if len(self._subjects) > 1 else []),
+                ("enter saves", "answer"),
+                ("esc cancels", "cancel"),
+            )
             yield ChoiceStrip()
             yield Static(Content(HELP), classes="dialog-help", markup=False)
             yield Input(str(self._paths[self.subject]))
@@ -94,6 +97,10 @@ class PictureDialog(ModalScreen[tuple[Subject, Path] | None]):
     def _answer(self, event: Input.Submitted) -> None:
         if not problem_with_picture(event.value):
             self.dismiss((self.subject, Path(event.value)))
+
+    async def action_answer(self) -> None:
+        """Take what was typed."""
+        await self.query_one(Input).action_submit()
 
     def action_cancel(self) -> None:
         """Answer nothing."""

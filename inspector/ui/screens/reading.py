@@ -72,12 +72,18 @@ class Reading(Jumping):
 
     def action_zoom(self) -> None:
         """Give the focused part the whole screen, or give it back."""
-        if self.zoomed:
-            self.remove_class(*self.ZOOMS.values())
-            return
         focused = self.focused
         pane = None if focused is None else next((node.id for node in focused.ancestors if node.id in self.ZOOMS), None)
-        if pane is None:
+        self._zoom(pane)
+
+    def on_pane_title_clicked(self, event: Pane.TitleClicked) -> None:
+        """Give a part the whole screen, or give it back."""
+        self._zoom(event.pane.id)
+
+    def _zoom(self, pane: str | None) -> None:
+        if self.zoomed:
+            self.remove_class(*self.ZOOMS.values())
+        elif pane is None or pane not in self.ZOOMS:
             self.show_notice("the timeline, the detail and the chart can have the whole screen: go to one of them")
         else:
             self.add_class(self.ZOOMS[pane])

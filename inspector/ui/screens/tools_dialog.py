@@ -9,12 +9,12 @@ from textual import on
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from inspector.safe_text import clip_cells, one_line
 from inspector.ui import numbers
+from inspector.ui.screens.dialog import Dialog, key_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +39,7 @@ class ToolChoice:
     place: str = ""
 
 
-class ToolsDialog(ModalScreen[tuple[str, ...] | None]):
+class ToolsDialog(Dialog[tuple[str, ...] | None]):
     """Answers the tools in the list, in order; None when it was called off."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -69,7 +69,9 @@ class ToolsDialog(ModalScreen[tuple[str, ...] | None]):
         """What it is for, the tools, and a line for others."""
         with Vertical(classes="dialog section", id="tools") as box:
             box.border_title = Content(self._title)
-            box.border_subtitle = Content("enter or click switches · ctrl+s is done · esc cancels")
+            box.border_subtitle = key_words(
+                ("enter or click switches", ""), ("ctrl+s is done", "accept"), ("esc cancels", "screen.cancel")
+            )
             yield Static(Content(self._help), classes="dialog-help", markup=False)
             yield Input(placeholder="find a tool, or type the name of another and enter")
             yield OptionList(markup=False)

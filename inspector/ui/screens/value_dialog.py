@@ -8,10 +8,10 @@ from textual import on
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from inspector.safe_text import one_line
+from inspector.ui.screens.dialog import Dialog, key_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
 
-class ValueDialog(ModalScreen[str | None]):
+class ValueDialog(Dialog[str | None]):
     """Asks for a line of text; answers None when it was called off."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -55,7 +55,7 @@ class ValueDialog(ModalScreen[str | None]):
         """The question, the answer, and what is wrong with it."""
         with Vertical(classes="dialog section") as box:
             box.border_title = Content(self._title)
-            box.border_subtitle = Content("enter sets · esc cancels")
+            box.border_subtitle = key_words(("enter sets", "answer"), ("esc cancels", "screen.cancel"))
             yield Static(Content(self._help), classes="dialog-help", markup=False)
             yield Input(self._value, select_on_focus=True)
             yield Static(Content(""), classes="dialog-problem", markup=False)
@@ -76,6 +76,10 @@ class ValueDialog(ModalScreen[str | None]):
     def _answer(self, event: Input.Submitted) -> None:
         if not (self._check and self._check(event.value)):
             self.dismiss(event.value)
+
+    async def action_answer(self) -> None:
+        """Take what was typed."""
+        await self.query_one(Input).action_submit()
 
     def action_cancel(self) -> None:
         """Answer nothing."""

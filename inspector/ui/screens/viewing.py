@@ -199,6 +199,10 @@ class Viewing(PlanFiles):
         """A call was pointed at in the chart: the rows go there too."""
         self.look_at_and_show(event.call)
 
+    def on_context_chart_axis_clicked(self) -> None:
+        """The chart gets the other axis."""
+        self.action_chart_axis()
+
     def look_at_and_show(self, call: int) -> None:
         """Show everything as of a call, and the rows its prompt ends with."""
         self._look_at_place(call)

@@ -140,6 +140,9 @@ class ContextChart(Widget, can_focus=True):
             column -= len(run.text)
         return tuple(marked)
 
+    class AxisClicked(Message):
+        """The names below the axis were clicked: it should be of time, or of calls."""
+
     def call_at(self, x: int) -> int | None:
         """The call drawn at a column of the widget, or None."""
         if self.series is None or not self.series.call_count:
@@ -169,6 +172,9 @@ class ContextChart(Widget, can_focus=True):
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """Look at the call under the mouse, and at others as long as it is held."""
         offset = event.get_content_offset(self)
+        if offset is not None and self.series is not None and offset.y > layout_of(self.series, *self.size).rows:
+            self.post_message(self.AxisClicked())
+            return
         call = self.call_at(offset.x) if offset is not None and event.button == 1 else None
         if call is not None:
             self.capture_mouse()

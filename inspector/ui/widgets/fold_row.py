@@ -33,7 +33,9 @@ class FoldRow(Widget, can_focus=True):
     ALLOW_SELECT = False  # a click folds, and marks no text
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "fold", "More", id="strategy.more", tooltip="Show or hide the strategy's other settings"),
+        Binding(
+            "enter,space", "fold", "More", id="strategy.more", tooltip="Show or hide the strategy's other settings"
+        ),
     ]
 
     is_open: reactive[bool] = reactive(False)

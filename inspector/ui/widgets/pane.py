@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.containers import Vertical
 from textual.content import Content
+from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
 from inspector.safe_text import safe_text
 
+if TYPE_CHECKING:
+    from textual import events
+
 BAR_CELLS = 40
+DOUBLE = 2
+"""Clicks at once."""
 
 
 class Pane(Vertical):
@@ -28,6 +34,21 @@ class Pane(Vertical):
         """
         super().__init__(*children, id=id, classes="section")
         self.border_title = Content(title)
+
+    @dataclass
+    class TitleClicked(Message):
+        """The frame was clicked twice at its top.
+
+        Attributes:
+            pane: Which one.
+        """
+
+        pane: Pane
+
+    def on_click(self, event: events.Click) -> None:
+        """Tell of two clicks at the top of the frame."""
+        if event.widget is self and event.chain == DOUBLE and event.y == 0:
+            self.post_message(self.TitleClicked(self))
 
 
 def entitle(widget: Widget, title: str) -> None:

@@ -10,8 +10,11 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.message import Message
+from textual.style import Style
+from textual.widget import Widget
 from textual.widgets import Static
 
+from inspector.ui.widgets.fold_row import FoldRow
 from inspector.ui.widgets.parameter_control import ParameterControl
 from inspector.ui.widgets.plan_entry import PlanEntryView
 from inspector.ui.widgets.strategy_toggle import StrategyToggle
@@ -21,13 +24,16 @@ if TYPE_CHECKING:
 
     from textual import events
     from textual.app import ComposeResult
-    from textual.widget import Widget
 
     from inspector.replay.replay import GroupOutcome
     from inspector.replay.sizes import Sizes
     from inspector.strategies.parameters import ParameterValue
     from inspector.strategies.plan import Plan
     from inspector.ui.plan_sizes import LimitName
+
+
+_ACTION = "inspector_action"
+"""Says in a cell which action of the screen a click on it runs."""
 
 
 class AddStrategy(Static, can_focus=True):
@@ -53,8 +59,36 @@ class AddStrategy(Static, can_focus=True):
         self.post_message(self.Pressed())
 
 
+class PlanActions(Static):
+    """What can be done with the plan as a whole, for the mouse; each has a key that works everywhere."""
+
+    ALLOW_SELECT = False
+
+    ACTIONS: ClassVar[tuple[tuple[str, str, str], ...]] = (
+        ("a", "A/B", "swap_plan"),
+        ("w", "save", "save_plan"),
+        ("O", "open", "open_plan"),
+        ("e", "export", "export_plan"),
+    )
+    """Per action its key, what it is called, and the action of the screen."""
+
+    def __init__(self) -> None:
+        words = (Content.styled(f"{key} {name}", Style.from_meta({_ACTION: act})) for key, name, act in self.ACTIONS)
+        super().__init__(Content("  ") + Content("  ").join(list(words)), id="plan-actions", markup=False)
+
+    async def on_click(self, event: events.Click) -> None:
+        """Do what was clicked."""
+        if action := event.style.meta.get(_ACTION):
+            await self.screen.run_action(action)
+
+
 class Entries(VerticalScroll, can_focus=False, inherit_bindings=False):
     """The scrolled list. Arrow keys belong to the controls in it, so it has no keys of its own."""
+
+
+def _is_shown(widget: Widget) -> bool:
+    """Whether neither it nor what holds it is folded away."""
+    return all(node.display for node in widget.ancestors_with_self if isinstance(node, Widget))
 
 
 class PlanPanel(Vertical):
@@ -97,6 +131,7 @@ class PlanPanel(Vertical):
         """The entries, scrolled, and below them what the focused control is about."""
         with Entries(id="plan-entries"):
             yield AddStrategy(Content("  + add a strategy"), id="add-strategy")
+            yield PlanActions()
         yield Static(Content(""), id="plan-findings", markup=False)
         yield Static(Content(""), id="plan-rival", markup=False)
         yield Static(Content(""), id="plan-hint", markup=False)
@@ -155,7 +190,8 @@ class PlanPanel(Vertical):
     @property
     def controls(self) -> list[Widget]:
         """Everything in the panel that takes the focus, from the top."""
-        return [widget for widget in self.query("StrategyToggle, ParameterControl, AddStrategy") if widget.focusable]
+        kinds = "StrategyToggle, ParameterControl, FoldRow, AddStrategy"
+        return [widget for widget in self.query(kinds) if widget.focusable and _is_shown(widget)]
 
     def focus_control(self, entry: int | None = None) -> None:
         """Give the focus to where it last was, or to the switch of an entry."""
@@ -178,6 +214,8 @@ class PlanPanel(Vertical):
         self._last_focused = widget
         if isinstance(widget, ParameterControl | StrategyToggle):
             self.say(widget.explanation)
+        elif isinstance(widget, FoldRow):
+            self.say("What else the strategy can be told: which tools, which unit, when it may act.")
         elif isinstance(widget, AddStrategy):
             self.say("Every strategy inspector knows, with what it does and where it comes from.")
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 LEAST_CELLS, MOST_CELLS = 6, 28
 LIVE, NEWS = "●", "+"
+CLOSE = "× "  # noqa: RUF001  a cross is meant
+"""Ends the tab of the session shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,9 @@ class SessionTabs(Widget):
 
         mode: str
 
+    class CloseAsked(Message):
+        """The session shown should be closed."""
+
     def watch_titles(self) -> None:
         """Take no room where there is nothing to choose."""
         self.set_class(len(self.titles) > 1, "-several")
@@ -67,22 +72,24 @@ class SessionTabs(Widget):
         for tab, text in zip(self.titles, self._texts(), strict=True):
             style = self.get_visual_style("tabs--shown" if tab.is_shown else "tabs--tab")
             live = Content.styled(LIVE, self.get_visual_style("tabs--live")) if tab.is_live else Content(" ")
-            parts.append(Content.assemble(live, Content.styled(text, style)))
+            close = Content.styled(CLOSE, style) if tab.is_shown else Content("")
+            parts.append(Content.assemble(live, Content.styled(text, style), close))
         return Content(" ").join(parts)
 
     def on_click(self, event: events.Click) -> None:
-        """Show the tab under the mouse."""
+        """Show the tab under the mouse, or close the one shown, where its cross was clicked."""
         offset = event.get_content_offset(self)
         left = 0
         for tab, text in zip(self.titles, self._texts(), strict=True):
             right = left + 1 + cell_width(text)
-            if offset is not None and left <= offset.x < right:
-                self.post_message(self.Picked(tab.mode))
-            left = right + 1
+            end = right + cell_width(CLOSE) if tab.is_shown else right
+            if offset is not None and left <= offset.x < end:
+                self.post_message(self.CloseAsked() if offset.x >= right else self.Picked(tab.mode))
+            left = end + 1
 
     def _texts(self) -> Sequence[str]:
         """The tabs' texts, each as long as leaves room for the others."""
         count = len(self.titles)
-        room = (self.size.width or 80) // max(count, 1) - 2
+        room = ((self.size.width or 80) - cell_width(CLOSE)) // max(count, 1) - 2
         most = min(max(room, LEAST_CELLS), MOST_CELLS)
         return [f" {clip_cells(one_line(tab.title), most - 2)} " for tab in self.titles]

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 PROGRESS_CELLS = 12
 _ACTION = "inspector_action"
-"""Says in a cell which action a click on it runs. Textual's own `@click` would draw it as a link."""
+"""Says in a cell which action of the screen a click on it runs. Textual's own `@click` would draw it as a link."""
+_PRESS = "inspector_press"
+"""Says in a cell which key a click on it presses."""
 
 ATTENTION = "!"
 TOLD = "»"
@@ -29,18 +31,18 @@ TOLD = "»"
 
 @dataclass(frozen=True, slots=True)
 class KeyHint:
-    """A key, what it does, and the action a click on it runs.
+    """A key, and what it does.
 
     Attributes:
         key: As shown.
         label: What it does, in a word.
-        action: The action.
+        press: As Textual names it: what a click presses.
         rank: The highest gives way first.
     """
 
     key: str
     label: str
-    action: str
+    press: str
     rank: int = 9
 
 
@@ -133,20 +135,23 @@ class StatusBar(Widget):
         parts = []
         follow = Content.styled(" FOLLOW ", self.get_visual_style("status--follow"))
         faint = self.get_visual_style("status--faint")
+        to_now = Style.from_meta({_ACTION: "now"})
         if standing.moment:
-            style = self.get_visual_style("status--new")
+            style = self.get_visual_style("status--new") + to_now
             told, short = (Content.styled(f" {text} ", style) for text in (standing.moment, standing.short_moment))
             parts.append(Part(told, 2, right=True, shorter=short))
         if standing.new:
             pill = f" {numbers.whole(standing.new)} new below: end follows "
             shorter = f" +{numbers.short(standing.new)} "
-            style = self.get_visual_style("status--new")
+            style = self.get_visual_style("status--new") + to_now
             parts.append(Part(Content.styled(pill, style), 2, right=True, shorter=Content.styled(shorter, style)))
         parts += [
             Part(follow if standing.follows else Content(""), 1, right=True),
             Part(Content.styled(f"rows {numbers.whole(standing.rows)}", faint), 3, right=True),
             Part(
-                Content.styled(f"hidden {numbers.whole(standing.hidden)}", faint),
+                Content.styled(
+                    f"hidden {numbers.whole(standing.hidden)}", faint + Style.from_meta({_ACTION: "show_all"})
+                ),
                 4 if not standing.hidden else 2,
                 right=True,
             ),
@@ -154,14 +159,15 @@ class StatusBar(Widget):
         if standing.skipped:
             skipped = f"{ATTENTION} {numbers.plural(standing.skipped, 'record')} unreadable"
             shorter = f"{ATTENTION} {numbers.short(standing.skipped)} unreadable"
-            style = self.get_visual_style("status--attention")
+            style = self.get_visual_style("status--attention") + Style.from_meta({_ACTION: "diagnostics"})
             parts.append(Part(Content.styled(skipped, style), 2, right=True, shorter=Content.styled(shorter, style)))
         return parts
 
     async def on_click(self, event: events.Click) -> None:
-        """A click on a key presses it."""
-        action = event.style.meta.get(_ACTION)
-        if action:
+        """A click on a key presses it; one on anything else does what is nearest to it."""
+        if press := event.style.meta.get(_PRESS):
+            self.app.simulate_key(press)
+        elif action := event.style.meta.get(_ACTION):
             await self.screen.run_action(action)
 
     def _progress_content(self) -> Content:
@@ -169,16 +175,17 @@ class StatusBar(Widget):
         if progress is None:
             return Content("")
         done = round(min(max(progress.fraction, 0), 1) * PROGRESS_CELLS)
+        stops = Style.from_meta({_PRESS: "escape"})
         return Content.assemble(
             f"{progress.what} ",
             ("━" * done, self.get_visual_style("status--done")),
             ("─" * (PROGRESS_CELLS - done), self.get_visual_style("status--rest")),
             f" {progress.fraction * 100:.0f} %",
-            (f"  {progress.stop}" if progress.stop else "", self.get_visual_style("status--faint")),
+            (f"  {progress.stop}" if progress.stop else "", self.get_visual_style("status--faint") + stops),
         )
 
     def _key_content(self, hint: KeyHint) -> Content:
-        click = Style.from_meta({_ACTION: hint.action})
+        click = Style.from_meta({_PRESS: hint.press})
         return Content.assemble(
             (hint.key, self.get_visual_style("status--key") + click),
             (f" {hint.label}", self.get_visual_style("status--label") + click),

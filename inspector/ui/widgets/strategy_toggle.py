@@ -9,21 +9,29 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive
+from textual.style import Style
 from textual.widget import Widget
 
 from inspector.ui.plan_history import NUMBERED
 from inspector.ui.widgets.parameter_control import FOCUS_MARK, NO_EFFECT, Effect
 
 if TYPE_CHECKING:
+    from textual import events
     from textual.geometry import Size
 
     from inspector.strategies.base import Strategy
 
 
+_DOES = "inspector_does"
+"""Says in a cell what a click on it does, other than switching."""
+MOVES = (("↑", "earlier"), ("↓", "later"), ("×", "remove"))  # noqa: RUF001  a cross is meant
+MOVES_CELLS = 2 * len(MOVES)
+
+
 class StrategyToggle(Widget, can_focus=True):
     """`[x] tiered-stale 1`: a box, the strategy's name, and the number key that switches it from anywhere."""
 
-    HELP = "Press space or click to switch the strategy. Delete takes it out of the plan."
+    HELP = "Space or a click switches the strategy, delete takes it out. The arrows and the cross in it can be clicked."
 
     DEFAULT_CSS = """
     StrategyToggle {
@@ -82,6 +90,7 @@ class StrategyToggle(Widget, can_focus=True):
         self.explanation = f"{strategy.title}. {strategy.summary} From {strategy.source}"
         """What it is and where it comes from."""
         self.set_reactive(StrategyToggle.enabled, enabled)
+        self._pressed = ""
 
     def watch_effect(self, before: Effect, effect: Effect) -> None:
         """Ask for another height only where it is another: that lays out the whole screen."""
@@ -95,7 +104,8 @@ class StrategyToggle(Widget, can_focus=True):
     def render(self) -> Content:
         """The row, and the effect below."""
         key = str(self.entry + 1) if self.entry < NUMBERED else " "
-        name_width = max(self.content_size.width - 8, 4)
+        is_pointed_at = self.has_focus or self.mouse_hover
+        name_width = max(self.content_size.width - 8 - (MOVES_CELLS if is_pointed_at else 0), 4)
         name = self.strategy_name
         if len(name) > name_width:
             name = name[: name_width - 1] + "…"
@@ -105,6 +115,7 @@ class StrategyToggle(Widget, can_focus=True):
                 f"[{'x' if self.enabled else ' '}] {name:<{name_width}}",
                 self.get_visual_style("strategy--on" if self.enabled else "strategy--off"),
             ),
+            *(self._moves() if is_pointed_at else ()),
             (f" {key}", self.get_visual_style("strategy--key")),
         )
         if not self.effect.is_known:
@@ -112,9 +123,31 @@ class StrategyToggle(Widget, can_focus=True):
         effect = self.effect.line(self.content_size.width)
         return Content("\n").join([row, Content.styled(effect, self.get_visual_style("strategy--effect"))])
 
+    def _moves(self) -> list[Content]:
+        """What the mouse can do besides: move the strategy up or down, take it out."""
+        style = self.get_visual_style("strategy--key")
+        return [Content.styled(f" {glyph}", style + Style.from_meta({_DOES: does})) for glyph, does in MOVES]
+
+    def watch_mouse_hover(self, _: bool) -> None:
+        """Show what the mouse can do here, or not any more."""
+        self.refresh()
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Remember what is under the mouse: the focus may make room for an explanation, and shift the row."""
+        self._pressed = event.style.meta.get(_DOES, "")
+
     def on_click(self) -> None:
-        """Switch."""
-        self.action_switch()
+        """Switch, or do what the glyph says that was clicked."""
+        pressed, self._pressed = self._pressed, ""
+        match pressed:
+            case "remove":
+                self.action_remove()
+            case "earlier":
+                self.action_move(-1)
+            case "later":
+                self.action_move(1)
+            case _:
+                self.action_switch()
 
     def action_switch(self) -> None:
         """Ask for the other state."""

@@ -123,6 +123,9 @@ class Timeline(LineView):
         row: int | None
         folded: bool | None = None
 
+    class OrderAsked(Message):
+        """The rows should follow one another in another order."""
+
     @dataclass
     class PinAsked(Message):
         """A block is to be marked, or not any more.
@@ -295,15 +298,22 @@ class Timeline(LineView):
         self._restyle()
 
     def on_click(self, event: events.Click) -> None:
-        """Put the cursor on the row clicked; fold it where its mark was clicked."""
-        line = self.line_at(event)
-        if line is not None and line >= 0:
-            self.move_to(line)
-            place = event.get_content_offset(self)
-            column = GUTTER + self._columns_for(self.line_width).number
-            is_own = self.view is not None and bool(self.view.rows.is_block[self.cursor_row])
-            if place is not None and (place.x == column if is_own else place.x in MARK_OF_HEADING):
-                self.action_fold()
+        """Put the cursor on the row clicked; fold or pin it where its mark is. A column's name orders or scales."""
+        line, place = self.line_at(event), event.get_content_offset(self)
+        if line is None or place is None or self.view is None:
+            return
+        columns = self._columns_for(self.line_width)
+        if line < 0:
+            in_bars = columns.bar and columns.bar_start <= place.x < columns.bar_start + columns.bar
+            self.action_scale() if in_bars else self.post_message(self.OrderAsked())
+            return
+        self.move_to(line)
+        column = GUTTER + columns.number
+        is_own = bool(self.view.rows.is_block[self.cursor_row])
+        if place.x == column if is_own else place.x in MARK_OF_HEADING:
+            self.action_fold()
+        elif place.x < GUTTER:
+            self.action_pin()
 
     def action_cursor(self, step: int) -> None:
         """Move the cursor by rows."""
