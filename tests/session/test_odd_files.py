@@ -1,0 +1,212 @@
+"""Sessions in files that were copied, cut, renamed or saved by other programs are still told by their content."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from inspector.session.formats import detect
+from inspector.session.open import open_session
+from tests.session.claude_lines import Script
+from tests.session.codex_lines import Rollout
+from tests.session.copilot_lines import CopilotScript
+from tests.session.gemini_lines import GeminiScript, call
+from tests.session.opencode_store import Store
+from tests.session.pi_lines import PiScript
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from inspector.session.model import Session
+
+MARK = b"\xef\xbb\xbf"
+
+
+def claude() -> list[bytes]:
+    script = Script()
+    script.lines.append({"type": "summary", "summary": "A title", "leafUuid": "x"})
+    script.lines.append({"type": "queue-operation", "operation": "enqueue", "content": "go", "sessionId": "s"})
+    script.lines.append({"type": "file-history-snapshot", "messageId": "x", "snapshot": {}, "isSnapshotUpdate": False})
+    script.prompt("go")
+    script.call("m1", "toolu_1")
+    script.result("toolu_1")
+    script.text("m2", "done")
+    return script.encoded()
+
+
+def codex() -> list[bytes]:
+    rollout = Rollout()
+    rollout.header()
+    rollout.turn()
+    rollout.prompt("go")
+    rollout.response("c1")
+    rollout.response(text="done")
+    return rollout.encoded()
+
+
+def codex_stream() -> list[bytes]:
+    item = {"id": "item_0", "type": "command_execution", "command": "ls", "aggregated_output": "a", "exit_code": 0}
+    events = [
+        {"type": "thread.started", "thread_id": "0199b26c-737a-71a2-9939-52ce68c95cbe"},
+        {"type": "turn.started"},
+        {"type": "item.completed", "item": item},
+        {"type": "item.completed", "item": {"id": "item_1", "type": "agent_message", "text": "done"}},
+        {"type": "turn.completed", "usage": {"input_tokens": 10, "cached_input_tokens": 0, "output_tokens": 2}},
+    ]
+    return [json.dumps(event).encode() + b"\n" for event in events]
+
+
+def pi() -> list[bytes]:
+    script = PiScript()
+    script.lines.append({"type": "title", "title": "A title"})
+    script.header()
+    script.user("go")
+    script.call("c1")
+    script.result("c1", "a")
+    script.answer("done")
+    return script.encoded()
+
+
+def copilot() -> list[bytes]:
+    script = CopilotScript()
+    script.hook("sessionStart")
+    script.start()
+    script.user("go")
+    script.answer("", ("c1", "bash"))
+    script.result("c1", "a")
+    script.answer("done")
+    return script.encoded()
+
+
+def gemini() -> list[bytes]:
+    script = GeminiScript()
+    script.header()
+    script.user("u1", "go")
+    script.answer("a1", "", toolCalls=[call("c1", "a")])
+    script.answer("a2", "done")
+    return script.encoded()
+
+
+def hermes() -> list[bytes]:
+    function = {"name": "terminal", "arguments": "{}"}
+    entries: list[dict[str, Any]] = [
+        {"role": "session_meta", "tools": [], "model": "m", "platform": "cli"},
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": None, "tool_calls": [{"id": "c1", "type": "function", "function": function}]},
+        {"role": "tool", "tool_call_id": "c1", "content": "a"},
+        {"role": "assistant", "content": "done"},
+    ]
+    return [json.dumps(entry).encode() + b"\n" for entry in entries]
+
+
+LINES: dict[str, tuple[str, Callable[[], list[bytes]]]] = {
+    "claude-code": ("claude-code", claude),
+    "codex": ("codex", codex),
+    "codex stream": ("codex", codex_stream),
+    "pi": ("pi", pi),
+    "copilot-cli": ("copilot-cli", copilot),
+    "gemini-cli": ("gemini-cli", gemini),
+    "hermes": ("hermes", hermes),
+}
+
+
+def spoken(session: Session) -> list[tuple[str, list[str]]]:
+    """What was said, called and returned, whatever else the file holds."""
+    return [
+        (message.role.value, [session.text(block) for block in message.blocks])
+        for message in session.messages
+        if message.role.value != "other"
+    ]
+
+
+CHANGES: dict[str, Callable[[bytes], bytes]] = {
+    "a byte order mark": lambda data: MARK + data,
+    "blank lines before and between": lambda data: b"\n \n" + data.replace(b"\n", b"\n\n"),
+    "line ends of Windows": lambda data: data.replace(b"\n", b"\r\n"),
+    "a mark and line ends of Windows": lambda data: MARK + data.replace(b"\n", b"\r\n"),
+    "no last line end": lambda data: data.removesuffix(b"\n"),
+    "zero bytes at the end": lambda data: data + bytes(64),
+}
+
+
+@pytest.mark.parametrize("change", sorted(CHANGES))
+@pytest.mark.parametrize("name", sorted(LINES))
+def test_what_other_programs_do_to_lines_changes_nothing(tmp_path: Path, name: str, change: str) -> None:
+    format_name, make = LINES[name]
+    data = b"".join(make())
+    plain, changed = tmp_path / "plain.txt", tmp_path / "changed"
+    plain.write_bytes(data)
+    changed.write_bytes(CHANGES[change](data))
+    session = open_session(changed)
+    assert session.format == format_name
+    assert spoken(session) == spoken(open_session(plain))
+    assert [call.usage for call in session.calls] == [call.usage for call in open_session(plain).calls]
+
+
+@pytest.mark.parametrize("name", sorted(LINES))
+def test_a_line_cut_off_at_the_end_is_counted_and_the_rest_is_read(tmp_path: Path, name: str) -> None:
+    format_name, make = LINES[name]
+    lines = make()
+    path = tmp_path / "cut.jsonl"
+    path.write_bytes(b"".join(lines[:-1]) + lines[-1][: len(lines[-1]) // 2])
+    session = open_session(path)
+    assert (session.format, session.skipped_records) == (format_name, 1)
+    assert session.diagnostics[-1].line == len(lines)
+    assert session.diagnostics[-1].offset == sum(map(len, lines[:-1]))
+
+
+@pytest.mark.parametrize("name", sorted(LINES))
+@pytest.mark.parametrize("size", [70_000, 9_000_000])
+def test_a_first_line_of_any_length_and_kind_does_not_matter(tmp_path: Path, name: str, size: int) -> None:
+    format_name, make = LINES[name]
+    path = tmp_path / "long.jsonl"
+    path.write_bytes(json.dumps({"type": "unheard-of", "text": "x" * size}).encode() + b"\n" + b"".join(make()))
+    assert detect(path).format.name == format_name
+
+
+@pytest.mark.parametrize("name", sorted(LINES))
+def test_a_broken_first_line_does_not_matter(tmp_path: Path, name: str) -> None:
+    format_name, make = LINES[name]
+    path = tmp_path / "broken.jsonl"
+    path.write_bytes(b'{"type":"user","mess' + b"\n" + b"".join(make()))
+    session = open_session(path)
+    assert (session.format, session.skipped_records) == (format_name, 1)
+    assert (session.diagnostics[0].line, session.diagnostics[0].offset) == (1, 0)
+
+
+ALONE = {
+    "claude-code": {"type": "user", "uuid": "a", "sessionId": "s", "message": {"role": "user", "content": "go"}},
+    "claude-code summary": {"type": "summary", "summary": "A title", "leafUuid": "x"},
+    "claude-code queue": {"type": "queue-operation", "operation": "enqueue", "sessionId": "s", "content": "go"},
+    "codex": {"timestamp": "2026-01-01T00:00:00Z", "type": "session_meta", "payload": {"id": "x", "cwd": "/"}},
+    "pi": {"type": "session", "version": 3, "id": "x", "timestamp": "2026-01-01T00:00:00Z", "cwd": "/"},
+    "copilot-cli": {"type": "session.start", "data": {}, "id": "x", "timestamp": "", "parentId": None},
+    "gemini-cli": {"sessionId": "x", "projectHash": "y", "startTime": "", "lastUpdated": ""},
+    "hermes": {"role": "session_meta", "tools": [], "model": "m", "platform": "cli"},
+}
+
+
+@pytest.mark.parametrize("name", sorted(ALONE))
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_a_session_that_has_just_begun_opens(tmp_path: Path, name: str, end: str) -> None:
+    path = tmp_path / "new"
+    path.write_text(json.dumps(ALONE[name]) + end)
+    session = open_session(path)
+    assert session.format == name.partition(" ")[0]
+    assert (session.calls, session.diagnostics) == ((), ())
+
+
+def test_a_document_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
+    store = Store()
+    store.prompt("go")
+    store.response("c1")
+    path = store.export(tmp_path / "export.json")
+    plain = open_session(path)
+    marked = tmp_path / "marked.jsonl"
+    marked.write_bytes(MARK + path.read_bytes().replace(b"\n", b"\r\n"))
+    session = open_session(marked)
+    assert session.format == "opencode"
+    assert spoken(session) == spoken(plain)
