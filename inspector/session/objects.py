@@ -41,7 +41,9 @@ def object_of(data: bytes) -> tuple[dict[str, Any] | None, str]:
     return (value, problem) if isinstance(value, dict) else (None, problem or "not a JSON object")
 
 
-def object_lines(data: bytes, offset: int, first_line: int, assembly: Assembly) -> Iterator[ObjectLine]:
+def object_lines(
+    data: bytes, offset: int, first_line: int, assembly: Assembly, inner: str = ""
+) -> Iterator[ObjectLine]:
     """The objects in whole lines; what cannot be read becomes a diagnostic.
 
     Args:
@@ -49,6 +51,7 @@ def object_lines(data: bytes, offset: int, first_line: int, assembly: Assembly) 
         offset: Where they stand in the file.
         first_line: 1-based number of the first of them.
         assembly: Where diagnostics go.
+        inner: The field that holds what a line says. One that holds no object becomes a diagnostic, too.
     """
     for start, end, number in line_bounds(data):
         line = data[start:end]
@@ -56,4 +59,6 @@ def object_lines(data: bytes, offset: int, first_line: int, assembly: Assembly) 
         if problem:
             assembly.diagnose(problem, first_line + number, offset + start, skipped=value is None)
         if value is not None:
+            if inner and not isinstance(value.get(inner, {}), dict):
+                assembly.diagnose(f"unexpected type of {inner}", first_line + number, offset + start, skipped=False)
             yield ObjectLine(value, line, offset + start, first_line + number)

@@ -166,7 +166,7 @@ def test_fields_of_a_wrong_type_cost_only_themselves(tmp_path: Path) -> None:
     script.prompt("go")
     script.add(
         type="assistant",
-        timestamp=17,
+        timestamp=["17"],
         version=["2"],
         message={
             "id": "m1",

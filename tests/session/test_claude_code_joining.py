@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from inspector.session.formats.claude_code import FORMAT
 from inspector.session.model import BlockKind, ContextCause, Media, Role, Usage
 from inspector.session.open import open_session
 from tests.session.claude_lines import Script, outline, prompt_texts, texts
@@ -204,6 +205,30 @@ def test_unknown_records_are_shown_and_bookkeeping_is_counted(file: Path) -> Non
         "system:api_error": 1,
         "system:turn_duration": 1,
     }
+
+
+def test_attachments_are_counted_by_type_and_those_left_out_are_named(file: Path) -> None:
+    script = Script()
+    script.attachment("task_reminder", content=[])
+    script.attachment("command_permissions", allowedTools=[])
+    script.add(type="attachment", attachment=["broken"])
+    session = opened(script, file)
+    assert session.record_counts == {
+        "attachment:task_reminder": 1,
+        "attachment:command_permissions": 1,
+        "attachment": 1,
+    }
+    ignored = [name for name in session.record_counts if FORMAT.is_ignored(name)]
+    assert ignored == ["attachment:command_permissions"]
+
+
+@pytest.mark.parametrize("time", [1_772_359_200, 1_772_359_200.0, 1_772_359_200_000, "2026-03-01T10:00:00Z"])
+def test_times_in_any_form_are_read(file: Path, time: object) -> None:
+    script = Script()
+    script.prompt("go", timestamp=time)
+    session = opened(script, file)
+    assert session.messages[0].time == 1_772_359_200
+    assert session.diagnostics == ()
 
 
 def test_parts_of_unknown_types_are_kept_as_json(file: Path) -> None:

@@ -199,6 +199,27 @@ def test_a_session_that_has_just_begun_opens(tmp_path: Path, name: str, end: str
     assert (session.calls, session.diagnostics) == ((), ())
 
 
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("codex", {"timestamp": "2026-01-01T00:00:00Z", "type": "response_item", "payload": None}),
+        ("codex", {"timestamp": "2026-01-01T00:00:00Z", "type": "event_msg", "payload": [1]}),
+        ("copilot-cli", {"type": "user.message", "data": 5, "id": "x", "timestamp": "", "parentId": None}),
+        ("pi", {"type": "message", "id": "x", "parentId": None, "timestamp": "", "message": "text"}),
+        ("codex stream", {"type": "item.completed", "item": None}),
+    ],
+)
+def test_a_record_that_holds_nothing_to_read_is_named_with_its_place(
+    tmp_path: Path, name: str, line: dict[str, Any]
+) -> None:
+    lines = LINES[name][1]()
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(b"".join(lines) + json.dumps(line).encode() + b"\n")
+    (found,) = open_session(path).diagnostics
+    assert found.reason.startswith("unexpected type of ")
+    assert (found.line, found.offset, found.skipped) == (len(lines) + 1, sum(map(len, lines)), False)
+
+
 def test_a_document_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
     store = Store()
     store.prompt("go")

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from inspector.session.blocks import compact_json
 from inspector.session.decoding import lenient_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from msgspec import Raw
 
 NEVER_SENT = frozenset(
     {
@@ -41,10 +45,27 @@ BOOKKEEPING = frozenset(
 Fields = dict[str, Any]
 
 
+class Typed(msgspec.Struct, gc=False):
+    """An attachment, as far as its type."""
+
+    type: str | None = None
+
+
+TYPE = msgspec.json.Decoder(Typed)
+
+
 def attachment_fields(raw: bytes) -> Fields:
     """The attachment object; empty when there is none."""
     value, _ = lenient_json(raw)
     return value if isinstance(value, dict) else {}
+
+
+def attachment_type(raw: Raw) -> str:
+    """An attachment's type alone, without looking into the rest; empty where it has none."""
+    try:
+        return TYPE.decode(raw).type or ""
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return ""
 
 
 def is_sent(fields: Fields) -> bool:

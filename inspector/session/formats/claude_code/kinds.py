@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from inspector.session.formats.claude_code.attachments import NOTICES, attachment_fields, is_sent
+from inspector.session.formats.claude_code.attachments import NOTICES, attachment_fields, attachment_type, is_sent
 
 if TYPE_CHECKING:
     from inspector.session.formats.claude_code.records import Record
@@ -105,7 +105,9 @@ def _system_kind(record: Record) -> RecordKind:
 
 
 def count_name(record: Record) -> str:
-    """The name a line is counted under: its type, with the subtype of system records."""
+    """The name a line is counted under: its type, with the subtype of system records and the type of attachments."""
     if record.type is None:
         return "(no type)"
+    if record.type == "attachment" and (kind := attachment_type(record.attachment)):
+        return f"attachment:{kind}"
     return f"{record.type}:{record.subtype}" if record.type == "system" and record.subtype else record.type

@@ -48,7 +48,7 @@ class CodexInterpreter:
 
     def take(self, data: bytes, offset: int, first_line: int) -> None:
         """Take whole lines. What cannot be read becomes a diagnostic."""
-        for value, line, start, number in object_lines(data, offset, first_line, self.assembly):
+        for value, line, start, number in object_lines(data, offset, first_line, self.assembly, "payload"):
             try:
                 self._rollout.add(unwrapped(value), line, start)
             except RecursionError:

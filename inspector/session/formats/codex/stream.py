@@ -50,7 +50,7 @@ class StreamInterpreter:
 
     def take(self, data: bytes, offset: int, first_line: int) -> None:
         """Take whole lines. What cannot be read becomes a diagnostic."""
-        for value, line, start, number in object_lines(data, offset, first_line, self.assembly):
+        for value, line, start, number in object_lines(data, offset, first_line, self.assembly, "item"):
             try:
                 self._add(value, line, Origin(start, len(line)))
             except RecursionError:

@@ -23,5 +23,5 @@ class PiInterpreter:
 
     def take(self, data: bytes, offset: int, first_line: int) -> None:
         """Take whole lines. What cannot be read becomes a diagnostic."""
-        for line in object_lines(data, offset, first_line, self.assembly):
+        for line in object_lines(data, offset, first_line, self.assembly, "message"):
             self._conversation.add(line)
