@@ -119,3 +119,27 @@ def test_the_published_schema_is_that_of_the_types():
     published = (ROOT / "docs" / "folder-report.schema.json").read_text(encoding="utf-8")
 
     assert published == schema_text(FolderReport), "run: python -m inspector.report.schema folder > docs/…"
+
+
+def test_calls_that_a_fork_copied_count_once(tmp_path: Path) -> None:
+    from tests.session.claude_lines import Script
+
+    used = {"input_tokens": 3, "output_tokens": 20, "cache_read_input_tokens": 1000, "cache_creation_input_tokens": 7}
+    script = Script()
+    for number in range(3):
+        script.prompt(f"prompt {number}")
+        script.text(f"m{number}", usage=used)
+    folder = tmp_path / "sessions"
+    folder.mkdir()
+    script.write(folder / "11111111-2222-4333-8444-555555555555.jsonl")
+    fork = "22222222-2222-4333-8444-555555555555"
+    for line in script.lines:
+        line["sessionId"] = fork
+    script.prompt("another way", sessionId=fork)
+    script.text("m9", usage=used, sessionId=fork)
+    script.write(folder / f"{fork}.jsonl")
+    target = tmp_path / "folder.json"
+    assert main(["report", str(folder), "--strategy", "tiered-stale", "--format", "json", "-o", str(target)]) == 0
+    report = msgspec.json.decode(target.read_bytes(), type=FolderReport, strict=True)
+    assert [row.calls for row in report.sessions] == [3, 1]
+    assert report.baseline.prompt_tokens == 4 * 1010

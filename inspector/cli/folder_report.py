@@ -22,6 +22,7 @@ from inspector.report.folder_summary import folder_report, session_row
 from inspector.report.private_paths import shown_path, without_home
 from inspector.report.summary import report_of
 from inspector.report.wanted import Wanted
+from inspector.session.copies import call_keys, counted_elsewhere, without_calls
 from inspector.session.discover import sessions_in
 from inspector.session.family import counted_here
 
@@ -38,10 +39,34 @@ OF_ONE_SESSION = ("ledger", "compare", "explain", "include_text", "next_calls", 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One session to report on."""
+    """One session to report on.
+
+    Attributes:
+        path: What opens it.
+        options: What was asked for.
+        elsewhere: Keys of calls that another session is counted with.
+    """
 
     path: Path
     options: Namespace
+    elsewhere: frozenset[bytes] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What became of it.
+
+    Attributes:
+        row: Its line in the report, as JSON; empty where it could not be read.
+        problem: Why it could not.
+        ended: When its last call was made, seconds since the epoch.
+        keys: What tells its calls from others.
+    """
+
+    row: bytes = b""
+    problem: str = ""
+    ended: float = 0.0
+    keys: Sequence[bytes] = ()
 
 
 def report_on_folder(options: Namespace) -> FolderReport:
@@ -70,26 +95,32 @@ def _name(options: Namespace, index: int) -> str:
 
 
 def _reported(paths: Sequence[Path], options: Namespace) -> tuple[list[SessionRow], list[UnreadSession]]:
-    rows: list[SessionRow] = []
-    unread: list[UnreadSession] = []
     workers = min(len(paths), os.cpu_count() or 1)
     # Started anew, not forked: the tokenizer and numpy hold threads, which a fork would leave behind half-way.
     pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_leave_interrupts)
     with Progress("replaying sessions") as progress, pool:
-        running = {pool.submit(_row, Task(path, options)): path for path in paths}
         try:
-            for done, future in enumerate(as_completed(running), 1):
-                row, problem = future.result()
-                if row:
-                    rows.append(msgspec.json.decode(row, type=SessionRow))
-                else:
-                    unread.append(UnreadSession(path=shown_path(running[future]), problem=problem))
-                progress(done, len(paths))
+            done = _run(pool, [Task(path, options) for path in paths], progress)
+            read = [path for path in paths if done[path].row]
+            elsewhere = counted_elsewhere([(done[path].ended, done[path].keys) for path in read])
+            again = [Task(path, options, keys) for path, keys in zip(read, elsewhere, strict=True) if keys]
+            done |= _run(pool, again, progress)
         except BrokenProcessPool:
             raise CommandError("a process ended in the middle of its session; is there too little memory?") from None
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+    rows = [msgspec.json.decode(one.row, type=SessionRow) for one in done.values() if one.row]
+    unread = [UnreadSession(path=shown_path(path), problem=one.problem) for path, one in done.items() if not one.row]
     return rows, unread
+
+
+def _run(pool: ProcessPoolExecutor, tasks: Sequence[Task], progress: Progress) -> dict[Path, Done]:
+    running = {pool.submit(_done, task): task.path for task in tasks}
+    found = {}
+    for count, future in enumerate(as_completed(running), 1):
+        found[running[future]] = future.result()
+        progress(count, len(tasks))
+    return found
 
 
 def _leave_interrupts() -> None:
@@ -97,12 +128,13 @@ def _leave_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _row(task: Task) -> tuple[bytes, str]:
-    """A session's row as JSON, or why there is none."""
+def _done(task: Task) -> Done:
+    """A session replayed, or why it could not be."""
     try:
-        session = counted_here(read_session(task.path))
+        session = without_calls(counted_here(read_session(task.path)), task.elsewhere)
         plans = [plan_of(request, session) for request in task.options.plans]
         report = report_of(priced_inputs(session, task.options), plans, Wanted(details=False))
     except CommandError as error:
-        return b"", without_home(error.message)
-    return msgspec.json.encode(session_row(report)), ""
+        return Done(problem=without_home(error.message))
+    ended = max((call.time for call in session.calls if call.time is not None), default=0.0)
+    return Done(msgspec.json.encode(session_row(report)), "", ended, call_keys(session))

@@ -1,7 +1,7 @@
 """The report on a folder of sessions as data: what `inspector report FOLDER --format json` prints, as types.
 
-The figures of every session are those of the report on it alone. `docs/folder-report.schema.json` is made from these
-types.
+The figures of every session are those of the report on it alone, but for calls that several sessions hold: they count
+with the session that ended first. `docs/folder-report.schema.json` is made from these types.
 """
 
 from __future__ import annotations
