@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isnan
+from pathlib import Path  # noqa: TC003  # the cache of summaries looks the types of their fields up
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +17,6 @@ from inspector.session.open import open_reader
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from inspector.session.model import Call, Session
 

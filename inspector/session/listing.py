@@ -43,6 +43,7 @@ class Header:
         identifier: Its id, where it was one of several in a file.
         title: What the agent calls it, where it was one of several in a file.
         working_directory: Where the agent worked, where it was one of several in a file.
+        inode: Of its file.
     """
 
     path: Path
@@ -54,6 +55,7 @@ class Header:
     identifier: str = ""
     title: str = ""
     working_directory: str = ""
+    inode: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +67,14 @@ class File:
         name: Its name.
         size: In bytes.
         modified: Seconds since the epoch.
+        inode: What the file system knows it by.
     """
 
     path: str
     name: str
     size: int
     modified: float
+    inode: int
 
 
 Known = dict[File, list[Header]]
@@ -105,7 +109,8 @@ def list_sessions(places: Sequence[tuple[Path, Format | None]], known: Known | N
             if named is None:
                 open_questions.append(file)
             elif not (named.is_beside(path := Path(file.path)) or named.is_copy(path)):
-                told.append(Header(path, named.name, file.size, file.modified, parent=named.parent_file(path)))
+                parent = named.parent_file(path)
+                told.append(Header(path, named.name, file.size, file.modified, parent=parent, inode=file.inode))
     told.sort(key=lambda header: -header.modified)
     yield told
     open_questions.sort(key=lambda file: -file.modified)
@@ -136,8 +141,15 @@ def header_of(path: Path) -> Header | None:
         status, found = Locator.of(path).file.stat(), detect(path)
     except (OSError, SessionError, ValueError):
         return None
-    parent = found.format.parent_file(path)
-    return Header(path, found.format.name, status.st_size, status.st_mtime, is_told=True, parent=parent)
+    return Header(
+        path,
+        found.format.name,
+        status.st_size,
+        status.st_mtime,
+        is_told=True,
+        parent=found.format.parent_file(path),
+        inode=status.st_ino,
+    )
 
 
 def _looked_into(file: File) -> Iterator[Header]:
@@ -152,7 +164,7 @@ def _looked_into(file: File) -> Iterator[Header]:
     if not inside:
         if not known.is_copy(path):
             parent = known.parent_file(path)
-            yield Header(path, known.name, file.size, file.modified, is_told=True, parent=parent)
+            yield Header(path, known.name, file.size, file.modified, is_told=True, parent=parent, inode=file.inode)
         return
     place_of = {one.identifier: one.path for one in inside}
     for one in inside:
@@ -166,6 +178,7 @@ def _looked_into(file: File) -> Iterator[Header]:
             identifier=one.identifier,
             title=one.title,
             working_directory=one.working_directory,
+            inode=file.inode,
         )
 
 
@@ -177,7 +190,8 @@ def _files(place: Path) -> Iterator[File]:
         status = place.stat()
     except OSError:
         return
-    yield File(os.fspath(place), place.name, status.st_size, _modified(place, status.st_mtime))
+    modified = _modified(place, status.st_mtime)
+    yield File(os.fspath(place), place.name, status.st_size, modified, status.st_ino)
 
 
 def _walk(folder: str, depth: int) -> Iterator[File]:
@@ -201,21 +215,22 @@ def _walk(folder: str, depth: int) -> Iterator[File]:
             elif entry.is_file():
                 status = entry.stat()
                 if status.st_size:
-                    yield File(entry.path, entry.name, status.st_size, status.st_mtime)
+                    yield File(entry.path, entry.name, status.st_size, status.st_mtime, status.st_ino)
         except OSError:
             continue
 
 
 def _folder(folder: str, entries: list[os.DirEntry[str]]) -> Iterator[File]:
     """A folder that is itself a session: as large as its files, as new as the newest."""
-    size, newest = 0, 0.0
+    size, newest, inode = 0, 0.0, 0
     for entry in entries:
         try:
             status = entry.stat()
         except OSError:
             continue
         size, newest = size + status.st_size, max(newest, status.st_mtime)
-    yield File(folder, folder.rpartition(os.sep)[2], size, newest)
+        inode = inode or status.st_ino
+    yield File(folder, folder.rpartition(os.sep)[2], size, newest, inode)
 
 
 def _modified(database: Path, own: float) -> float:

@@ -96,7 +96,8 @@ class InspectorApp(App[None]):
         """The list of sessions: the named ones, and what is in the named folders or in the agents' own."""
         from inspector.ui.screens.sessions import SessionsScreen
 
-        return SessionsScreen((*self._paths, *self._listed), self._folders, self._sessions_read)
+        named = (*self._paths, *self._listed)
+        return SessionsScreen(named, self._folders, self._sessions_read, keeps=self.settings.keep_list)
 
     def action_sessions(self) -> None:
         """Choose another session."""

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from inspector.replay.prices import Pricing
     from inspector.report.session_summary import SessionSummary
+    from inspector.report.summary_cache import KeptSummary
     from inspector.session.listing import Header, Known
 
 SECONDS_BETWEEN_LOOKS = 2.0
@@ -31,6 +32,9 @@ SECONDS_OF_BATCH = 0.25
 
 SECONDS_OF_REST = 0.1
 
+SECONDS_WORTH_KEEPING = 0.5
+"""What took less to read is read again the next time; while reading goes on, it is kept after ten times as long."""
+
 
 @dataclass(frozen=True)
 class Read:
@@ -40,19 +44,21 @@ class Read:
         summary: What it told.
         size: Of its file then, in bytes.
         modified: When its file had been written then, seconds since the epoch.
-        ended: When it was read, on the monotonic clock.
+        inode: Of its file.
+        ended: When it was read, on the monotonic clock; 0 for what an earlier run read.
         took: Seconds that took.
     """
 
     summary: SessionSummary
     size: int
     modified: float
+    inode: int
     ended: float
     took: float
 
     def is_due(self, header: Header, *, is_seen: bool) -> bool:
         """Whether the session should be read again: it changed, or it is looked at and was read in part."""
-        has_changed = (header.size, header.modified) != (self.size, self.modified)
+        has_changed = (header.size, header.modified, header.inode) != (self.size, self.modified, self.inode)
         is_partial = is_seen and not self.summary.is_whole
         return (has_changed or is_partial) and time.monotonic() - self.ended > self.took * SHARE_OF_READING
 
@@ -66,16 +72,21 @@ class SessionFinder:
         folders: Where to look; None for where agents keep theirs on this machine.
         read: What was read by earlier lists too, by path.
         seen: What is looked at now, the most important first. Set by the screen, from its own thread.
+        keeps: What is read is kept for the next run, and what an earlier run kept is used.
     """
 
     named: Sequence[Path]
     folders: Sequence[Path] | None
     read: dict[Path, Read] = field(default_factory=dict)
     seen: tuple[Path, ...] = ()
+    keeps: bool = False
     _known: Known = field(default_factory=dict)
     _headers: dict[Path, Header] = field(default_factory=dict)
     _waiting: list[SessionSummary] = field(default_factory=list)
     _pricing: Pricing | None = None
+    _due: Iterator[Header] = field(default_factory=lambda: iter(()))
+    _kept: dict[Path, KeptSummary] | None = None
+    _unkept: float = 0.0
 
     def run(
         self,
@@ -91,6 +102,7 @@ class SessionFinder:
             is_cancelled: True when the list is closed.
         """
         next_look = 0.0
+        self._pricing = self._pricing or _pricing()
         while not is_cancelled():
             if time.monotonic() >= next_look:
                 began = time.monotonic()
@@ -101,7 +113,10 @@ class SessionFinder:
             if batch:
                 tell_read(tuple(batch))
             else:
+                self._keep(SECONDS_WORTH_KEEPING)
                 time.sleep(SECONDS_OF_REST)
+            self._keep(SECONDS_WORTH_KEEPING * 10)
+        self._keep(SECONDS_WORTH_KEEPING)
 
     def _look(self, tell_found: Callable[[tuple[Header, ...], bool], object], is_cancelled: Callable[[], bool]) -> None:
         from inspector.session.listing import header_of, list_sessions, places
@@ -127,6 +142,8 @@ class SessionFinder:
         before_all, self._headers = self._headers, found
         if found != before_all or not found:
             tell_found(tuple(found.values()), True)  # a callback's one flag
+        self._remember()
+        self._due = iter(found.values())
         known = [entry.summary for path, entry in self.read.items() if path in found and path not in before_all]
         self._waiting += known
 
@@ -135,8 +152,6 @@ class SessionFinder:
         from inspector.report.session_summary import FIRST_BYTES, summarise
 
         made, self._waiting = self._waiting, []
-        if self._pricing is None:
-            self._pricing = _pricing()
         while not is_cancelled() and (not made or time.monotonic() < until):
             header, is_seen = self._next()
             if header is None:
@@ -147,9 +162,44 @@ class SessionFinder:
             most = None if is_whole_wanted else FIRST_BYTES
             summary = summarise(header.path, self._pricing, is_cancelled=is_cancelled, most_bytes=most)
             ended = time.monotonic()
-            self.read[header.path] = Read(summary, header.size, header.modified, ended, ended - began)
+            self.read[header.path] = Read(summary, header.size, header.modified, header.inode, ended, ended - began)
+            self._unkept += ended - began
             made.append(summary)
         return made
+
+    def _remember(self) -> None:
+        """Take up what an earlier run read of sessions that have not changed since, once."""
+        if self._kept is not None or self._pricing is None:
+            return
+        from inspector.report.summary_cache import SummaryCache
+
+        cache = SummaryCache()
+        if not self.keeps:
+            cache.forget()
+        self._kept = cache.load(self._pricing) if self.keeps else {}
+        for path, header in self._headers.items():
+            kept = self._kept.get(path)
+            if kept is not None and path not in self.read:
+                entry = Read(kept.summary, kept.size, kept.modified, kept.inode, 0.0, kept.took)
+                if not entry.is_due(header, is_seen=False):
+                    self.read[path] = entry
+
+    def _keep(self, seconds: float) -> None:
+        """Keep what was read for the next run, where reading it took that long."""
+        if not self.keeps or self._pricing is None or self._unkept < seconds:
+            return
+        from inspector.report.summary_cache import KeptSummary, SummaryCache
+        from inspector.session.locator import Locator
+
+        now = {
+            path: KeptSummary(entry.summary, entry.size, entry.modified, entry.inode, entry.took)
+            for path, entry in self.read.items()
+            if not entry.summary.problem
+        }
+        others = (kept for path, kept in (self._kept or {}).items() if path not in now)
+        there = (kept for kept in others if Locator.of(kept.summary.path).file.exists())
+        SummaryCache().save((*now.values(), *there), self._pricing)
+        self._unkept = 0.0
 
     def _next(self) -> tuple[Header | None, bool]:
         """What to read next, and whether somebody looks at it."""
@@ -157,8 +207,9 @@ class SessionFinder:
             header = self._headers.get(path)
             if header is not None and ((known := self.read.get(path)) is None or known.is_due(header, is_seen=True)):
                 return header, True
-        for path, header in self._headers.items():
-            if (known := self.read.get(path)) is None or known.is_due(header, is_seen=False):
+        # Whether more sessions are due is found out with every look at the folders, not with every session read.
+        for header in self._due:
+            if (known := self.read.get(header.path)) is None or known.is_due(header, is_seen=False):
                 return header, False
         return None, False
 

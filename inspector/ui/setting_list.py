@@ -71,6 +71,13 @@ SETTINGS = {
             _is_switch,
         ),
         Described(
+            "keep_list",
+            "true",
+            "`true` or `false`",
+            "Whether what the list says of each session is kept in the cache folder: long lists are there at once.",
+            _is_switch,
+        ),
+        Described(
             "keymap",
             "empty",
             "a table of keys by name",

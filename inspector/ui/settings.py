@@ -29,6 +29,7 @@ class Settings:
         theme: A name of `themes.THEMES`, or that of any Textual theme.
         runs_per_day: Such sessions a day.
         log_scale: Equal lengths of the timeline's token bars are equal ratios, not equal amounts.
+        keep_list: What the list of sessions says of each is kept for the next time.
         keymap: Keys by binding name.
         problems: What was wrong with the file, one line each.
         path: Where they were read from and are written to; None to keep them nowhere.
@@ -37,6 +38,7 @@ class Settings:
     theme: str = "dark"
     runs_per_day: float = 24
     log_scale: bool = False
+    keep_list: bool = True
     keymap: Mapping[str, str] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
     path: Path | None = None

@@ -91,6 +91,8 @@ class SessionsScreen(Screen[None]):
         paths: Sequence[Path],
         folders: Sequence[Path] | None = None,
         read: dict[Path, Read] | None = None,
+        *,
+        keeps: bool = False,
     ) -> None:
         """Make a list.
 
@@ -98,10 +100,11 @@ class SessionsScreen(Screen[None]):
             paths: Sessions to list in any case, first.
             folders: Where to look for others; None for where agents keep theirs on this machine.
             read: What earlier lists have read, and where this one keeps what it reads.
+            keeps: What is read is kept for the next run, too.
         """
         super().__init__()
         self._finder = SessionFinder(
-            tuple(paths), None if folders is None else tuple(folders), {} if read is None else read
+            tuple(paths), None if folders is None else tuple(folders), {} if read is None else read, keeps=keeps
         )
         self._book = SessionBook(named=frozenset(paths))
         self._opened: frozenset[Path] = frozenset()
