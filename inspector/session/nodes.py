@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from inspector.session.blocks import compact_json
-from inspector.session.decoding import lenient_json
+from inspector.session.decoding import BLANKS, lenient_json
 
 UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
@@ -18,6 +18,8 @@ ESCAPES = re.compile(
     rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
 )
 """Every escape in a JSON text; one of half a surrogate pair, as texts that were cut have it, in the group."""
+
+BEGINNINGS = frozenset((b"{", b"[", b'"'))
 
 NUMBERS = re.compile(rb"-?\b(?:NaN|Infinity)\b")
 """Numbers that Python writes and JSON does not have."""
@@ -55,7 +57,10 @@ class FileNode:
     """A value at a byte offset of a file."""
 
     def __init__(self, data: bytes | memoryview | msgspec.Raw, offset: int) -> None:
-        """The value whose JSON is `data`, at `offset` of its file."""
+        """The value whose JSON is `data`, at `offset` of its file, without blanks and byte order mark before it."""
+        if isinstance(data, bytes) and data[:1] not in BEGINNINGS:
+            whole, data = len(data), data.lstrip(BLANKS.encode())
+            offset += whole - len(data)
         self._data = data
         self.offset = offset
         self.length = len(memoryview(data))

@@ -11,6 +11,8 @@ from inspector.session.formats.plain.reader import read_conversation
 from inspector.session.model import BlockKind, ContextCause, Role, Usage
 from inspector.session.open import SessionError, open_session
 from tests.session.claude_lines import outline, prompt_texts
+from tests.session.run_files import stream
+from tests.session.soundness import assert_sound
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -274,6 +276,70 @@ def test_calls_of_one_id_are_told_apart_by_order() -> None:
     session = read_conversation([{"role": "user", "content": "go"}, *turn("ls"), *turn("cat")])
     results = [block for block in session.blocks if block.kind is BlockKind.TOOL_RESULT]
     assert [block.tool_name for block in results] == ["ls", "cat"]
+
+
+def asked(*calls: tuple[str, str]) -> dict[str, Any]:
+    made = [{"id": identifier, "function": {"name": name, "arguments": "{}"}} for identifier, name in calls]
+    return {"role": "assistant", "content": None, "tool_calls": made}
+
+
+@pytest.mark.parametrize("identifier", ["call_0", ""])
+def test_calls_of_one_answer_with_one_id_or_none_are_told_apart_by_order(tmp_path: Path, identifier: str) -> None:
+    def answered(text: str) -> dict[str, Any]:
+        return {"role": "tool", "tool_call_id": identifier, "content": text}
+
+    turns = [asked((identifier, "ls"), (identifier, "cat")), answered("a.py"), answered("text")]
+    stopped = [asked((identifier, "rm")), {"role": "user", "content": "stop"}]
+    last = [asked((identifier, "ps")), answered("1")]
+    session = open_session(write(tmp_path / "list.json", [{"role": "user", "content": "go"}, *turns, *stopped, *last]))
+    first = session.messages[1].blocks
+    calls = {block.tool_call_id: block for block in first}
+    results = [block for block in session.blocks if block.kind is BlockKind.TOOL_RESULT]
+    assert [(block.tool_name, session.text(block)) for block in results[:2]] == [("ls", "a.py"), ("cat", "text")]
+    assert [calls[block.tool_call_id].tool_name for block in results[:2]] == ["ls", "cat"], "each has its own call's id"
+    assert results[-1].tool_name == "ps", "what was stopped is not answered later"
+
+
+def test_results_without_an_id_answer_the_calls_before_them(tmp_path: Path) -> None:
+    results = [{"role": "tool", "content": text} for text in ("a.py", "text")]
+    made = [{"role": "user", "content": "go"}, asked(("c1", "ls"), ("c2", "cat")), *results]
+    session = open_session(write(tmp_path / "list.json", made))
+    blocks = [block for block in session.blocks if block.kind is BlockKind.TOOL_RESULT]
+    assert [(block.tool_call_id, block.tool_name) for block in blocks] == [("c1", "ls"), ("c2", "cat")]
+
+
+def test_calls_and_results_of_sharegpt_are_calls_and_results(tmp_path: Path) -> None:
+    said = [("human", "hi"), ("function_call", '{"name": "ls", "arguments": {"a": 1}}'), ("observation", "a.py")]
+    made = {"conversations": [{"from": who, "value": what} for who, what in said]}
+    session = open_session(write(tmp_path / "list.json", made))
+    blocks = [(block.kind, block.tool_name, session.text(block)) for block in session.blocks[1:]]
+    assert blocks == [(BlockKind.TOOL_CALL, "ls", '{"a":1}'), (BlockKind.TOOL_RESULT, "ls", "a.py")]
+    assert session.blocks[1].tool_call_id == session.blocks[2].tool_call_id != ""
+
+
+def test_a_response_without_its_request_is_an_answer(tmp_path: Path) -> None:
+    usage = {"prompt_tokens": 10, "completion_tokens": 3}
+    choice = {"index": 0, "message": {"role": "assistant", "content": "hi"}}
+    answer = {"id": "x", "object": "chat.completion", "model": "gpt", "choices": [choice], "usage": usage}
+    content = [{"type": "text", "text": "hi"}]
+    message = {"id": "m", "type": "message", "role": "assistant", "model": "claude", "content": content}
+    reported = {"usage": {"input_tokens": 10, "output_tokens": 3}}
+    for name, value in (("openai-chat", answer), ("anthropic-messages", {**message, **reported})):
+        path = tmp_path / f"{name}.json"
+        path.write_text(json.dumps(value, indent=1))
+        session = open_session(path)
+        assert session.format == name
+        assert [call.usage for call in session.calls] == [Usage(uncached=10, output=3)]
+
+
+def test_a_response_logged_as_the_text_of_its_stream_is_read(tmp_path: Path) -> None:
+    request = {"model": "claude-x", "system": "s", "messages": [{"role": "user", "content": "hi"}]}
+    path = tmp_path / "log.jsonl"
+    path.write_text(json.dumps({"request": request, "response": stream("m1", "hello", 5)}) + "\n")
+    session = open_session(path)
+    assert_sound(session)
+    assert outline(session)[-1][1][0] == "hello"
+    assert [call.usage for call in session.calls] == [Usage(5, 40, 7, 0, 33)]
 
 
 def test_old_function_calls_and_sharegpt_are_read() -> None:

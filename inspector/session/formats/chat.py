@@ -13,7 +13,8 @@ from msgspec import structs
 
 from inspector.session.blocks import CHAT, TextBlock
 from inspector.session.formats.plain.entries import TOOLS, blocks_beside, blocks_of_entry, role_of
-from inspector.session.model import BlockKind, Message, Origin, Role
+from inspector.session.model import Message, Origin, Role
+from inspector.session.pairing import Pairing
 from inspector.session.threads import Thread
 
 if TYPE_CHECKING:
@@ -96,7 +97,6 @@ class ChatThread:
 
     Attributes:
         thread: Its messages and contexts.
-        names: Names of tools by call id.
     """
 
     def __init__(self, assembly: Assembly, number: int = 0) -> None:
@@ -108,7 +108,7 @@ class ChatThread:
         """
         self._assembly = assembly
         self.thread = Thread(assembly, number)
-        self.names: dict[str, str] = {}
+        self._pairing = Pairing()
 
     def tools(self, node: Node | None) -> None:
         """Add tool definitions, which the API reads before everything else."""
@@ -154,16 +154,9 @@ class ChatThread:
         """The messages of a record, not added yet."""
         found = chat_blocks([one.value for one in record], origin)
         return [
-            self._message(one, [self._named(block) for block, _ in own]) for one, own in zip(record, found, strict=True)
+            self._message(one, self._pairing.paired(one.role, [block for block, _ in own]))
+            for one, own in zip(record, found, strict=True)
         ]
-
-    def _named(self, block: Block) -> Block:
-        """A result with the name of its tool."""
-        if block.kind is BlockKind.TOOL_CALL:
-            self.names[block.tool_call_id] = block.tool_name
-        elif block.kind is BlockKind.TOOL_RESULT and block.tool_call_id in self.names:
-            return structs.replace(block, tool_name=self.names[block.tool_call_id])
-        return block
 
     def _message(self, spoken: Spoken, blocks: Sequence[Block]) -> Message:
         return Message(

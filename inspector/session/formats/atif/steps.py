@@ -50,8 +50,11 @@ def spoken_in(step: Mapping[str, Any], model: str = "") -> list[Spoken]:
     is_silent = not value["content"] and not value.get("tool_calls") and not value.get("reasoning_content")
     if is_silent and not is_call and step.get("observation"):
         said = []
-    for result in objects(mapping(step.get("observation")).get("results")):
-        said.append(Spoken(_result(result, calls, role), time, is_inherited=is_copied))
+    results = objects(mapping(step.get("observation")).get("results"))
+    is_ordered = len(results) == len(calls) and not any(result.get("source_call_id") for result in results)
+    for place, result in enumerate(results):
+        own = calls[place : place + 1] if is_ordered else calls
+        said.append(Spoken(_result(result, own, role), time, is_inherited=is_copied))
     return said
 
 
@@ -76,7 +79,7 @@ def _call(call: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _result(result: Mapping[str, Any], calls: list[dict[str, Any]], role: str) -> dict[str, Any]:
-    """What came back. Without the id of a call it belongs to the step's only one, or to none."""
+    """What came back. Without the id of a call it belongs to the only one of `calls`, or to none."""
     content = content_of(result.get("content"))
     call = string(result.get("source_call_id"))
     if not call and len(calls) == 1:

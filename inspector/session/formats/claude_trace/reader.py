@@ -10,10 +10,9 @@ from inspector.session.documents import DocumentReader
 from inspector.session.formats.base import BLANK_BYTES, Sample
 from inspector.session.formats.claude_trace import is_exchange
 from inspector.session.formats.claude_trace.conversation import TraceConversation
-from inspector.session.formats.claude_trace.streams import answer_of
-from inspector.session.formats.plain.entries import blocks_of_entry, value_of
 from inspector.session.formats.plain.reader import blocks_of_record
 from inspector.session.formats.plain.shapes import Request, is_message
+from inspector.session.formats.streams import REPLY, StreamNode, answer_of
 from inspector.session.lines import LinesReader
 from inspector.session.nodes import FileNode
 from inspector.session.values import mapping, string
@@ -27,39 +26,9 @@ if TYPE_CHECKING:
     from inspector.session.reading import Reader
     from inspector.session.texts import BlocksOfRecord
 
-REPLY = ("id", "model", "usage", "created")
-
-
-class StreamNode:
-    """An answer that stands in the log as the text of its stream."""
-
-    def __init__(self, node: Node) -> None:
-        """The answer in a string."""
-        self._node = node
-        self.offset = node.offset
-        self.length = node.length
-
-    def value(self) -> Any:
-        """The message it carries."""
-        return answer_of(string(self._node.value()))
-
-    def raw(self) -> bytes:
-        """The string."""
-        return self._node.raw()
-
-    def fields(self) -> dict[str, Node]:
-        """Nothing of it stands in the file as JSON."""
-        return {}
-
-    def items(self) -> list[Node]:
-        """Nothing of it stands in the file as JSON."""
-        return []
-
 
 def blocks_again(record: bytes, origin: Origin, /) -> list[TextBlock]:
     """The blocks of a message that is read again."""
-    if record.startswith(b'"') and not origin.locator.startswith(("system", "tools")):
-        return blocks_of_entry(answer_of(string(value_of(record))), origin.offset, origin.length, {})
     return blocks_of_record(record, origin)
 
 

@@ -37,7 +37,7 @@ def _recognise_0(sample: Sample) -> str:
     if sample.is_directory:
         return _recognise_folder(sample.path, VERSION_0, is_event_of_version_0)
     if sample.is_lines:
-        return _most(sample.records, has_history, "lines", "conversations") or _most(
+        return _most(sample.records, has_history, "lines", "conversations", least=0.5) or _most(
             sample.records, is_event_of_version_0, "lines"
         )
     if isinstance(sample.document, list):
@@ -45,10 +45,12 @@ def _recognise_0(sample: Sample) -> str:
     return "a JSON document with a history of OpenHands' events" if has_history(sample.document) else ""
 
 
-def _most(records: Sequence[Any], is_one: Callable[[Any], bool], what: str, kind: str = "events") -> str:
+def _most(
+    records: Sequence[Any], is_one: Callable[[Any], bool], what: str, kind: str = "events", least: float = 0.51
+) -> str:
     found = sum(is_one(record) for record in records[:50])
     count = min(len(records), 50)
-    return f"{found} of its first {count} {what} are OpenHands' {kind}" if found * 2 > count else ""
+    return f"{found} of its first {count} {what} are OpenHands' {kind}" if found and found >= count * least else ""
 
 
 def _recognise_folder(path: Path, style: str, is_one: Callable[[Any], bool]) -> str:

@@ -40,6 +40,8 @@ def _conversation_in(sample: Sample) -> tuple[list[Any], str]:
     document = sample.document
     if is_request(document):
         return [document], "a JSON document with a list of chat messages"
+    if is_message(document):
+        return [document], "a JSON document that is one chat message"
     return [], ""
 
 

@@ -13,6 +13,7 @@ from inspector.session.blocks import TextBlock
 from inspector.session.formats.plain.entries import SYSTEM, TOOLS, Names, blocks_beside, blocks_of_entry, role_of
 from inspector.session.formats.plain.usage import usage_of
 from inspector.session.model import BlockKind, Call, Compaction, ContextCause, Message, Role
+from inspector.session.pairing import Pairing
 from inspector.session.times import seconds_of_any
 
 if TYPE_CHECKING:
@@ -44,12 +45,14 @@ class Thread:
         context: The context that grows.
         digests: What identifies each of its members.
         names: Names of tools by call id.
+        pairing: Joins results to calls.
     """
 
     number: int
     context: OpenContext
     digests: list[Digests] = field(default_factory=list)
     names: Names = field(default_factory=dict)
+    pairing: Pairing = field(default_factory=lambda: Pairing(are_ids_left_out=True))
 
 
 @dataclass
@@ -251,10 +254,12 @@ class PlainConversation:
     def _append(self, thread: Thread, entry: Entry, *, is_call: bool, is_repeated: bool = False) -> None:
         time = next((seconds_of_any(entry.about[name]) for name in TIMES if name in entry.about), None)
         identifier = entry.about.get("id")
+        blocks = tuple(made.block for made in entry.blocks)
+        # Who gives a list in memory asks for what is done with the very ids in it.
         index = self._assembly.add_message(
             Message(
                 role=entry.role,
-                blocks=tuple(made.block for made in entry.blocks),
+                blocks=blocks if self._keep is not None else thread.pairing.paired(entry.role, blocks),
                 time=time,
                 identifier=identifier if isinstance(identifier, str) else "",
                 thread=thread.number,

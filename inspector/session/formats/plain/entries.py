@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.session.blocks import TextBlock, compact_json, text_block
 from inspector.session.decoding import clean_text, lenient_json
-from inspector.session.formats.plain.shapes import SPEAKERS
+from inspector.session.formats.plain.shapes import FUNCTION_CALL, SPEAKERS
 from inspector.session.media import media_of_base64, media_of_data_url
 from inspector.session.model import BlockKind, Media, Origin, Role
+from inspector.session.values import objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -68,6 +69,8 @@ def blocks_of_entry(entry: Mapping[str, Any], offset: int, length: int, names: N
         blocks.append(_tool_entry(entry, Origin(offset, length), names))
         return blocks
     content = entry["value"] if "from" in entry and "role" not in entry else entry.get("content")
+    if entry.get("from") == FUNCTION_CALL and (called := _called(content)):
+        return [_call(one, "", Origin(offset, length, index)) for index, one in enumerate(called)]
     if isinstance(content, str):
         if content or not entry.get("tool_calls"):
             blocks.append(text_block(TEXT_KIND[role], clean_text(content), Origin(offset, length)))
@@ -80,6 +83,13 @@ def blocks_of_entry(entry: Mapping[str, Any], offset: int, length: int, names: N
         )
     blocks.extend(_tool_calls(entry, offset, length))
     return blocks
+
+
+def _called(content: Any) -> list[dict[str, Any]]:
+    """The calls that a ShareGPT file writes down as the text of a message; none where that is no JSON."""
+    value = lenient_json(content.encode(errors="replace"))[0] if isinstance(content, str) else content
+    calls = value if isinstance(value, list) else [value]
+    return objects(calls) if all(isinstance(call, dict) and "name" in call for call in calls) else []
 
 
 def blocks_beside(value: Any, raw: bytes, offset: int, length: int, locator: str) -> list[TextBlock]:
@@ -116,7 +126,7 @@ def _call(function: Mapping[str, Any], identifier: str, origin: Origin) -> TextB
 
 def _tool_entry(entry: Mapping[str, Any], origin: Origin, names: Names) -> TextBlock:
     call = _string(entry.get("tool_call_id"))
-    name = names.get(call) or _string(entry.get("name"))
+    name = (names.get(call) if call else "") or _string(entry.get("name"))
     content = entry["value"] if "from" in entry and "role" not in entry else entry.get("content")
     return result_block(content, call, name, bool(entry.get("is_error")), origin)
 
@@ -138,7 +148,8 @@ def _block_of_part(part: Any, role: Role, origin: Origin, names: Names) -> TextB
         return _call(part, _string(part.get("id")), origin)
     if kind.endswith("tool_result"):
         call = _string(part.get("tool_use_id"))
-        return result_block(part.get("content"), call, names.get(call, ""), bool(part.get("is_error")), origin)
+        name = names.get(call, "") if call else ""
+        return result_block(part.get("content"), call, name, bool(part.get("is_error")), origin)
     if kind in IMAGE_PARTS or kind in DOCUMENT_PARTS:
         media, data, text = media_of_part(part)
         block_kind = BlockKind.IMAGE if kind in IMAGE_PARTS else BlockKind.DOCUMENT

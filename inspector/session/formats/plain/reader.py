@@ -13,6 +13,7 @@ from inspector.session.formats.base import Sample
 from inspector.session.formats.plain.conversation import PlainConversation
 from inspector.session.formats.plain.entries import SYSTEM, TOOLS, blocks_beside, blocks_of_entry, value_of
 from inspector.session.formats.plain.shapes import Form, form_of, is_message, is_request, requests_of
+from inspector.session.formats.streams import answer_of
 from inspector.session.lines import LinesReader
 from inspector.session.nodes import FileNode, MemoryNode
 from inspector.session.texts import MemoryTexts
@@ -34,6 +35,8 @@ def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
     value = value_of(record)
     if origin.locator in (SYSTEM, TOOLS):
         return blocks_beside(value, record, origin.offset, origin.length, origin.locator)
+    if isinstance(value, str):
+        value = answer_of(value)
     return blocks_of_entry(value, origin.offset, origin.length, {}) if isinstance(value, dict) else []
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from inspector.session.formats.streams import REPLY, StreamNode, answer_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -24,7 +26,9 @@ ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function
 LISTS = ("messages", "traj", "conversations", "conversation")
 """Fields that hold a message list, in requests and in the files of datasets and benchmarks."""
 
-SPEAKERS = {"human": "user", "gpt": "assistant", "function_call": "assistant", "observation": "tool"}
+FUNCTION_CALL = "function_call"
+
+SPEAKERS = {"human": "user", "gpt": "assistant", FUNCTION_CALL: "assistant", "observation": "tool"}
 """Roles as ShareGPT files name them, in `from`; the text stands in `value`."""
 
 ANTHROPIC_PARTS = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking", "document"})
@@ -75,7 +79,17 @@ def is_request(value: object, depth: int = 0) -> bool:
     inner = next((value[name] for name in LISTS if isinstance(value.get(name), list)), None)
     if inner is not None:
         return not inner or sum(is_message(item) for item in inner) * 2 > len(inner)
+    if _is_completion(value):
+        return True
     return any(is_request(value[name], depth + 1) for name in ("request", "body") if isinstance(value.get(name), dict))
+
+
+def _is_completion(value: dict[str, Any]) -> bool:
+    """Whether a value is a response of OpenAI's API, recorded without its request."""
+    choices = value.get("choices")
+    return isinstance(choices, list) and any(
+        isinstance(one, dict) and is_message(one.get("message")) for one in choices
+    )
 
 
 def form_of(values: Sequence[Any]) -> Form:
@@ -103,7 +117,7 @@ def _signs(value: Any, depth: int) -> Iterator[Form]:
 
 
 def _own_signs(value: dict[str, Any]) -> Iterator[Form]:
-    if str(value.get("type")) in ANTHROPIC_PARTS or "input_schema" in value:
+    if str(value.get("type")) in ANTHROPIC_PARTS or value.get("type") == "message" or "input_schema" in value:
         yield Form.ANTHROPIC
     if "messages" in value and ("system" in value or str(value.get("model", "")).startswith("claude")):
         yield Form.ANTHROPIC
@@ -136,10 +150,16 @@ def requests_of(node: Node, depth: int = 0) -> Iterator[Request]:
             return
     if "body" in fields:
         yield from requests_of(fields["body"], depth + 1)
+    elif "choices" in fields or string(mapping(node.value()).get("role")) == "assistant":
+        yield Request([], None, None, *_response(node))
+    elif is_message(node.value()):
+        yield Request([node])
 
 
 def _request(messages: Node, fields: dict[str, Node]) -> Request:
     response, reply = _response(fields.get("response"))
+    if response is None and "choices" in fields:
+        response, reply = _message_of_choices(fields), {}
     about: dict[str, Any] = {
         name: fields[name].value()
         for name in ("model", "timestamp", "created", "created_at", "time", "usage", "id")
@@ -158,10 +178,16 @@ def _response(node: Node | None) -> tuple[Node | None, dict[str, Any]]:
     reply: dict[str, Any] = {
         name: fields[name].value() for name in ("model", "usage", "id", "created") if name in fields
     }
-    if "choices" in fields:
-        for choice in fields["choices"].items():
-            if "message" in (inside := choice.fields()):
-                return inside["message"], reply
-    if is_message(node.value()):
+    if (answer := _message_of_choices(fields)) is not None:
+        return answer, reply
+    value = node.value()
+    if is_message(value):
         return node, reply
+    if isinstance(value, str) and is_message(answered := answer_of(value)):
+        return StreamNode(node), {name: answered[name] for name in REPLY if name in answered}
     return None, reply
+
+
+def _message_of_choices(fields: dict[str, Node]) -> Node | None:
+    choices = fields["choices"].items() if "choices" in fields else []
+    return next((inside["message"] for choice in choices if "message" in (inside := choice.fields())), None)

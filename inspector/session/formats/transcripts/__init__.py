@@ -25,7 +25,7 @@ FIELD = "messages_display"
 def _recognise(sample: Sample) -> str:
     records = sample.records if sample.is_lines else ()
     found = sum(is_transcript(record) for record in records)
-    return f"{found} of its first {len(records)} lines are transcripts" if found * 2 > len(records) else ""
+    return f"{found} of its first {len(records)} lines are transcripts" if found and found * 2 >= len(records) else ""
 
 
 def is_transcript(value: Any) -> bool:

@@ -12,9 +12,14 @@ from inspector.session.decoding import lenient_json
 from inspector.session.values import mapping, objects, string
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+
+    from inspector.session.nodes import Node
 
 DONE = "[DONE]"
+
+REPLY = ("id", "model", "usage", "created")
+"""Fields beside an answer that say something of the call."""
 
 PIECES = {
     "text_delta": "text",
@@ -23,6 +28,32 @@ PIECES = {
     "signature_delta": "signature",
 }
 """Kinds of deltas and the field that each goes on in."""
+
+
+class StreamNode:
+    """An answer that stands in the log as a string: the text of its stream, or JSON."""
+
+    def __init__(self, node: Node) -> None:
+        """The answer in a string."""
+        self._node = node
+        self.offset = node.offset
+        self.length = node.length
+
+    def value(self) -> Any:
+        """The message it carries."""
+        return answer_of(string(self._node.value()))
+
+    def raw(self) -> bytes:
+        """The string."""
+        return self._node.raw()
+
+    def fields(self) -> dict[str, Node]:
+        """Nothing of it stands in the file as JSON."""
+        return {}
+
+    def items(self) -> list[Node]:
+        """Nothing of it stands in the file as JSON."""
+        return []
 
 
 def events_of(stream: str) -> Iterator[dict[str, Any]]:
@@ -34,8 +65,20 @@ def events_of(stream: str) -> Iterator[dict[str, Any]]:
                 yield value
 
 
-def answer_of(stream: str) -> dict[str, Any]:
-    """The message a stream carries, with `model`, `id` and `usage`; empty where it carries none."""
+def answer_of(text: str) -> dict[str, Any]:
+    """The message that a stream, or JSON, carries, with `model`, `id` and `usage`; empty where it carries none."""
+    if text.lstrip().startswith("{"):
+        return _answer_at_once(mapping(lenient_json(text.encode(errors="replace"))[0]))
+    return _answer_of_stream(text)
+
+
+def _answer_at_once(value: Mapping[str, Any]) -> dict[str, Any]:
+    choice = next(iter(objects(value.get("choices"))), {})
+    message = mapping(choice.get("message")) or value
+    return {**{name: value[name] for name in REPLY if name in value}, **message} if "role" in message else {}
+
+
+def _answer_of_stream(stream: str) -> dict[str, Any]:
     answer: dict[str, Any] = {}
     blocks: dict[int, dict[str, Any]] = {}
     calls: dict[int, dict[str, Any]] = {}
