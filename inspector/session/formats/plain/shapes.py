@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.formats.streams import REPLY, StreamNode, answer_of
+from inspector.session.values import mapping, string
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
