@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from textual.app import App, ComposeResult
 
+from inspector.strategies.plan import Plan
 from inspector.ui.chart_series import ChartSeries
 from inspector.ui.widgets.context_chart import ContextChart
 
@@ -101,3 +102,16 @@ async def test_without_calls_nothing_is_asked_for() -> None:
             await pilot.press("left", "right", "home", "end")
             await pilot.click(ContextChart, offset=(20, 2))
             assert app.selected == []
+
+
+async def test_how_the_prompts_are_known_is_said_where_the_chart_has_a_frame_and_where_it_has_none(
+    running, session_file
+) -> None:
+    async with running(session_file.path, size=(80, 24), plan=Plan.from_specs(["tiered-stale"])) as run:
+        assert "Timeline · above: prompts exact, with the plan calibrated" in run.text()
+        await run.press("s")
+        await run.until(lambda: "Timeline, largest first · above: prompts exact" in run.text())
+        await run.pilot.resize_terminal(120, 36)
+        await run.until(
+            lambda: "Timeline, largest first ─" in run.text() and "calls made · prompts exact" in run.text()
+        )

@@ -9,6 +9,7 @@ from textual import on
 from textual.message import Message
 
 from inspector.ui.screens.searching import Searching
+from inspector.ui.screens.viewing import prompts_known
 from inspector.ui.widgets.pane import Pane, entitle
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class Arranging(Searching):
         """Know nothing any more, and of another file."""
         super().forget(path)
         self._arrangement = self._carried = self._arranged = None
-        entitle(self.query_one("#timeline-pane", Pane), "Timeline")
+        self.name_timeline()
 
     @property
     def arrangement(self) -> Arrangement:
@@ -112,12 +113,27 @@ class Arranging(Searching):
 
     def order_by(self, order: Order) -> None:
         """Show the rows in an order."""
-        from inspector.ui.arrangement import Order
-
         self.arrange_by(order=order)
-        title = "Timeline" if order is Order.RECORDED else f"Timeline, {order.value}"
-        entitle(self.query_one("#timeline-pane", Pane), title)
+        self.name_timeline()
         self._weigh()
+
+    def show_chart(self) -> None:
+        """Every call's prompt, and the call looked at."""
+        super().show_chart()
+        self.name_timeline()
+
+    def on_resize(self) -> None:
+        """Where the chart has no frame, the one below it says what it would."""
+        self.call_after_refresh(self.name_timeline)
+
+    def name_timeline(self) -> None:
+        """Say in the frame of the rows their order, and how the prompts of a chart without a frame are known."""
+        title = "Timeline"
+        if self._arrangement is not None and self._arrangement.order.name != "RECORDED":
+            title = f"Timeline, {self._arrangement.order.value}"
+        if self.outcome is not None and self.has_class("-short") and not self.has_class("-zoom-chart"):
+            title = f"{title} · above: {prompts_known(self.outcome)}"
+        entitle(self.query_one("#timeline-pane", Pane), title)
 
     def _weigh(self) -> None:
         """Find out what was carried, where the rows are ordered by it."""

@@ -11,7 +11,6 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from inspector.report.figures_table import MARKS
 from inspector.safe_text import one_line
 from inspector.ui.explanation_text import explanation_content, quantity
 from inspector.ui.figure_table import Cell, Column, Row, Table
@@ -115,7 +114,7 @@ def _row(place: int, each: Explained) -> Row:
         place,
         {
             "name": Cell(one_line(each.name), style="table--name", order=each.name),
-            "value": Cell(quantity(explanation.value, explanation.unit), known=MARKS[known], order=explanation.value),
+            "value": Cell(quantity(explanation.value, explanation.unit), order=explanation.value),
             "known": Cell(known, style="table--known", order=known),
         },
     )
