@@ -8,7 +8,7 @@ import pytest
 
 from inspector.strategies.plan import Plan
 from inspector.ui.app import InspectorApp
-from inspector.ui.messages import ReplayReady, SessionLoaded, TokensCounted
+from inspector.ui.messages import ReplayReady, SessionAppended, SessionLoaded, TokensCounted
 from inspector.ui.screens.diagnostics import DiagnosticsScreen
 from inspector.ui.screens.help import HelpScreen
 from inspector.ui.screens.inspect import InspectScreen
@@ -449,3 +449,26 @@ async def test_a_click_on_a_key_in_the_status_line_presses_it(running, session_f
         await run.pilot.click(run.screen.status, offset=(line.index("? help"), 0))
         await run.pilot.pause()
         assert isinstance(run.app.screen, HelpScreen)
+
+
+async def test_a_session_that_grows_while_the_tokenizer_is_built_waits_for_one_tokenizer(
+    running, session_file, counter, monkeypatch
+) -> None:
+    is_built, asked = threading.Event(), []
+
+    def load_slowly():
+        asked.append(1)
+        is_built.wait(20)
+        return counter
+
+    monkeypatch.setattr("inspector.tokens.counter.load_counter", load_slowly)
+    async with running(session_file.path, ready=False) as run:
+        await run.until(lambda: asked)
+        for _ in range(3):
+            before = len(run.seen(SessionAppended))
+            session_file.turn()
+            await run.until(lambda before=before: len(run.seen(SessionAppended)) > before)
+        is_built.set()
+        await run.until(lambda: run.screen.table is not None and run.screen.table.is_complete)
+        await run.until(lambda: run.screen.outcome.replay.history.call_count == 33)
+        assert len(asked) == 1

@@ -96,8 +96,7 @@ class SessionScreen(Screen[None]):
         self._opening = 0
         self._wanted = 0
         self._shown = 0
-        self._is_replaying = False
-        self._is_advised = False
+        self._is_replaying = self._is_advised = self._is_tokenizer_awaited = self._counts_again = False
         self._replay_started = 0.0
 
     def show_progress(self, what: str, fraction: float | None, stop: str = "") -> None:
@@ -241,7 +240,7 @@ class SessionScreen(Screen[None]):
             worker = get_current_worker()
             workers.count_tokens(session, previous, generation, self.post_message, lambda: worker.is_cancelled)
 
-        self.is_counting = True
+        self.is_counting, self._is_tokenizer_awaited, self._counts_again = True, True, False
         self._work(work, "count", "count tokens")
 
     def stop_counting(self) -> None:
@@ -252,7 +251,13 @@ class SessionScreen(Screen[None]):
 
     @on(TokensCounted)
     async def _tokens_counted(self, message: TokensCounted) -> None:
-        if message.generation != self._opening or message.session is not self.session:
+        if message.generation != self._opening:
+            return
+        self._is_tokenizer_awaited = False
+        if message.session is not self.session:
+            if self._counts_again:
+                self.table = message.table
+                self.count_tokens()
             return
         self.table = message.table
         self.is_counting = not message.is_final
@@ -366,7 +371,10 @@ class SessionScreen(Screen[None]):
             self.table = self.outcome = self.call = None
         await self.show_session()
         message.shown.set()
-        self.count_tokens()
+        # A session that grows quickly would call every count off before its tokenizer is there.
+        self._counts_again = self.is_counting and self._is_tokenizer_awaited and not message.is_new
+        if not self._counts_again:
+            self.count_tokens()
 
     @on(FileChanged)
     def _file_changed(self, message: FileChanged) -> None:
@@ -381,6 +389,7 @@ class SessionScreen(Screen[None]):
         if event.state is WorkerState.ERROR:
             error = event.worker.error
             reason = str(error).splitlines()[0] if error is not None and str(error) else type(error).__name__
+            self._is_tokenizer_awaited &= event.worker.group != "count"
             if event.worker.group == "replay":
                 self._is_replaying = False
                 self.show_replaying(is_replaying=False)
