@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 MOST_LISTED = 1000
 """Sessions in a plain list, the newest."""
 
+FRAMES_A_SECOND = "120"
+"""Most frames Textual draws in a second."""
+
 WEB_DRIVER = "textual.drivers.web_driver:WebDriver"
 """What Textual draws with where textual-serve starts the program."""
 
@@ -93,6 +96,8 @@ def open_screen(paths: Sequence[Path], *, folders: Sequence[Path] | None = None,
         folders: Folders whose sessions are listed; None for those of this machine's agents.
         listed: Sessions that stand first in the list.
     """
+    # Read by Textual when it is imported: what misses a frame waits for one or two more.
+    os.environ.setdefault("TEXTUAL_FPS", FRAMES_A_SECOND)
     from inspector.ui.app import InspectorApp
 
     app = InspectorApp(paths, folders=folders, listed=listed)

@@ -78,13 +78,14 @@ def compared(baseline: Replay, planned: Replay) -> Compared:
         figures=planned.figures,
         savings=savings_of(baseline.figures, planned.figures),
         break_even_call=break_even_call(baseline.ledger, planned.ledger),
-        first_firing=_first_firing(planned),
+        first_firing=first_firing(planned),
         edits=int(planned.ledger.edits.sum()),
         hazards=hazards_of(planned),
     )
 
 
-def _first_firing(planned: Replay) -> int | None:
+def first_firing(planned: Replay) -> int | None:
+    """The first call a plan changes something at, see `Compared.first_firing`."""
     changes = planned.changes
     by_plan = np.array([reason.entry != RECORDED for reason in changes.reasons], dtype=bool)
     calls = changes.call[by_plan[changes.reason]] if len(changes.reason) else changes.call

@@ -13,6 +13,7 @@ from textual import on, work
 from textual.app import App, InvalidModeError, SystemCommand
 
 from inspector.safe_text import one_line
+from inspector.ui.painting import PaintingApp
 from inspector.ui.screens.inspect import InspectScreen
 from inspector.ui.settings import Settings, load_settings, save_setting
 from inspector.ui.tabs import HOME, Tab, Tabs
@@ -42,7 +43,7 @@ NO_SESSION = frozenset({"failed", "waiting"})
 SECONDS_OF_PROBLEM = 10.0
 
 
-class InspectorApp(App[None]):
+class InspectorApp(PaintingApp):
     """Opens a session file and follows it."""
 
     TITLE = "inspector"

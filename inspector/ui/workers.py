@@ -185,7 +185,7 @@ def replay_plan(
         post: Takes messages from any thread.
         terms: What calls are priced and served as; None for as they were recorded.
     """
-    from inspector.replay.comparison import compared
+    from inspector.replay.comparison import first_firing
     from inspector.replay.outcome import outcome_of
     from inspector.replay.replay import replay
     from inspector.strategies.plan import Plan
@@ -197,7 +197,7 @@ def replay_plan(
     # Asked for here, because it is remembered and the screen asks for it again.
     _ = outcome.groups
     totals = outcome_of(baseline, outcome)
-    first_change = compared(baseline, outcome).first_firing
+    first_change = first_firing(outcome)
     state = outcome.state(looked_at)
     post(ReplayReady(generation, Outcome(plan, baseline, outcome, totals, first_change, state, terms)))
 
@@ -211,7 +211,7 @@ def measure(outcome: Outcome, known: PlanSizes | None, other: tuple[str, Plan] |
         other: What the plan put aside is called, and it; None where there is none.
         post: Takes messages from any thread.
     """
-    from inspector.replay.comparison import compared
+    from inspector.replay.comparison import first_firing
     from inspector.replay.outcome import outcome_of
     from inspector.replay.replay import replay
     from inspector.ui.plan_difference import Rival
@@ -222,7 +222,7 @@ def measure(outcome: Outcome, known: PlanSizes | None, other: tuple[str, Plan] |
     if other is not None:
         letter, plan = other
         there = replay(outcome.inputs, plan) if plan.strategies else outcome.baseline
-        totals, first = outcome_of(outcome.baseline, there), compared(outcome.baseline, there).first_firing
+        totals, first = outcome_of(outcome.baseline, there), first_firing(there)
         post(RivalReplayed(outcome, Rival(letter, plan, totals, first)))
 
 

@@ -182,8 +182,8 @@ class InspectScreen(Related):
         if outcome is None or table is None:
             return
         counter = f" ({table.counter.name})" if table.counter.is_exact_tokenizer else " of characters"
-        self.query_one("#timeline-pane", Pane).border_subtitle = Content(f"tokens by our count{counter}, estimated")
-        self.query_one("#plan-pane", Pane).border_subtitle = Content("tokens by our count, estimated")
+        subtitle(self.query_one("#timeline-pane", Pane), f"tokens by our count{counter}, estimated")
+        subtitle(self.query_one("#plan-pane", Pane), "tokens by our count, estimated")
 
     def show_replaying(self, *, is_replaying: bool) -> None:
         """In the frame of the costs."""

@@ -25,6 +25,7 @@ from inspector.ui.messages import (
     TokensCounted,
     WorkFailed,
 )
+from inspector.ui.painting import hold_painting, in_one_frame
 from inspector.ui.plan_history import PlanHistory
 
 if TYPE_CHECKING:
@@ -308,18 +309,23 @@ class SessionScreen(Screen[None]):
             self.show_replaying(is_replaying=True)
 
     @on(ReplayReady)
-    def _replay_ready(self, message: ReplayReady) -> None:
+    async def _replay_ready(self, message: ReplayReady) -> None:
         self._is_replaying = False
-        self.show_replaying(is_replaying=False)
-        if message.generation > self._shown and message.outcome.inputs.history.session.path == self.path:
-            self._shown = message.generation
-            self.outcome, self.projection, self.risks = message.outcome, None, None
-            self.show_outcome()
+        async with in_one_frame(self):
+            self.show_replaying(is_replaying=False)
+            if message.generation > self._shown and message.outcome.inputs.history.session.path == self.path:
+                self._shown = message.generation
+                self.outcome, self.projection, self.risks = message.outcome, None, None
+                self.show_outcome()
         if message.generation < self._wanted:
             self._wanted -= 1
             self.request_replay()
-        elif self.outcome is message.outcome:
-            self.judge(message.outcome)
+        else:
+            self.call_after_refresh(self._judge_newest, message.outcome)
+
+    def _judge_newest(self, outcome: Outcome) -> None:
+        if self.outcome is outcome:
+            self.judge(outcome)
 
     def judge(self, outcome: Outcome) -> None:
         """Find out what a plan that stands for the moment is about, and what it may lead to."""
@@ -344,6 +350,8 @@ class SessionScreen(Screen[None]):
         """Use a plan with what it was before."""
         before, self.plans = self.plans, plans
         if before is None or before.plan != plans.plan:
+            if not self._is_replaying:
+                hold_painting(self)
             self.show_plan()
             self.request_replay()
         self.refresh_bindings()

@@ -10,6 +10,8 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
+from inspector.ui.painting import hold_painting
+
 if TYPE_CHECKING:
     from textual.geometry import Size
 
@@ -158,6 +160,8 @@ class ParameterControl(Widget, can_focus=True):
         """Show `value` and report it, where it is another one."""
         if value == self.value and not is_final:
             return
+        if value != self.value:
+            hold_painting(self)
         self.value = value
         self.post_message(self.Changed(self, value, is_final))
 

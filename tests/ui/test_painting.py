@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import asyncio
+
+from textual.app import App, ComposeResult
+from textual.widgets import Static
+
+from inspector.ui.painting import SECONDS_HELD, SECONDS_SHOWN, PaintingApp, hold_painting, in_one_frame
+
+
+class Drawn(Static):
+    """Notes what it was when it was drawn."""
+
+    def __init__(self, identifier: str, drawn: list[str]) -> None:
+        super().__init__("before", id=identifier)
+        self.drawn = drawn
+
+    def render(self) -> str:
+        self.drawn.append(f"{self.id} {self.content}")
+        return str(self.content)
+
+
+class TwoLines(PaintingApp):
+    """Two lines that change."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.drawn: list[str] = []
+
+    def compose(self) -> ComposeResult:
+        yield Drawn("first", self.drawn)
+        yield Drawn("second", self.drawn)
+
+
+async def test_what_is_held_back_is_painted_when_the_rest_of_it_is_there() -> None:
+    app = TwoLines()
+    async with app.run_test() as pilot:
+        await pilot.pause(SECONDS_SHOWN)
+        app.drawn.clear()
+        first, second = app.query(Drawn)
+        hold_painting(first)
+        first.update("after")
+        await asyncio.sleep(SECONDS_HELD / 5)
+        assert app.drawn == []
+        async with in_one_frame(second):
+            second.update("after")
+        await pilot.pause(SECONDS_SHOWN)
+        assert set(app.drawn) == {"first after", "second after"}
+
+
+async def test_painting_is_not_held_back_for_ever() -> None:
+    app = TwoLines()
+    async with app.run_test() as pilot:
+        await pilot.pause(SECONDS_SHOWN)
+        app.drawn.clear()
+        app.hold_painting()
+        first = app.query_one("#first", Drawn)
+        first.update("after")
+        await pilot.pause(SECONDS_HELD + 2 * SECONDS_SHOWN)
+        assert "first after" in app.drawn
+
+
+async def test_what_was_let_go_is_painted_before_anything_is_held_back_again() -> None:
+    app = TwoLines()
+    async with app.run_test() as pilot:
+        await pilot.pause(SECONDS_SHOWN)
+        app.drawn.clear()
+        first = app.query_one("#first", Drawn)
+        for number in range(20):  # as fast as a mouse moves
+            app.hold_painting()
+            first.update(str(number))
+            app.let_painting_go()
+            await asyncio.sleep(SECONDS_SHOWN / 8)
+        assert len(app.drawn) > 1
+
+
+async def test_a_widget_of_another_application_paints_as_ever() -> None:
+    class Other(App[None]):
+        def compose(self) -> ComposeResult:
+            yield Drawn("first", [])
+
+    app = Other()
+    async with app.run_test() as pilot:
+        first = app.query_one("#first", Drawn)
+        hold_painting(first)
+        async with in_one_frame(first):
+            first.update("after")
+        await pilot.pause()
+        assert "first after" in first.drawn
