@@ -119,6 +119,23 @@ def test_what_a_turn_added_to_the_total_is_the_usage_of_its_only_call(tmp_path: 
     assert open_session(written(tmp_path / "one.jsonl", alone)).calls[0].usage == Usage(40, 60, output=5)
 
 
+def test_a_report_of_more_than_its_turn_can_have_written_is_shown_and_given_to_no_call(tmp_path: Path) -> None:
+    def turns(output: int, reasoning: int) -> list[Usage | None]:
+        first = ended(90_000, 80_000, output)
+        first["usage"]["reasoning_output_tokens"] = reasoning
+        second = ended(95_000, 84_000, output + 40)
+        second["usage"]["reasoning_output_tokens"] = reasoning + 30
+        said = item("completed", "item_0", "agent_message", text="Done, as before.")
+        again = item("completed", "item_1", "agent_message", text="And again.")
+        events = [STREAM[0], STREAM[1], said, first, STREAM[1], again, second]
+        session = open_session(written(tmp_path / f"{output}-{reasoning}.jsonl", events))
+        return [call.usage for call in session.calls]
+
+    later = Usage(1000, 4000, output=40, reasoning=30)
+    assert turns(output=2000, reasoning=900) == [None, later]
+    assert turns(output=2000, reasoning=1990) == [Usage(10_000, 80_000, output=2000, reasoning=1990), later]
+
+
 def test_tools_that_run_at_once_are_of_one_response(tmp_path: Path) -> None:
     first, second, third = (command(f"item_{number}", "ls", str(number)) for number in range(3))
     events = [STREAM[0], STREAM[1], first[0], second[0], second[1], third[0], first[1], third[1]]

@@ -6,7 +6,8 @@ unless another tool that was called before is still running: the model is asked 
 What is printed at a turn's end is the thread's total so far (`last_total_token_usage` in
 `codex-rs/exec/src/event_processor_with_jsonl_output.rs`). What the turn added is the usage of its call, where it is
 one; that of several cannot be told apart, and is shown as it was printed. A stream does not say that it resumes a
-thread: its first turn is then given what went before, too.
+thread, and what its first turn reports then holds what went before, too: that shows where the model would have written
+more tokens than its answer has characters.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from inspector.session.formats.codex.usage import usage_of
 from inspector.session.formats.responses.items import Side
 from inspector.session.formats.responses.joining import NONE, Joiner
 from inspector.session.links import LinkKind, SessionLink
-from inspector.session.model import Origin
+from inspector.session.model import BlockKind, Origin
 from inspector.session.objects import object_lines
 from inspector.session.values import count, mapping, sequence, string
 
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 
     from inspector.session.formats.codex.stream_events import Made
     from inspector.session.texts import BlocksOfRecord
+
+SPARE_TOKENS = 64
+"""Tokens that a response may have without a character for each: those that begin and end its parts."""
 
 COUNTS = ("input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens", "reasoning_output_tokens")
 
@@ -46,6 +50,8 @@ class StreamInterpreter:
         self._running: set[str] = set()
         self._response = NONE
         self._first_call = 0
+        self._characters = 0
+        self._is_first_report = True
         self._total = dict.fromkeys(COUNTS, 0)
 
     def take(self, data: bytes, offset: int, first_line: int) -> None:
@@ -70,11 +76,11 @@ class StreamInterpreter:
         if kind in ENDS_OF_TURNS:
             self._joiner.close()
             self._running.clear()
-            self._response, self._first_call = NONE, len(self.assembly.calls)
+            self._response, self._first_call, self._characters = NONE, len(self.assembly.calls), 0
 
     def _begin_thread(self, identifier: str) -> None:
         if self.assembly.identifier and identifier != self.assembly.identifier:
-            self._total = dict.fromkeys(COUNTS, 0)
+            self._total, self._is_first_report = dict.fromkeys(COUNTS, 0), True
         self.assembly.identifier = self.assembly.identifier or identifier
 
     def _tool(self, item: Mapping[str, Any], made: Sequence[Made], *, is_ended: bool) -> None:
@@ -91,6 +97,8 @@ class StreamInterpreter:
 
     def _say(self, made: Sequence[Made]) -> None:
         for side, (block, _) in made:
+            if side is Side.RESPONSE and block.kind is not BlockKind.THINKING:
+                self._characters += block.characters
             if side is Side.RESPONSE and self._running and self._response != NONE:
                 self.assembly.add_blocks(self._response, [block])
             elif side is Side.RESPONSE:
@@ -105,7 +113,14 @@ class StreamInterpreter:
         usage = usage_of({name: now[name] - self._total[name] for name in COUNTS} if is_continued else now)
         self._total = now
         calls = self.assembly.calls
-        if usage is not None and len(calls) == self._first_call + 1:
+        is_of_turn = not (self._is_first_report and self._holds_more(total, now))
+        self._is_first_report = False
+        if usage is not None and is_of_turn and len(calls) == self._first_call + 1:
             calls[-1] = structs.replace(calls[-1], usage=usage)
         elif usage is not None:
             self._say(shown)
+
+    def _holds_more(self, total: Mapping[str, Any], now: Mapping[str, int]) -> bool:
+        """Whether a first report counts more than its turn can have written, as far as it says what was reasoning."""
+        written = now["output_tokens"] - now["reasoning_output_tokens"]
+        return "reasoning_output_tokens" in total and written > self._characters + SPARE_TOKENS
