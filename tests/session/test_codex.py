@@ -494,6 +494,32 @@ def test_a_header_written_again_by_a_resume_changes_nothing(tmp_path: Path) -> N
     assert not any(message.is_inherited for message in session.messages)
 
 
+@pytest.mark.parametrize("is_repeated", [False, True])
+def test_instructions_of_early_headers_are_sent_once(tmp_path: Path, is_repeated: bool) -> None:
+    rollout = Rollout()
+    rollout.header(cli_version="0.36.0", instructions="Be brief.")
+    if is_repeated:
+        rollout.message("user", "<user_instructions>\n\nBe brief.\n\n</user_instructions>")
+    rollout.prompt("first")
+    rollout.response(text="one")
+    rollout.message("user", "I said: Be brief.")
+    rollout.response(text="two")
+    session = session_of(rollout, tmp_path)
+    assert_sound(session)
+    first, second = [
+        [
+            session.text(block)
+            for member in session.contexts[0].members[: call.prompt_messages]
+            for block in session.messages[member].blocks
+        ]
+        for call in session.calls
+    ]
+    assert sum("Be brief." in text for text in first) == 1
+    assert sum("Be brief." in text for text in second) == 2
+    assert first[-1] == "first"
+    assert roles(session)[0] == ("o" if is_repeated else "S")
+
+
 def test_a_session_without_envelopes_is_read(tmp_path: Path) -> None:
     lines: list[dict[str, Any]] = [
         {"id": "old", "timestamp": "2025-06-01T10:00:00Z", "instructions": None, "git": {}},

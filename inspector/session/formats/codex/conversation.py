@@ -46,6 +46,7 @@ class Rollout:
         self._compactions = Compactions(assembly)
         self._model = ""
         self._system = NONE
+        self._instructions = ""
         self._is_inherited = False
 
     def add(self, line: RolloutLine, data: bytes, offset: int) -> None:
@@ -90,6 +91,7 @@ class Rollout:
         made = system_blocks(payload, origin)
         if made and self._system == NONE:
             self._system = self._joiner.add(Side.SYSTEM, [block for block, _ in made], is_meta=True)
+            self._instructions = "" if payload.get("base_instructions") else string(payload.get("instructions"))
 
     def _item(self, item: Mapping[str, Any], made: Sequence[TextBlock], time: float | None) -> None:
         side = side_of(item)
@@ -105,6 +107,8 @@ class Rollout:
         blocks = [block for block, _ in made]
         if side is not Side.TOOL:
             self._attribution.pass_by()
+        if self._instructions and side is Side.USER and any(self._instructions in text for _, text in made):
+            self._forget_instructions()
         is_typed = side is Side.USER and not is_meta and not is_injected(blocks)
         return self._joiner.add(
             side,
@@ -115,11 +119,21 @@ class Rollout:
             is_inherited=self._is_inherited,
         )
 
+    def _forget_instructions(self) -> None:
+        """Leave the header's instructions out of prompts: a message repeats them."""
+        context = self._joiner.thread.context
+        if context is not None and self._system in context.members:
+            context.members.remove(self._system)
+            context.touch()
+            self._assembly.replace_message(self._system, role=Role.OTHER)
+        self._system, self._instructions = NONE, ""
+
     def _respond(self, made: Sequence[TextBlock], time: float | None) -> None:
         blocks = [block for block, _ in made]
         if self._joiner.response != NONE:
             self._joiner.add(Side.RESPONSE, blocks)
             return
+        self._instructions = ""
         self._leave_over(self._attribution.left_over())
         usage = self._attribution.begin(INHERITED if self._is_inherited else len(self._assembly.calls))
         self._joiner.add(

@@ -127,9 +127,12 @@ def compacted_items(
 
 
 def system_blocks(payload: Mapping[str, Any], origin: Origin) -> list[TextBlock]:
-    """What the header says that every prompt begins with: instructions, and tools added by whoever started it."""
+    """What the header says that every prompt begins with: instructions, and tools added by whoever started it.
+
+    Until about 0.80 a header has `instructions` alone, which a message of the user's side may repeat.
+    """
     instructions = payload.get("base_instructions")
-    text = string(mapping(instructions).get("text")) or string(instructions)
+    text = string(mapping(instructions).get("text")) or string(instructions) or string(payload.get("instructions"))
     tools = payload.get("dynamic_tools")
     texts = [text, compact_json(tools) if tools else ""]
     return [
