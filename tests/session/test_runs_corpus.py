@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import zipfile
 from collections import Counter
@@ -201,6 +202,96 @@ def test_an_archive_of_inspect_agrees_with_a_plain_count(corpus: Path) -> None:
     assert kinds[BlockKind.TOOL_RESULT] == roles["tool"]
     prompts = [call.prompt_messages for call in session.calls]
     assert prompts == [ends[0][1] + 1 for event in sample["events"] for ends in [event.get("input_refs")] if ends]
+
+
+def paired(session: Session) -> list[tuple[str, str, str]]:
+    """Tool and input of the call that each result answers, found by id going back from it, with its text."""
+    found, calls = [], {}
+    for block in session.blocks:
+        if block.kind is BlockKind.TOOL_CALL:
+            calls[block.tool_call_id] = block
+        elif block.kind is BlockKind.TOOL_RESULT and block.tool_call_id in calls:
+            call = calls[block.tool_call_id]
+            assert call.tool_name == block.tool_name
+            found.append((call.tool_name, session.text(call), session.text(block)))
+    return found
+
+
+def text_in(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    return "\n".join(part["text"] for part in content)
+
+
+def test_results_of_openhands_answer_the_actions_they_name(corpus: Path) -> None:
+    path = corpus / "openhands-v1" / "81f92eeb84c0468dbc1837c63c4f72ec"
+    events = [json.loads(file.read_bytes()) for file in sorted((path / "events").iterdir())]
+    actions = {event["id"]: event for event in events if event["kind"] == "ActionEvent"}
+    expected = []
+    for event in events:
+        if event["kind"] == "ObservationEvent":
+            asked = actions[event["action_id"]]["tool_call"]
+            arguments = asked.get("arguments") or asked["function"]["arguments"]
+            expected.append((event["tool_name"], json.loads(arguments)))
+    session, _ = opened(path)
+    assert [(tool, json.loads(asked)) for tool, asked, _ in paired(session)] == expected
+
+
+def test_results_of_openhands_version_0_answer_the_action_before_them(corpus: Path) -> None:
+    path = corpus / "openhands-v0" / "resolver_output.jsonl"
+    for line in path.read_bytes().splitlines():
+        instance = json.loads(line)
+        session, _ = opened(path.with_name(f"{path.name}#issue-{instance['issue']['number']}"))
+        pairs = iter(paired(session))
+        # Events of this early version have neither ids nor causes: what was observed repeats what was done.
+        for before, event in itertools.pairwise(instance["history"]):
+            if "observation" in event:
+                tool, asked, said = next(pairs)
+                done = before.get("code") or before["command"]
+                assert tool == before["action"]
+                assert done in json.loads(asked).values()
+                assert event["content"][:200] in said
+        assert next(pairs, None) is None
+
+
+def test_results_of_inspect_and_cline_answer_the_calls_of_their_ids(corpus: Path) -> None:
+    log = json.loads((corpus / "inspect" / "2025-05-12T20-27-36-04-00_browser.json").read_bytes())
+    messages = log["samples"][0]["messages"]
+    calls = {call["id"]: call for message in messages for call in message.get("tool_calls") or ()}
+    expected = [
+        (calls[message["tool_call_id"]]["function"], calls[message["tool_call_id"]]["arguments"])
+        for message in messages
+        if message["role"] == "tool"
+    ]
+    session, _ = opened(corpus / "inspect" / "2025-05-12T20-27-36-04-00_browser.json")
+    assert [(tool, json.loads(asked)) for tool, asked, _ in paired(session)] == expected
+
+    messages = json.loads((corpus / "cline" / "session.messages.json").read_bytes())["messages"]
+    parts = [part for message in messages for part in message["content"]]
+    used = {part["id"]: part for part in parts if part["type"] == "tool_use"}
+    answers = [part for part in parts if part["type"] == "tool_result"]
+    expected = [(used[part["tool_use_id"]]["name"], used[part["tool_use_id"]]["input"]) for part in answers]
+    session, _ = opened(corpus / "cline" / "session.messages.json")
+    assert [(tool, json.loads(asked)) for tool, asked, _ in paired(session)] == expected
+
+
+def test_results_of_swe_agent_and_mini_are_what_follows_their_calls(corpus: Path) -> None:
+    (path,) = (corpus / "swe-agent").iterdir()
+    history = [entry for entry in json.loads(path.read_bytes())["history"] if not entry.get("is_demo")]
+    asked = [call["function"]["name"] for entry in history for call in entry.get("tool_calls") or ()]
+    said = [text_in(entry["content"]) for entry in history if entry["role"] == "tool"]
+    session, _ = opened(path)
+    assert [(tool, text) for tool, _, text in paired(session)] == list(zip(asked, said, strict=True))
+
+    (path,) = (corpus / "mini-swe-agent").iterdir()
+    messages = json.loads(path.read_bytes())
+    session, _ = opened(path)
+    # What a command printed is the user's message right behind the answer with the command.
+    for before, after, (_, call, text) in zip(messages[2::2], messages[3::2], paired(session), strict=True):
+        command = before["content"].split("```")[1].partition("\n")[2].strip()
+        assert json.loads(call)["command"].strip() == command
+        assert text == after["content"]
+    assert len(paired(session)) == 10, "as many as people counted in this file"
 
 
 def test_transcripts_agree_with_a_plain_count(corpus: Path) -> None:
