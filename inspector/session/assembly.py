@@ -93,6 +93,11 @@ class Assembly:
             growing = self._growing[index] = list(self.messages[index].blocks)
         growing.extend(blocks)
 
+    def grown(self) -> list[Message]:
+        """The messages so far, with all the blocks that were added to them."""
+        self._bring_up_to_date()
+        return self.messages
+
     def replace_message(self, index: int, **changes: object) -> None:
         """Change attributes of a message other than its blocks."""
         self.messages[index] = structs.replace(self.messages[index], **changes)

@@ -429,6 +429,28 @@ def test_histories_of_pairs_are_read_as_the_events_in_them(tmp_path: Path) -> No
     assert session.identifier == "i"
 
 
+def test_calls_of_one_response_of_version_0_are_one_answer_wherever_they_are_kept(tmp_path: Path) -> None:
+    def told(identifier: str) -> Record:
+        response = {"id": "r1", "model": "m", "usage": {"prompt_tokens": 9, "completion_tokens": 2}}
+        return {"function_name": "bash", "tool_call_id": identifier, "model_response": response}
+
+    history: list[Record] = [{"id": 0, "source": "user", "action": "message", "args": {"content": "go on"}}]
+    for number in (1, 2):
+        metadata = {"tool_call_metadata": told(f"c{number}")}
+        action = {"action": "run", "args": {"command": f"ls {number}"}}
+        history.append({"id": number, "source": "agent", **action, **metadata})
+    for number in (1, 2):
+        metadata = {"cause": number, "tool_call_metadata": told(f"c{number}")}
+        history.append({"id": 2 + number, "observation": "run", "content": f"file{number}", **metadata})
+    lines = opened(tmp_path / "o.jsonl", jsonl([{"instance_id": "i", "history": history}]), "openhands-v0")
+    alone = opened(tmp_path / "t.json", history, "openhands-v0")
+    for session in (lines, alone):
+        assert [call.usage for call in session.calls] == [Usage(uncached=9, output=2)], "counted once a response"
+        kinds = [block.kind for block in session.messages[session.calls[0].response].blocks]
+        assert kinds == [BlockKind.TOOL_CALL, BlockKind.TOOL_CALL]
+        assert of_kind(session, BlockKind.TOOL_RESULT) == ["file1", "file2"]
+
+
 def test_a_conversation_or_sample_is_named_behind_the_path(tmp_path: Path) -> None:
     made = [{"instance_id": f"i{n}", "history": run_files.openhands_0_history(n)} for n in (1, 2, 3)]
     lines = tmp_path / "output.jsonl"

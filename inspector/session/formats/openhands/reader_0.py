@@ -55,7 +55,7 @@ class LinesInterpreter0:
             counts = self._assembly.record_counts
             fresh = Assembly()
             add_history(FileNode(self._chosen.data, self._chosen.offset), self._chosen.value, fresh)
-            self._assembly.put(fresh.messages, fresh.calls, fresh.contexts, fresh.compactions)
+            self._assembly.put(fresh.grown(), fresh.calls, fresh.contexts, fresh.compactions)
             self._assembly.identifier = name_of(self._chosen.value, self._chosen.line)
             self._assembly.agent, self._assembly.title = fresh.agent, fresh.title
             counts.subtract(self._counted)
