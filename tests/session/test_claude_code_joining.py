@@ -80,6 +80,28 @@ def test_a_message_is_meta_only_when_all_of_it_was_injected(file: Path) -> None:
     assert [message.is_meta for message in session.messages] == [True, False, False]
 
 
+@pytest.mark.parametrize(
+    ("text", "is_meta"),
+    [
+        ("<local-command-stdout>done</local-command-stdout>", True),
+        ("<task-notification>\n<task-id>b1</task-id>", True),
+        ("[Request interrupted by user for tool use]", True),
+        ("<command-name>/clear</command-name>", False),
+        ("<bash-input>ls</bash-input>", False),
+        ("look at <system-reminder>", False),
+    ],
+)
+@pytest.mark.parametrize("is_list", [False, True])
+def test_texts_of_the_program_are_told_without_a_mark(file: Path, text: str, is_meta: bool, is_list: bool) -> None:
+    script = Script()
+    script.text("m1")
+    if is_list:
+        script.user({"type": "text", "text": text})
+    else:
+        script.prompt(text)
+    assert opened(script, file).messages[1].is_meta is is_meta
+
+
 def test_the_last_line_tells_a_responses_usage(file: Path) -> None:
     script = Script()
     script.prompt("go")

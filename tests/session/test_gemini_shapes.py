@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from inspector.session.discover import sessions_in
+from inspector.session.follow import Follower
 from inspector.session.listing import list_sessions
 from inspector.session.open import open_session
 from tests.session.gemini_lines import ABOUT, GeminiScript
@@ -54,6 +55,20 @@ def test_what_is_no_message_is_counted_with_its_place(tmp_path: Path, bad: Any) 
     path.write_text(json.dumps(document, indent=2))
     (found,) = open_session(path).diagnostics
     assert json.loads(path.read_bytes()[found.offset :].decode().rpartition("]")[0]) == bad
+
+
+def test_a_record_that_said_nothing_at_first_keeps_its_place(tmp_path: Path) -> None:
+    silent = {name: value for name, value in USER.items() if name != "content"}
+    records = [{"id": "u", **silent, "content": ""}, {"id": "a", **ANSWER}, {"id": "u", **USER}, {"id": "a", **ANSWER}]
+    path = lines_of(tmp_path / "session.jsonl", *records[:3])
+    follower = Follower(path)
+    lines_of(path, *records)
+    follower.poll()
+    session = open_session(path)
+    assert follower.session == session
+    assert session.contexts[0].members == (0, 1)
+    assert [session.text(block) for block in session.blocks] == ["hi", "Hello."]
+    assert session.calls[0].prompt_messages == 1
 
 
 def test_a_session_that_was_taken_up_again_is_listed_once(tmp_path: Path) -> None:

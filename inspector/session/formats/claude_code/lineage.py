@@ -19,6 +19,9 @@ NOT_TYPED = (
     "<bash-stdout",
     "<bash-stderr",
     "<system-reminder",
+    "<user-prompt-submit-hook",
+    "Stop hook feedback:",
+    "[Request interrupted by user",
     "Caveat: The messages below",
 )
 """Beginnings of plain user texts that the program wrote."""
@@ -126,7 +129,15 @@ def is_injected(record: Record) -> bool:
     """Whether the program added a user line by itself."""
     if record.type == "attachment":
         return attachment_fields(bytes(record.attachment)).get("type") != "queued_command"
-    return bool(record.is_meta) or record.type == "system"
+    return bool(record.is_meta) or record.type == "system" or _plain_text(record).startswith(NOT_TYPED)
+
+
+def _plain_text(record: Record) -> str:
+    """The text of a line that is nothing but one; empty for any other."""
+    content = record.message.content if record.message is not None else None
+    if isinstance(content, list) and len(content) == 1:
+        content = content[0].text if content[0].type == "text" else None
+    return content.lstrip() if isinstance(content, str) else ""
 
 
 def is_request(record: Record) -> bool:

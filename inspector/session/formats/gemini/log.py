@@ -223,7 +223,9 @@ class Log:
         entry.units = [_renewed(known.get(unit.share), unit) for unit in _units(entry.number, record)]
         start = _last_place(segment.members, before)
         if start is None:
-            start = len(segment.members)
+            # It said nothing until now, and had its place all the same.
+            later = (place for place, unit in enumerate(segment.members) if unit.entry > entry.number)
+            start = next(later, len(segment.members))
         end = start + sum(unit in before for unit in segment.members[start : start + 2])
         segment.members[start:end] = entry.sent
         if start < segment.carried:
