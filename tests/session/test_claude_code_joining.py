@@ -193,7 +193,8 @@ def test_rows_appended_again_are_ignored(file: Path) -> None:
     twice = open_session(file)
     assert twice.messages == once.messages
     assert twice.calls == once.calls
-    assert sum(twice.record_counts.values()) == 4
+    assert twice.record_counts == {"user": 1, "assistant": 1, "(written again)": 2}
+    assert FORMAT.is_ignored("(written again)")
 
 
 def test_what_the_program_keeps_for_its_own_screen_is_not_counted(file: Path) -> None:

@@ -73,11 +73,11 @@ def _reader(path: Path) -> Reader:
 
 def _is_ignored(count_name: str) -> bool:
     from inspector.session.formats.claude_code.attachments import NEVER_SENT, NOTICES
-    from inspector.session.formats.claude_code.kinds import QUIET, QUIET_SYSTEM
+    from inspector.session.formats.claude_code.kinds import QUIET, QUIET_SYSTEM, REPEATED
 
     if count_name.startswith("attachment:"):
         return count_name.partition(":")[2] in NEVER_SENT - NOTICES
-    return count_name in QUIET or count_name.partition("system:")[2] in QUIET_SYSTEM
+    return count_name in QUIET or count_name == REPEATED or count_name.partition("system:")[2] in QUIET_SYSTEM
 
 
 def _stored_output(path: Path, text: str) -> StoredOutput | None:

@@ -16,7 +16,7 @@ from msgspec import structs
 from inspector.session.formats.claude_code.branches import Branches
 from inspector.session.formats.claude_code.compactions import compaction_of, kept_messages, sends_kept_first
 from inspector.session.formats.claude_code.family import Family
-from inspector.session.formats.claude_code.kinds import RecordKind, count_name, kind_of
+from inspector.session.formats.claude_code.kinds import REPEATED, RecordKind, count_name, kind_of
 from inspector.session.formats.claude_code.lineage import Lineage, is_injected, is_prompt, is_request
 from inspector.session.formats.claude_code.parts import blocks_of_record
 from inspector.session.formats.claude_code.places import UUID, is_copy
@@ -101,11 +101,12 @@ class Conversation:
             line_number: 1-based.
         """
         assembly = self._assembly
-        assembly.record_counts[count_name(record)] += 1
-        self._lineage.note(record, assembly)
         uuid = record.uuid or None
-        if uuid is not None and uuid in self._branches.nodes:
-            return  # written again by a later compaction or resume
+        is_repeated = uuid is not None and uuid in self._branches.nodes
+        assembly.record_counts[REPEATED if is_repeated else count_name(record)] += 1
+        self._lineage.note(record, assembly)
+        if is_repeated:
+            return
         kind = kind_of(record)
         try:
             made = blocks_of_record(record, kind, line, offset, self._tool_names)

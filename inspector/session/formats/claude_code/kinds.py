@@ -41,6 +41,9 @@ QUIET = frozenset(
 )
 """Types that are counted and not shown: the program's own bookkeeping."""
 
+REPEATED = "(written again)"
+"""What lines are counted under that a later compaction or resume wrote once more."""
+
 QUIET_SYSTEM = frozenset({"bridge_status", "init", "stop_hook_summary", "turn_duration"})
 """Subtypes of `system` that are counted and not shown."""
 
