@@ -139,12 +139,16 @@ def _cost(calls: list[Call], pricing: Pricing) -> float | None:
 
 
 def _first_prompt(session: Session) -> str:
+    """What was said first in the session itself; in the one it goes on from, where nothing was said since."""
+    inherited = ""
     for message in session.messages:
-        if message.role is Role.USER and not (message.is_meta or message.is_summary or message.is_inherited):
+        if message.role is Role.USER and not (message.is_meta or message.is_summary):
             for block in message.blocks:
                 if block.kind is BlockKind.USER_TEXT and block.preview.strip():
-                    return block.preview
-    return ""
+                    if not message.is_inherited:
+                        return block.preview
+                    inherited = inherited or block.preview
+    return inherited
 
 
 def _last_answer(session: Session) -> str:

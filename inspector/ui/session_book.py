@@ -91,17 +91,25 @@ class SessionBook:
                 known = Entry(header, known.summary if known is not None else None)
             self._entries[path] = known
 
-    def read_into(self, summaries: Iterable[SessionSummary]) -> None:
-        """Take what reading sessions told. What turned out to be none goes."""
+    def read_into(self, summaries: Iterable[SessionSummary]) -> bool:
+        """Take what reading sessions told. What turned out to be none goes.
+
+        Returns:
+            Whether the list has other lines now, and not only other words in them.
+        """
+        has_other_lines = False
         for summary in summaries:
             entry = self._entries.get(summary.path)
             if entry is None:
                 continue
             self._words.pop(summary.path, None)
             if summary.format or entry.header.is_told:
-                self._entries[summary.path] = Entry(entry.header, summary)
+                now = self._entries[summary.path] = Entry(entry.header, summary)
+                has_other_lines = has_other_lines or now.parent != entry.parent
             else:
                 self._refused[summary.path] = self._entries.pop(summary.path).header
+                has_other_lines = True
+        return has_other_lines
 
     def lines(self, filter_text: str = "", opened: frozenset[Path] = frozenset()) -> Sequence[Line]:
         """The lines to show, the named sessions and then the newest first; a family is as new as its newest member.

@@ -21,7 +21,7 @@ LIVE_SECONDS: Final = 120
 LIVE, FOLDED, UNFOLDED, BRANCH = "●", "▸", "▾", "└"
 
 COLUMNS: Final = (
-    Column("age", "age", 6),
+    Column("age", "age", 7),
     Column("agent", "agent", 8, 12, is_text=True, rank=3),
     Column("title", "session", 20, 70, is_text=True),
     Column("project", "project", 10, 20, is_text=True, rank=4),

@@ -78,3 +78,10 @@ def test_named_sessions_stand_first() -> None:
     made = SessionBook(named=frozenset({OLD}))
     made.list([header(NEW, 5), header(OLD, 1)])
     assert [name for name, _, _ in shown(made)] == ["old", "new"]
+
+
+def test_reading_tells_whether_the_lines_are_others_or_only_say_more() -> None:
+    made = book()
+    assert not made.read_into([SessionSummary(NEW, "claude-code", title="Named")])
+    assert made.read_into([SessionSummary(NEW, "claude-code", parent=OLD)])
+    assert made.read_into([SessionSummary(OLD)]), "it is no session"

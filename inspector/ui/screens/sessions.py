@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from inspector.report.session_summary import SessionSummary
     from inspector.session.listing import Header
+    from inspector.ui.session_book import Line
     from inspector.ui.session_finding import Read
 
 SECONDS_BETWEEN_AGES = 5
@@ -109,6 +110,8 @@ class SessionsScreen(Screen[None]):
         self._book = SessionBook(named=frozenset(paths))
         self._opened: frozenset[Path] = frozenset()
         self._is_complete = False
+        self._lines: list[Line] = []
+        self._places: dict[Path, int] = {}
 
     def compose(self) -> ComposeResult:
         """A filter, the list, what is known of the session under the cursor, and what to do."""
@@ -148,14 +151,27 @@ class SessionsScreen(Screen[None]):
 
     @on(Listed)
     def _listed(self, message: Listed) -> None:
+        # Until all are found, the newest of them stays under the cursor, unless somebody has moved it.
+        to_top = not (self._is_complete or self.query_one(SessionList).is_moved)
         self._is_complete = self._is_complete or message.is_complete
         self._book.list(message.found)
-        self._fill()
+        self._fill(to_top=to_top)
 
     @on(WasRead)
     def _was_read(self, message: WasRead) -> None:
-        self._book.read_into(message.summaries)
-        self._fill()
+        if self._book.read_into(message.summaries) or self.query_one(Input).value.split():
+            self._fill()
+        else:
+            self._tell_in_place(message.summaries)
+
+    def _tell_in_place(self, summaries: Sequence[SessionSummary]) -> None:
+        """Say what was read in the lines there are: to put ten thousand in order again takes more than a frame."""
+        for summary in summaries:
+            place, entry = self._places.get(summary.path), self._book.entry(summary.path)
+            if place is not None and entry is not None:
+                self._lines[place] = replace(self._lines[place], entry=entry)
+        self.query_one(SessionList).tell_again()
+        self._tell_count()
 
     @on(Input.Changed)
     def _filter(self) -> None:
@@ -163,11 +179,14 @@ class SessionsScreen(Screen[None]):
 
     def _fill(self, *, to_top: bool = False) -> None:
         words = self.query_one(Input).value
-        lines = self._book.lines(words, self._opened)
-        self.query_one(SessionList).show(lines, to_top=to_top)
-        self.query_one("#sessions-note", Static).update(
-            Content(self._note(sum(line.depth == 0 for line in lines), words))
-        )
+        self._lines = list(self._book.lines(words, self._opened))
+        self._places = {line.entry.header.path: place for place, line in enumerate(self._lines)}
+        self.query_one(SessionList).show(self._lines, to_top=to_top)
+        self._tell_count()
+
+    def _tell_count(self) -> None:
+        shown, words = sum(line.depth == 0 for line in self._lines), self.query_one(Input).value
+        self.query_one("#sessions-note", Static).update(Content(self._note(shown, words)))
 
     def _note(self, shown: int, words: str) -> str:
         count = len(self._book)

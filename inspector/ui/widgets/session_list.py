@@ -59,6 +59,8 @@ class SessionList(LineView, can_focus=False):
 
     cursor: var[int] = var(-1)
     """Position of the cursor; -1 when there are no lines."""
+    is_moved = False
+    """Somebody has chosen where the cursor is."""
 
     @dataclass
     class Moved(Message):
@@ -104,8 +106,14 @@ class SessionList(LineView, can_focus=False):
             self.scroll_to_show(place)
         self.post_message(self.Moved())
 
+    def tell_again(self) -> None:
+        """The lines are the same, and say something else."""
+        self.forget_lines()
+        self.post_message(self.Moved())
+
     def move(self, step: int) -> None:
         """Move the cursor by lines."""
+        self.is_moved = True
         if self._lines:
             before, self.cursor = self.cursor, min(max(self.cursor + step, 0), len(self._lines) - 1)
             self.scroll_to_show(self.cursor)
