@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.session.formats import gemini, goose, hermes, pi
+from inspector.session.formats import claude_trace, gemini, goose, hermes, inspect_ai, pi
 
 VARIABLES = ("PI_CODING_AGENT_DIR", "OPENCLAW_STATE_DIR", "GEMINI_CLI_HOME", "HERMES_HOME", "GOOSE_PATH_ROOT")
 
@@ -40,3 +40,17 @@ def test_every_profile_of_hermes_is_a_home(private_home: Path) -> None:
     database.parent.mkdir(parents=True)
     database.touch()
     assert database in hermes.FORMAT.homes()
+
+
+def test_logs_are_looked_for_where_evaluations_and_requests_were_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("INSPECT_LOG_DIR", raising=False)
+    assert inspect_ai.FORMAT.homes() == ()
+    for named in (str(tmp_path), f"file://{tmp_path}"):
+        monkeypatch.setenv("INSPECT_LOG_DIR", named)
+        assert inspect_ai.FORMAT.homes() == (tmp_path,)
+    monkeypatch.setenv("INSPECT_LOG_DIR", "s3://bucket/logs")
+    assert inspect_ai.FORMAT.homes() == (), "only folders of this machine"
+    monkeypatch.chdir(tmp_path)
+    assert claude_trace.FORMAT.homes() == (tmp_path / ".claude-trace",)

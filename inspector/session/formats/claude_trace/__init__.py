@@ -6,14 +6,13 @@ which API was asked; answers are JSON, or the events of a stream as they came.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.formats.base import Format
 from inspector.session.values import mapping, sequence, string
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from inspector.session.formats.base import Sample
     from inspector.session.reading import Reader
 
@@ -61,5 +60,6 @@ FORMAT = Format(
     exact="tokens of every call that was answered",
     recognise=_recognise,
     reader=_reader,
+    homes=lambda: (Path.cwd() / ".claude-trace",),
     is_ignored=lambda kind: kind.startswith("other"),
 )

@@ -7,6 +7,8 @@ read here without it.
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.formats.base import SQLITE, Format, Inside, Sample
@@ -15,7 +17,6 @@ from inspector.session.values import mapping, sequence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from inspector.session.reading import Reader
 
@@ -71,6 +72,12 @@ def _inside(path: Path) -> Sequence[Inside]:
     return listed[::-1] if len(listed) > 1 else ()
 
 
+def _homes() -> tuple[Path, ...]:
+    """The folder of logs that the environment names, where it is on this machine."""
+    named = os.environ.get("INSPECT_LOG_DIR", "").removeprefix("file://")
+    return (Path(named),) if named and "://" not in named else ()
+
+
 FORMAT = Format(
     name=NAME,
     title="Inspect (.eval and JSON logs)",
@@ -79,6 +86,7 @@ FORMAT = Format(
     exact="tokens of every call, where the log has its events",
     recognise=_recognise,
     reader=_reader,
+    homes=_homes,
     inside=_inside,
     is_ignored=lambda kind: kind.startswith("event:") and kind not in SENT,
 )
