@@ -267,6 +267,22 @@ def changed(*edits: tuple[int, int, int, str]) -> list[Any]:
 NOTE = "[[NOTE] This file read has been removed to save space in the context window.]"
 
 
+def test_what_a_fork_of_clines_sdk_copied_is_inherited(tmp_path: Path) -> None:
+    messages = [
+        {"role": "user", "content": [text("go")], "ts": 1_000_000_000_000},
+        {"role": "assistant", "content": [text("done")], "ts": 1_000_000_001_000},
+        {"role": "user", "content": [text("more")], "ts": 1_000_000_900_000},
+        {"role": "assistant", "content": [text("more done")], "ts": 1_000_000_901_000},
+    ]
+    document = {"version": 1, "updated_at": "x", "sessionId": "b", "messages": messages}
+    fork = {"forkedFromSessionId": "a", "forkedAt": "2001-09-09T01:50:00Z"}
+    beside = {"session_id": "b", "started_at": "x", "status": "completed", "metadata": {"fork": fork}}
+    (tmp_path / "b.json").write_bytes(encoded({**beside, "messages_path": "x"}))
+    session = opened(tmp_path / "b.messages.json", document, "cline")
+    assert [message.is_inherited for message in session.messages] == [True, True, False, False]
+    assert [(link.kind, link.identifier) for link in session.links] == [("continued", "a")]
+
+
 def test_what_cline_changed_of_messages_is_what_later_requests_carry(tmp_path: Path) -> None:
     folder = task_of_cline(tmp_path / "task", 4)
     began = run_files.STARTED * 1000
@@ -335,7 +351,9 @@ def test_a_task_is_one_session_wherever_it_is_pointed_at(tmp_path: Path) -> None
     expected = open_session(folder).messages
     assert [found.path for found in sessions_in(tmp_path)] == [folder]
     history = folder / "api_conversation_history.json"
-    for path in (history, folder, folder / "ui_messages.json"):
+    (folder / "task_metadata.json").write_bytes(encoded({"files_in_context": [], "model_usage": []}))
+    assert [found.path for found in sessions_in(tmp_path)] == [folder]
+    for path in (history, folder, folder / "ui_messages.json", folder / "task_metadata.json"):
         assert detect(path).format.name == "cline"
         assert open_session(path).messages == expected
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.session.errors import SessionError
 from inspector.session.formats.base import Format, Sample
-from inspector.session.formats.cline.places import EDITS, HISTORY, SDK_SUFFIX, history_of
+from inspector.session.formats.cline.places import EDITS, HISTORY, METADATA, SDK_SUFFIX, history_of
 from inspector.session.values import objects, string
 
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ def _recognise(sample: Sample) -> str:
     document = sample.only_value
     if isinstance(document, dict) and document.keys() >= ABOUT:
         return _recognise_beside(history_of(sample.path), "the document beside ")
+    if sample.path.name == METADATA and isinstance(document, dict):
+        return _recognise_beside(history_of(sample.path), "what is said of the task in ")
     if sample.path.name == EDITS and isinstance(document, list):
         return _recognise_beside(sample.path.with_name(HISTORY), "what was changed of the messages in ")
     messages = objects(document)

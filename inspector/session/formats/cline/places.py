@@ -12,6 +12,9 @@ HISTORY, SHOWN = "api_conversation_history.json", "ui_messages.json"
 EDITS = "context_history.json"
 """What Cline changed of single messages before it sent them again."""
 
+METADATA = "task_metadata.json"
+"""Which files and models a task used."""
+
 SDK_SUFFIX = ".messages.json"
 
 
@@ -19,7 +22,7 @@ def history_of(path: Path) -> Path:
     """The document with a task's messages, given any of its files or its folder."""
     if path.is_dir():
         return path / HISTORY
-    if path.name in (SHOWN, EDITS):
+    if path.name in (SHOWN, EDITS, METADATA):
         return path.with_name(HISTORY)
     if not path.name.endswith(SDK_SUFFIX):
         messages = path.with_name(path.name.removesuffix(".json") + SDK_SUFFIX)

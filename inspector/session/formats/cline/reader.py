@@ -24,8 +24,10 @@ from inspector.session.formats.cline.messages import Called, calls_in, spoken_in
 from inspector.session.formats.cline.places import EDITS, HISTORY, beside
 from inspector.session.formats.cline.shown import Condensed, Request, condensations, requests_of_answers
 from inspector.session.formats.plain.entries import SYSTEM, blocks_beside
+from inspector.session.links import LinkKind, SessionLink
 from inspector.session.model import Compaction, ContextCause, Message, Origin, Role
 from inspector.session.others import Others
+from inspector.session.times import seconds_of_any
 from inspector.session.values import mapping, objects, string
 
 if TYPE_CHECKING:
@@ -79,6 +81,7 @@ class Task:
         self._hidden: dict[str, list[int]] = {}
         self._added: dict[int, list[int]] = {}
         self._left_out: tuple[int, int] | None = None
+        self._forked: float | None = None
         self._condensed: list[Condensed] = condensations(about)
 
     def take(self, node: Node) -> None:
@@ -106,7 +109,11 @@ class Task:
         """Take up what is said of the task; the model of messages that name none."""
         about = mapping(self._about)
         details = mapping(about.get("metadata"))
+        fork = mapping(details.get("fork"))
+        self._forked = seconds_of_any(fork.get("forkedAt"))
         assembly = self._assembly
+        if origin := string(fork.get("forkedFromSessionId")):
+            assembly.link(SessionLink(LinkKind.CONTINUED, origin))
         assembly.title = string(details.get("title"))
         assembly.working_directory = string(about.get("cwd"))
         if "sessionId" in fields:
@@ -118,6 +125,8 @@ class Task:
     def _add(self, place: int, value: dict[str, Any], origin: Origin, request: Request | None, model: str) -> None:
         said = spoken_in(value, place, self._open_calls)
         self._said[place] = (value, origin, self._open_calls)
+        if self._forked is not None and said.time is not None and said.time < self._forked:
+            said = replace(said, is_inherited=True)
         if said.is_call:
             began = request.time if request is not None and request.time else (said.time or 0) * 1000
             self._change(request, began)
