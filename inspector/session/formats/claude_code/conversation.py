@@ -82,6 +82,7 @@ class Conversation:
         self._lineage = Lineage(path.stem if UUID.fullmatch(path.stem) else "")
         self._family = Family(path, assembly)
         self._is_copy = is_copy(path)
+        self._copied = 0
         self._branches = Branches()
         self._threads: dict[int, Thread] = {}
         self._responses: dict[str, Response] = {}
@@ -152,7 +153,8 @@ class Conversation:
             copied = [index for index, session in enumerate(self._session_of_message) if session == origin]
         elif self._is_copy and is_request(record):
             # A copy of a conversation is asked one thing behind all that was asked before.
-            copied = range(len(messages))
+            copied = range(self._copied, len(messages))
+            self._copied = len(messages)
         found = [index for index in copied if not messages[index].is_inherited]
         for index in found:
             self._assembly.replace_message(index, is_inherited=True)
