@@ -591,6 +591,25 @@ def test_a_resumed_session_says_what_it_inherited(tmp_path: Path) -> None:
     assert session.identifier == "11111111-2222-4333-8444-555555555555"
 
 
+def test_a_summary_is_a_title_only_of_the_session_that_holds_its_line(file: Path) -> None:
+    def title(*leaves: str, **later: str) -> str:
+        script = Script()
+        for leaf in leaves:
+            script.lines.append({"type": "summary", "summary": f"about {leaf}", "leafUuid": leaf})
+        script.prompt("go", uuid="first")
+        script.text("m1", uuid="second")
+        if later:
+            script.lines.append({"sessionId": "s", **later})
+        return opened(script, file).title
+
+    assert title("elsewhere") == ""
+    assert title("elsewhere", "first") == "about first"
+    assert title("second", "first") == "about second"
+    assert title("first", type="ai-title", aiTitle="better") == "better"
+    assert title(type="summary", summary="later", leafUuid="second") == "later"
+    assert title("first", type="summary", summary="of another", leafUuid="elsewhere") == "about first"
+
+
 def test_titles_version_and_folder_come_from_the_lines(file: Path) -> None:
     script = Script(version="2.1.62")
     script.add(type="ai-title", aiTitle="Guess")

@@ -106,6 +106,8 @@ class Conversation:
         is_repeated = uuid is not None and uuid in self._branches.nodes
         assembly.record_counts[REPEATED if is_repeated else count_name(record)] += 1
         self._lineage.note(record, assembly)
+        if record.type == "summary" and self._branches.node(record.leaf) >= 0:
+            self._lineage.take_summary(record.leaf or "", assembly)
         if is_repeated:
             return
         kind = kind_of(record)

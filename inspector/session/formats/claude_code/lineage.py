@@ -46,6 +46,8 @@ class Lineage:
         self._thread_count = 1
         self._last_session = ""
         self._is_title_custom = False
+        self._summaries: dict[str, str] = {}
+        self._summarised = ""
 
     def thread(self, record: Record, parent_node: int, *, is_quiet: bool) -> int:
         """The thread of a line."""
@@ -108,6 +110,16 @@ class Lineage:
             self._is_title_custom, assembly.title = True, record.custom_title
         elif record.type == "ai-title" and record.ai_title and not self._is_title_custom:
             assembly.title = record.ai_title
+
+        elif record.type == "summary" and record.summary and record.leaf:
+            self._summaries[record.leaf] = record.summary
+        if record.uuid in self._summaries:
+            self.take_summary(record.uuid, assembly)
+
+    def take_summary(self, leaf: str, assembly: Assembly) -> None:
+        """Take a summary for the title: it is of the session that holds the line it names, which may be another one."""
+        if leaf in self._summaries and assembly.title == self._summarised:
+            self._summarised = assembly.title = self._summaries[leaf]
 
     def _new_thread(self, agent: str = "") -> int:
         number = self._thread_count
