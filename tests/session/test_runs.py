@@ -507,6 +507,15 @@ def test_errors_of_tools_and_compactions_of_inspect_are_told(tmp_path: Path) -> 
     assert [session.text(block) for block in failed] == ["took too long"]
 
 
+def test_a_sample_that_keeps_its_events_in_a_transcript_is_read_from_them(tmp_path: Path) -> None:
+    sample = json.loads(json.dumps(run_files.inspect_sample(2)).replace("attachment://", "tc://"))
+    events, moved = sample.pop("events"), sample.pop("attachments")
+    sample["transcript"] = {"events": events, "content": moved}
+    session = opened(tmp_path / "log.json", run_files.inspect_log([sample]), "inspect")
+    assert len([call for call in session.calls if call.usage]) == 2
+    assert of_kind(session, BlockKind.USER_TEXT) == ["a long question"]
+
+
 def test_a_sample_without_events_is_read_from_its_messages(tmp_path: Path) -> None:
     sample = run_files.inspect_sample(2)
     del sample["events"]

@@ -135,6 +135,14 @@ def test_a_folder_of_openhands_agrees_with_a_plain_count(corpus: Path) -> None:
     assert usage(session) == (prompt, sums["cache_read_tokens"], sums["completion_tokens"])
 
 
+def test_a_folder_of_openhands_opens_from_each_of_its_places(corpus: Path) -> None:
+    path = corpus / "openhands-v1" / "81f92eeb84c0468dbc1837c63c4f72ec"
+    expected = open_session(path).messages
+    for place in ("events", "base_state.json"):
+        assert detect(path / place).format.name == "openhands"
+        assert open_session(path / place).messages == expected
+
+
 def test_openhands_condensations_leave_what_was_not_forgotten(corpus: Path) -> None:
     path = corpus / "openhands-v1" / "81f92eeb84c0468dbc1837c63c4f72ec"
     events = [json.loads(file.read_bytes()) for file in sorted((path / "events").iterdir())]

@@ -92,11 +92,15 @@ def interpret_sample(sample: Node, header: Mapping[str, Any], assembly: Assembly
     assembly.agent = " ".join(filter(None, ("Inspect", version)))
     assembly.title = title_of(string(about.get("task_display_name")) or string(about.get("task")), value)
     assembly.identifier = name_of_sample(value)
-    attachments.use(fields["attachments"].fields() if "attachments" in fields else {})
+    # Logs of 2024 keep the events and what was moved out of them in a transcript.
+    transcript = fields["transcript"].fields() if "transcript" in fields else {}
+    moved = fields.get("attachments") or transcript.get("content")
+    attachments.use(moved.fields() if moved is not None else {})
     conversation = SampleConversation(assembly, attachments)
     pool = _pool(fields)
     compacted: Mapping[str, Any] | None = None
-    for item in fields["events"].items() if "events" in fields else ():
+    events = fields.get("events") or transcript.get("events")
+    for item in events.items() if events is not None else ():
         event = item.fields()
         kind = string(event["event"].value()) if "event" in event else ""
         assembly.record_counts[f"event:{kind or '(no kind)'}"] += 1

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
     from inspector.session.nodes import Node
 
-ATTACHMENT = "attachment://"
+ATTACHMENTS = ("attachment://", "tc://")
+"""How references to what was moved out begin; the second in logs of 2024."""
 
 MOST_DEPTH = 40
 
@@ -37,7 +38,7 @@ class Attachments:
     def resolved(self, value: Any, depth: int = 0) -> Any:
         """A value with attachments in the place of references to them."""
         if isinstance(value, str):
-            return self._text(value) if value.startswith(ATTACHMENT) else value
+            return self._text(value) if value.startswith(ATTACHMENTS) else value
         if depth > MOST_DEPTH:
             return value
         if isinstance(value, list):
@@ -47,7 +48,7 @@ class Attachments:
         return value
 
     def _text(self, reference: str) -> str:
-        name = reference[len(ATTACHMENT) :]
+        name = reference.partition("://")[2]
         if name not in self._texts:
             node = self._nodes.get(name)
             text = node.value() if node is not None else None

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 from inspector.session.errors import SessionError
 from inspector.session.formats.base import Format, Inside, Sample
 from inspector.session.formats.openhands.kinds import QUIET, QUIET_ACTIONS, QUIET_OBSERVATIONS
-from inspector.session.formats.openhands.places import CURRENT, VERSION_0, events_folder, first_events
+from inspector.session.formats.openhands.places import (
+    CURRENT,
+    STATE,
+    VERSION_0,
+    conversation_of,
+    events_folder,
+    first_events,
+)
 from inspector.session.formats.openhands.shapes import has_history, is_current_event, is_event_of_version_0
 from inspector.session.values import objects
 
@@ -28,6 +35,8 @@ CURRENT_NAME, NAME_0 = "openhands", "openhands-v0"
 def _recognise_current(sample: Sample) -> str:
     if sample.is_directory:
         return _recognise_folder(sample.path, CURRENT, is_current_event)
+    if sample.path.name == STATE and isinstance(sample.only_value, dict):
+        return _recognise_folder(sample.path.parent, CURRENT, is_current_event)
     if sample.is_lines:
         return _most(sample.records, is_current_event, "lines")
     return _most(objects(sample.document), is_current_event, "entries") if isinstance(sample.document, list) else ""
@@ -68,7 +77,7 @@ def _recognise_folder(path: Path, style: str, is_one: Callable[[Any], bool]) -> 
 def _reader_current(path: Path) -> Reader:
     from inspector.session.formats.openhands.reader import current_reader
 
-    return current_reader(path, CURRENT_NAME)
+    return current_reader(conversation_of(path), CURRENT_NAME)
 
 
 def _reader_0(path: Path) -> Reader:
@@ -109,7 +118,7 @@ FORMAT = Format(
     recognise=_recognise_current,
     reader=_reader_current,
     homes=_homes,
-    folders=(frozenset({"base_state.json", "events"}),),
+    folders=(frozenset({STATE, "events"}),),
     is_ignored=QUIET.__contains__,
 )
 FORMAT_0 = Format(

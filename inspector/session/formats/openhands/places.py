@@ -21,6 +21,8 @@ NAMES = {
 
 FOLDERS = ("events", "event_service/events")
 
+STATE = "base_state.json"
+
 MOST_LOOKED_AT = 5
 
 
@@ -42,9 +44,14 @@ def events_folder(path: Path, style: str) -> Path | None:
     return None
 
 
+def conversation_of(path: Path) -> Path:
+    """The folder of a conversation, given the document with its state, or the folder itself."""
+    return path.parent if path.name == STATE and path.is_file() else path
+
+
 def state_of(folder: Path) -> Path:
     """The document with the state of the conversation whose events are in `folder`."""
-    return folder.parent / "base_state.json"
+    return folder.parent / STATE
 
 
 def first_events(folder: Path, style: str) -> list[Any]:
