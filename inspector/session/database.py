@@ -40,6 +40,9 @@ BUSY_SECONDS = 2.0
 WRITE_AHEAD = 2
 """The 19th byte of a database in write-ahead mode (sqlite.org/fileformat.html, 1.3.2 to 1.3.5)."""
 
+UNREADABLE = (sqlite3.Error, OSError, UnicodeDecodeError)
+"""What reading a damaged database raises: names of columns, and errors that repeat its text, are decoded strictly."""
+
 INDEX_HEADER_BYTES = 48
 """The first copy of the index's header; it counts commits (sqlite.org/walformat.html, 2.1)."""
 
@@ -110,7 +113,7 @@ class Database:
                     yield connection
                 if self.state() != before:
                     raise DatabaseUnreadableError(f"{self.path.name} changed while it was read")
-        except (sqlite3.Error, OSError) as error:
+        except UNREADABLE as error:
             raise DatabaseUnreadableError(f"{self.path.name}: {error}") from error
 
     @contextmanager
@@ -160,7 +163,7 @@ class HeldConnection:
             self._used = time.monotonic()
             try:
                 yield self._connection
-            except sqlite3.Error as error:
+            except UNREADABLE as error:
                 raise DatabaseUnreadableError(str(error)) from error
 
     def _start_timer(self) -> None:

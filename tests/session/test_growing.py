@@ -272,7 +272,9 @@ def test_a_database_whose_log_is_emptied_and_taken_away_is_followed_on(tmp_path:
 def test_a_broken_database_keeps_the_last_view_until_it_is_whole_again(tmp_path: Path, database: Growing) -> None:
     follower = followed(database, tmp_path / database.name, 5)
     before, whole = follower.session, follower.path.read_bytes()
-    for broken in (whole[: len(whole) // 2], whole[:16], b"", b"not a database", whole[:100] + bytes(len(whole) - 100)):
+    misspelled = whole.replace(b"CREATE TABLE", b"CREATE\xb4TABLE")
+    emptied = whole[:100] + bytes(len(whole) - 100)
+    for broken in (whole[: len(whole) // 2], whole[:16], b"", b"not a database", emptied, misspelled):
         follower.path.write_bytes(broken)
         look(follower)
         assert follower.session is before

@@ -6,9 +6,35 @@ from pathlib import Path
 
 import pytest
 
-from inspector.session.formats import claude_trace, gemini, goose, hermes, inspect_ai, pi
+from inspector.session.formats import (
+    claude_code,
+    claude_trace,
+    cline,
+    codex,
+    copilot,
+    gemini,
+    goose,
+    hermes,
+    inspect_ai,
+    opencode,
+    openhands,
+    pi,
+)
 
-VARIABLES = ("PI_CODING_AGENT_DIR", "OPENCLAW_STATE_DIR", "GEMINI_CLI_HOME", "HERMES_HOME", "GOOSE_PATH_ROOT")
+VARIABLES = (
+    "CLAUDE_CONFIG_DIR",
+    "CLINE_DATA_DIR",
+    "CLINE_DIR",
+    "CODEX_HOME",
+    "COPILOT_HOME",
+    "GEMINI_CLI_HOME",
+    "GOOSE_PATH_ROOT",
+    "HERMES_HOME",
+    "OPENCLAW_STATE_DIR",
+    "OPENHANDS_CONVERSATIONS_DIR",
+    "OPENHANDS_PERSISTENCE_DIR",
+    "PI_CODING_AGENT_DIR",
+)
 
 
 @pytest.fixture(autouse=True)
@@ -20,6 +46,16 @@ def unmoved(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("variable", "known", "inside"),
     [
+        ("CLAUDE_CONFIG_DIR", claude_code.FORMAT, "projects"),
+        ("CODEX_HOME", codex.FORMAT, "sessions"),
+        ("CODEX_HOME", codex.FORMAT, "archived_sessions"),
+        ("COPILOT_HOME", copilot.FORMAT, "session-state"),
+        ("XDG_DATA_HOME", opencode.FORMAT, "opencode/opencode.db"),
+        ("XDG_DATA_HOME", goose.FORMAT, "goose/sessions"),
+        ("CLINE_DIR", cline.FORMAT, "data/tasks"),
+        ("CLINE_DATA_DIR", cline.FORMAT, "sessions"),
+        ("OPENHANDS_PERSISTENCE_DIR", openhands.FORMAT, "conversations"),
+        ("OPENHANDS_CONVERSATIONS_DIR", openhands.FORMAT, ""),
         ("PI_CODING_AGENT_DIR", pi.FORMAT, "sessions"),
         ("OPENCLAW_STATE_DIR", pi.FORMAT, "agents"),
         ("GEMINI_CLI_HOME", gemini.FORMAT, ".gemini/tmp"),
