@@ -40,6 +40,7 @@ def test_calls_copied_from_another_session_are_counted_there(tmp_path: Path) -> 
 def test_a_session_that_only_took_over_calls_shows_them_while_their_own_session_is_gone(tmp_path: Path) -> None:
     earlier = "99999999-2222-4333-8444-555555555555"
     script = Script()
+    script.lines.append({"type": "mode", "mode": "normal", "sessionId": SESSION})
     script.text("m1", usage=usage(10, 0, 5), sessionId=earlier)
     path = script.write(tmp_path / f"{SESSION}.jsonl")
     assert (summarise(path).calls, summarise(path).tokens) == (1, 15)

@@ -56,6 +56,29 @@ def test_a_resume_of_a_resume_inherits_from_both(tmp_path: Path) -> None:
     assert inherited(script.write(tmp_path / "renamed.jsonl")) == [True] * 4 + [False]
 
 
+def test_a_name_that_no_line_has_for_its_session_tells_nothing(tmp_path: Path) -> None:
+    script = Script()
+    script.prompt("go")
+    script.text("m1")
+    session = open_session(script.write(tmp_path / f"{EARLIER}.jsonl"))
+    assert not any(message.is_inherited for message in session.messages)
+    assert (session.identifier, session.links) == (SESSION, ())
+    renamed = resumed().write(tmp_path / "bbbbbbbb-2222-4333-8444-555555555555.jsonl")
+    assert inherited(renamed) == [True, True, False, False]
+
+
+def test_the_name_counts_from_the_first_line_that_has_it(tmp_path: Path) -> None:
+    own = {"type": "mode", "mode": "normal", "sessionId": SESSION}
+    for place in (0, 2, 4):
+        script = resumed()
+        script.lines[2]["parentUuid"] = None
+        script.lines.insert(place, own)
+        session = open_session(script.write(tmp_path / f"{SESSION}.jsonl"))
+        assert [message.is_inherited for message in session.messages] == [True, True, False, False]
+        assert session.identifier == SESSION
+        assert [link.identifier for link in session.links] == [EARLIER]
+
+
 def test_a_line_that_shows_a_copy_while_it_is_followed_marks_what_came_before(tmp_path: Path) -> None:
     lines = resumed().encoded()
     path = tmp_path / "renamed.jsonl"

@@ -105,6 +105,7 @@ class Conversation:
         uuid = record.uuid or None
         is_repeated = uuid is not None and uuid in self._branches.nodes
         assembly.record_counts[REPEATED if is_repeated else count_name(record)] += 1
+        is_confirmed = self._lineage.confirms(record)
         self._lineage.note(record, assembly)
         if record.type == "summary" and self._branches.node(record.leaf) >= 0:
             self._lineage.take_summary(record.leaf or "", assembly)
@@ -119,7 +120,7 @@ class Conversation:
             return
         blocks = [block for block, _ in made]
         thread = self._thread(record, kind)
-        self._note_copies(record, thread)
+        self._note_copies(record, thread, is_confirmed=is_confirmed)
         # The root of a compacted conversation has no parent, but names the line that it continues.
         turn = self._branches.add(
             uuid, record.parent or record.logical_parent, is_prompt=thread.number == 0 and is_prompt(record)
@@ -146,11 +147,15 @@ class Conversation:
             record, is_home_agent=self._lineage.is_home_agent(record), is_inherited=self._lineage.is_inherited(record)
         )
 
-    def _note_copies(self, record: Record, thread: Thread) -> None:
+    def _note_copies(self, record: Record, thread: Thread, *, is_confirmed: bool) -> None:
         """Mark what was read so far where a line shows that it was copied from another session."""
         messages = self._assembly.messages
         copied: Sequence[int] = ()
-        if origin := self._lineage.origin(record, self._branches.node(record.parent)):
+        if is_confirmed:
+            copied = [at for at, session in enumerate(self._session_of_message) if self._lineage.is_other(session)]
+            for session in dict.fromkeys(self._session_of_message[at] for at in copied):
+                self._family.note_origin(session)
+        elif origin := self._lineage.origin(record, self._branches.node(record.parent)):
             self._family.note_origin(origin)
             copied = [index for index, session in enumerate(self._session_of_message) if session == origin]
         elif self._is_copy and is_request(record):

@@ -36,8 +36,12 @@ class Lineage:
     """
 
     def __init__(self, own_id: str) -> None:
-        """Begin. `own_id` is the session's id where the file's name tells it, else empty."""
+        """Begin. `own_id` is the session's id where the file's name tells it, else empty.
+
+        A name may lie: it counts from the first line on that has this id.
+        """
         self._own_id = own_id
+        self._is_confirmed = False
         self._home: str | None = None
         self._threads_of_agents: dict[str, int] = {}
         self._thread_of_node = array("i")
@@ -75,13 +79,24 @@ class Lineage:
         """Whether a line of the graph is of the main conversation."""
         return self._thread_of_node[node] == 0
 
+    def confirms(self, record: Record) -> bool:
+        """Whether a line is the first that shows the file's name to be its session's id."""
+        if self._is_confirmed or not self._own_id or record.session != self._own_id:
+            return False
+        self._is_confirmed = True
+        return True
+
+    def is_other(self, session: str) -> bool:
+        """Whether a line of this session was copied into the file, as far as its name tells so."""
+        return self._is_confirmed and bool(session) and session != self._own_id
+
     def origin(self, record: Record, parent_node: int) -> str:
         """The session that the line goes on from, the first time that this shows; empty otherwise.
 
         A file that was renamed does not say which session is its own, but a line of a session that goes on from another
         one's line does.
         """
-        if self._own_id or parent_node < 0 or not record.session or record.session in self._origins:
+        if self._is_confirmed or parent_node < 0 or not record.session or record.session in self._origins:
             return ""
         origin = self._session_of_node[parent_node]
         if not origin or origin == record.session or origin in self._origins:
@@ -95,7 +110,7 @@ class Lineage:
             return True
         if record.session in self._origins:
             return True
-        return bool(self._own_id and record.session) and record.session != self._own_id
+        return self.is_other(record.session or "")
 
     def note(self, record: Record, assembly: Assembly) -> None:
         """Take over what a line says of the whole session."""
@@ -105,7 +120,7 @@ class Lineage:
             assembly.working_directory = record.cwd
         if record.session and record.session != self._last_session:
             self._last_session = record.session
-            assembly.identifier = self._own_id or record.session
+            assembly.identifier = self._own_id if self._is_confirmed else record.session
         if record.type == "custom-title" and record.custom_title:
             self._is_title_custom, assembly.title = True, record.custom_title
         elif record.type == "ai-title" and record.ai_title and not self._is_title_custom:
