@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from inspector.session.awaiting import is_awaited, why_still_awaited
 from inspector.session.errors import SessionError
 from inspector.session.locator import Locator
 from inspector.session.open import open_reader
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 FIRST_PART_BYTES = 1 << 20
 """How much of a file is read before its first rows are shown; every further part is twice as long."""
+
+AWAITED_SECONDS = 0.25
+"""How often a path is looked at where there is no session yet."""
 
 UNREADABLE_SECONDS = 3.0
 """A file that cannot be read for longer is said to be so; while it is written that may be for a moment."""
@@ -226,7 +230,9 @@ def open_session_in_slices(path: Path | str) -> Iterator[Loading]:
     yield from Follower(path, load=False).load()
 
 
-async def follow(path: Path | str, stop_event: asyncio.Event | None = None) -> AsyncIterator[Update]:
+async def follow(
+    path: Path | str, stop_event: asyncio.Event | None = None, *, waits: bool = False
+) -> AsyncIterator[Update]:
     """Read a session and go on reading it; the first update has change `loaded`.
 
     Reading happens in a worker thread.
@@ -234,14 +240,29 @@ async def follow(path: Path | str, stop_event: asyncio.Event | None = None) -> A
     Args:
         path: Its file or folder.
         stop_event: Ends the iteration when set.
+        waits: Where there is nothing yet in a folder that exists, or an empty file, wait for a session to appear.
 
     Raises:
         SessionError: It cannot be read as a session.
     """
+    stop = stop_event or asyncio.Event()
+    if waits and not await _appears(Path(path), stop):
+        return
     follower = await asyncio.to_thread(Follower, path)
     yield Update(follower.session, "loaded")
-    async for update in follow_loaded(follower, stop_event):
+    async for update in follow_loaded(follower, stop):
         yield update
+
+
+async def _appears(path: Path, stop: asyncio.Event) -> bool:
+    """Wait until there is a session at an awaited path; False where the waiting was ended."""
+    if await asyncio.to_thread(is_awaited, path):
+        while await asyncio.to_thread(why_still_awaited, path):
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), AWAITED_SECONDS)
+            if stop.is_set():
+                return False
+    return True
 
 
 async def follow_loaded(follower: Follower, stop_event: asyncio.Event | None = None) -> AsyncIterator[Update]:

@@ -5,6 +5,7 @@ Runs in a thread of its own as long as the list is open, and posts frozen result
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -73,6 +74,7 @@ class SessionFinder:
         read: What was read by earlier lists too, by path.
         seen: What is looked at now, the most important first. Set by the screen, from its own thread.
         keeps: What is read is kept for the next run, and what an earlier run kept is used.
+        problem: Why one of the places to look in cannot be listed, in one line; empty where all can.
     """
 
     named: Sequence[Path]
@@ -80,6 +82,7 @@ class SessionFinder:
     read: dict[Path, Read] = field(default_factory=dict)
     seen: tuple[Path, ...] = ()
     keeps: bool = False
+    problem: str = ""
     _known: Known = field(default_factory=dict)
     _headers: dict[Path, Header] = field(default_factory=dict)
     _waiting: list[SessionSummary] = field(default_factory=list)
@@ -131,7 +134,9 @@ class SessionFinder:
             elif path.is_dir():
                 folders.append(path)
         told, last = False, time.monotonic()
-        for batch in list_sessions(places(folders or None), self._known):
+        looked_in = places(folders or None)
+        self.problem = next(filter(None, (_why_not_listed(place) for place, _ in looked_in)), "")
+        for batch in list_sessions(looked_in, self._known):
             if is_cancelled():
                 return
             found |= {header.path: header for header in batch if header.path not in found}
@@ -212,6 +217,17 @@ class SessionFinder:
             if (known := self.read.get(header.path)) is None or known.is_due(header, is_seen=False):
                 return header, False
         return None, False
+
+
+def _why_not_listed(place: Path) -> str:
+    from inspector.session.opening import why_not_opened
+
+    try:
+        if place.is_dir():
+            os.scandir(place).close()
+    except OSError as error:
+        return why_not_opened(place, error)
+    return ""
 
 
 def _again(header: Header) -> Header | None:

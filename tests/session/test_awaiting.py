@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from inspector.cli.exits import CommandError
 from inspector.cli.finding import wanted
 from inspector.session.awaiting import is_awaited, why_still_awaited
+from inspector.session.errors import SessionError
+from inspector.session.follow import Update, follow
 from tests.session.codex_lines import Rollout
 
 if TYPE_CHECKING:
@@ -43,6 +46,43 @@ def test_a_folder_is_awaited_until_a_session_is_in_it(tmp_path: Path) -> None:
     assert why_still_awaited(folder)
     rollout().write(folder / "rollout.jsonl")
     assert why_still_awaited(folder) == ""
+
+
+async def test_a_session_that_is_not_there_yet_can_be_waited_for_and_followed(tmp_path: Path) -> None:
+    path = tmp_path / "later.jsonl"
+    stop = asyncio.Event()
+    updates: list[Update] = []
+
+    async def listen() -> None:
+        async for update in follow(path, stop, waits=True):
+            updates.append(update)
+            if len(updates) == 2:
+                stop.set()
+
+    async with asyncio.timeout(20):
+        listening = asyncio.create_task(listen())
+        await asyncio.sleep(0.05)
+        path.write_bytes(rollout().encoded()[0][:30])
+        await asyncio.sleep(0.05)
+        assert updates == []
+        made = rollout()
+        made.write(path)
+        while not updates:
+            await asyncio.sleep(0.02)
+        made.response("c1")
+        made.write(path)
+        await listening
+    assert [len(update.session.calls) for update in updates] == [0, 1]
+
+
+async def test_waiting_for_a_session_ends_when_told_and_a_slip_is_an_error(tmp_path: Path) -> None:
+    stop = asyncio.Event()
+    stop.set()
+    assert [update async for update in follow(tmp_path / "later.jsonl", stop, waits=True)] == []
+    with pytest.raises(SessionError, match="no such file"):
+        await anext(follow(tmp_path / "later.jsonl"))
+    with pytest.raises(SessionError, match="no such file"):
+        await anext(follow(tmp_path / "nowhere" / "later.jsonl", waits=True))
 
 
 def test_nothing_is_awaited_where_there_is_no_folder_or_something_else(tmp_path: Path) -> None:

@@ -100,3 +100,17 @@ async def test_the_list_follows_its_folder_while_it_is_open(tmp_path: Path, monk
         (folder / "rollout-2.jsonl").unlink()
         folder.rmdir()
         await until(pilot, "No sessions found")
+
+
+async def test_a_folder_that_cannot_be_listed_is_said_to_be_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scan = os.scandir
+
+    def refused(folder: Path | str) -> object:
+        if os.fspath(folder) == str(tmp_path):
+            raise PermissionError(13, "Permission denied")
+        return scan(folder)
+
+    monkeypatch.setattr(os, "scandir", refused)
+    app = InspectorApp((), settings=Settings(), folders=[tmp_path])
+    async with app.run_test(size=(160, 30)) as pilot:
+        await until(pilot, "no permission to read it")

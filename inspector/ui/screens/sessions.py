@@ -15,7 +15,7 @@ from textual.screen import Screen
 from textual.widgets import Input, Static
 from textual.worker import get_current_worker
 
-from inspector.safe_text import clip_cells
+from inspector.safe_text import clip_cells, one_line
 from inspector.ui import numbers
 from inspector.ui.session_book import SessionBook
 from inspector.ui.session_finding import SessionFinder
@@ -192,6 +192,8 @@ class SessionsScreen(Screen[None]):
         count = len(self._book)
         if not self._is_complete:
             return f"looking for sessions… {numbers.plural(count, 'session')} so far"
+        if not count and self._finder.problem:
+            return one_line(self._finder.problem)
         if not count:
             return (
                 "No sessions found. Name a file: inspector FILE. `inspector formats` lists what can be read and where."

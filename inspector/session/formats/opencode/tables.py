@@ -223,4 +223,6 @@ def _changed(
     }
     if wanted:
         for identifier, content in connection.execute(DATA[table], (json.dumps(list(wanted)),)):
+            if identifier not in wanted:
+                continue  # the index of a damaged database leads to another row
             yield identifier, wanted[identifier], content if isinstance(content, bytes) else b""
