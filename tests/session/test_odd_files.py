@@ -181,6 +181,10 @@ ALONE = {
     "claude-code": {"type": "user", "uuid": "a", "sessionId": "s", "message": {"role": "user", "content": "go"}},
     "claude-code summary": {"type": "summary", "summary": "A title", "leafUuid": "x"},
     "claude-code queue": {"type": "queue-operation", "operation": "enqueue", "sessionId": "s", "content": "go"},
+    "claude-code link": {"type": "pr-link", "sessionId": "s", "prNumber": 1, "prUrl": "https://example.org/1"},
+    "claude-code state": {"type": "worktree-state", "sessionId": "s"},
+    "codex before envelopes": {"id": "x", "timestamp": "2025-06-01T10:00:00Z", "instructions": None, "git": {}},
+    "hermes document": {"session_id": "s", "model": "m", "base_url": "https://example.org", "messages": []},
     "codex": {"timestamp": "2026-01-01T00:00:00Z", "type": "session_meta", "payload": {"id": "x", "cwd": "/"}},
     "pi": {"type": "session", "version": 3, "id": "x", "timestamp": "2026-01-01T00:00:00Z", "cwd": "/"},
     "copilot-cli": {"type": "session.start", "data": {}, "id": "x", "timestamp": "", "parentId": None},
@@ -191,7 +195,7 @@ ALONE = {
 
 @pytest.mark.parametrize("name", sorted(ALONE))
 @pytest.mark.parametrize("end", ["", "\n"])
-def test_a_session_that_has_just_begun_opens(tmp_path: Path, name: str, end: str) -> None:
+def test_a_session_of_which_one_record_is_there_opens(tmp_path: Path, name: str, end: str) -> None:
     path = tmp_path / "new"
     path.write_text(json.dumps(ALONE[name]) + end)
     session = open_session(path)
@@ -218,6 +222,12 @@ def test_a_record_that_holds_nothing_to_read_is_named_with_its_place(
     (found,) = open_session(path).diagnostics
     assert found.reason.startswith("unexpected type of ")
     assert (found.line, found.offset, found.skipped) == (len(lines) + 1, sum(map(len, lines)), False)
+
+
+def test_a_title_and_a_header_are_a_session_of_pi(tmp_path: Path) -> None:
+    path = tmp_path / "new"
+    path.write_text(json.dumps({"type": "title", "title": "A title"}) + "\n" + json.dumps(ALONE["pi"]))
+    assert open_session(path).title == "A title"
 
 
 def test_a_document_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:

@@ -22,15 +22,19 @@ TELLING_FIELDS: dict[str, tuple[str, ...]] = {
     "agent-name": ("sessionId",),
     "ai-title": ("aiTitle",),
     "attachment": ("attachment", "sessionId"),
+    "bridge-session": ("sessionId",),
     "custom-title": ("customTitle",),
     "file-history-snapshot": ("snapshot", "messageId"),
+    "frame-link": ("sessionId",),
     "last-prompt": ("sessionId",),
     "mode": ("sessionId",),
     "permission-mode": ("sessionId",),
+    "pr-link": ("sessionId",),
     "progress": ("parentUuid", "sessionId"),
     "queue-operation": ("operation", "sessionId"),
     "summary": ("summary", "leafUuid"),
     "system": ("parentUuid", "sessionId"),
+    "worktree-state": ("sessionId",),
 }
 """Types other than messages, each with the fields that tell it from another program's record of that type."""
 

@@ -30,7 +30,8 @@ def _recognise(sample: Sample) -> str:
     items = [record for record in records if is_item(record)]
     if bare and (len(bare) + len(items)) * 2 > len(records) and all("payload" not in record for record in bare):
         states = any(record.get("record_type") == "state" for record in bare)
-        if states or (items and any("instructions" in record or "git" in record for record in bare)):
+        is_alone = any("instructions" in record and "git" in record for record in bare)
+        if states or is_alone or (items and any("instructions" in record or "git" in record for record in bare)):
             return f"{len(items)} of its first {len(records)} records are items behind a header, as Codex began with"
     return ""
 

@@ -26,7 +26,9 @@ def is_document(value: object) -> bool:
     """Whether a value is a session as Hermes writes it whole."""
     about = mapping(value)
     messages = about.get("messages")
-    is_own = isinstance(about.get("session_id"), str) and ("system_prompt" in about or "platform" in about)
+    is_own = isinstance(about.get("session_id"), str) and any(
+        name in about for name in ("system_prompt", "platform", "base_url")
+    )
     if not is_own or not isinstance(messages, list):
         return False
     first = messages[:20]

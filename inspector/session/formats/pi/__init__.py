@@ -38,7 +38,8 @@ def _recognise(sample: Sample) -> str:
     entries = [record for record in sample.records if _is_entry(record)]
     if not headers and len(entries) * 2 <= len(sample.records):
         return ""
-    if not entries and len(headers) * 2 <= len(sample.records):
+    titles = [record for record in sample.records if record.get("type") == "title" and "title" in record]
+    if not entries and (len(headers) + len(titles)) * 2 <= len(sample.records):
         return ""
     header = "a session header and " if headers else ""
     return f"{header}{len(entries)} of its first {len(sample.records)} records are pi's entries"
