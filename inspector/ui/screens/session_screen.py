@@ -377,7 +377,8 @@ class SessionScreen(Screen[None]):
         self.changed = message.changed
         if message.is_new:
             self.table = self.outcome = self.call = None
-        await self.show_session()
+        async with in_one_frame(self):
+            await self.show_session()
         message.shown.set()
         # A session that grows quickly would call every count off before its tokenizer is there.
         self._counts_again = self.is_counting and self._is_tokenizer_awaited and not message.is_new
