@@ -18,7 +18,7 @@ from inspector.replay.pointers import dangling_pointers
 from inspector.replay.thinking import preserves_thinking
 from inspector.session.model import BlockKind, Role
 from inspector.strategies.batching import Batching
-from inspector.strategies.rendition import Action
+from inspector.strategies.rendition import Action, Slice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -113,12 +113,18 @@ def _of_changes(replay: Replay) -> Iterator[tuple[HazardKind, int, int, int]]:
     at_arrival = acting & (changes.call == history.enters[changes.block])
     unseen = at_arrival & (history.kind[changes.block] == BlockKind.TOOL_RESULT)
     for row in np.flatnonzero(unseen).tolist():
-        if retroactive[entry_of_row[row]]:
-            yield HazardKind.UNSEEN_SIBLING, int(entry_of_row[row]), int(changes.call[row]), int(changes.block[row])
+        block, call = int(changes.block[row]), int(changes.call[row])
+        if retroactive[entry_of_row[row]] and not _is_sent_whole(replay, block, call):
+            yield HazardKind.UNSEEN_SIBLING, int(entry_of_row[row]), call, block
     longer = acting & (changes.tokens > replay.table.tokens[changes.block])
     for row in np.flatnonzero(longer).tolist():
         kind = HazardKind.LONGER_THAN_ORIGINAL
         yield kind, int(entry_of_row[row]), int(changes.call[row]), int(changes.block[row])
+
+
+def _is_sent_whole(replay: Replay, block: int, call: int) -> bool:
+    """Whether all of a block's text is sent, with something said around it."""
+    return Slice(0, int(replay.history.characters[block])) in replay.rendition(block, call).pieces
 
 
 def _lost_goals(replay: Replay) -> Iterator[tuple[HazardKind, int, int, int]]:

@@ -75,6 +75,15 @@ def test_a_cut_at_insertion_by_a_strategy_made_for_it_is_no_unseen_sibling():
     assert HazardKind.UNSEEN_SIBLING not in kinds(replayed(session, Told(((results(session)[0], 1, cut),))))
 
 
+def test_a_result_with_words_before_it_was_seen_whole():
+    session = steps(3, "x" * 50, at_once=2)
+    worded = strategy("clear-old", **{"keep": 1_000, "whole-as": "program"})
+    assert HazardKind.UNSEEN_SIBLING not in kinds(replayed(session, worded))
+    at_once = strategy("clear-old", **{"keep": 1, "whole-as": "program"})
+    hazard = kinds(replayed(session, at_once))[HazardKind.UNSEEN_SIBLING]
+    assert hazard.blocks == tuple(results(session)[::2])
+
+
 def test_a_marker_longer_than_what_it_replaces_is_found():
     session = steps(2, "x")
     block = results(session)[0]
