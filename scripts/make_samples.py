@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from samples import coding_agent, local_agent, mail_and_jobs, terminal_agent, trading_desk
+from samples import benchmark_trial, coding_agent, local_agent, mail_and_jobs, terminal_agent, trading_desk
 
 SESSIONS = {
     "trading-desk.json": trading_desk.make,
@@ -18,6 +18,7 @@ SESSIONS = {
     "coding-agent.jsonl": coding_agent.make,
     "local-agent.json": local_agent.make,
     "terminal-agent.jsonl": terminal_agent.make,
+    "benchmark-trial.json": benchmark_trial.make,
 }
 
 

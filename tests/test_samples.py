@@ -10,6 +10,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from atif import Trajectory
+
+from inspector.session.model import BlockKind
+from inspector.session.open import open_session
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLES = ROOT / "sample_sessions"
@@ -22,11 +26,15 @@ ROW = re.compile(
 
 def entries(name: str) -> list[dict]:
     text = (SAMPLES / name).read_text(encoding="utf-8")
-    return json.loads(text)["messages"] if name.endswith(".json") else [json.loads(line) for line in text.splitlines()]
+    if name.endswith(".jsonl"):
+        return [json.loads(line) for line in text.splitlines()]
+    document = json.loads(text)
+    return document["steps" if "steps" in document else "messages"]
 
 
 def content(entry: dict) -> list[dict]:
-    inner = entry.get("message", entry).get("content")
+    message = entry.get("message", entry)
+    inner = message.get("content") if isinstance(message, dict) else None
     return inner if isinstance(inner, list) else []
 
 
@@ -35,8 +43,10 @@ def tool_calls(name: str) -> list[tuple[str, dict]]:
     found = []
     for entry in entries(name):
         found += [(part["name"], part["input"]) for part in content(entry) if part["type"] == "tool_use"]
-        functions = [call["function"] for call in entry.get("tool_calls", [])]
+        calls = entry.get("tool_calls", [])
+        functions = [call["function"] for call in calls if "function" in call]
         found += [(function["name"], json.loads(function["arguments"])) for function in functions]
+        found += [(call["function_name"], call["arguments"]) for call in calls if "function_name" in call]
     return found
 
 
@@ -46,6 +56,7 @@ def results(name: str) -> list[str]:
         found += [part["content"] for part in content(entry) if part["type"] == "tool_result"]
         if entry.get("role") == "tool":
             found.append(entry["content"])
+        found += [result["content"] for result in entry.get("observation", {}).get("results", [])]
     return found
 
 
@@ -135,6 +146,21 @@ def test_the_coding_agent_is_compacted_once() -> None:
     boundaries = [line for line in entries("coding-agent.jsonl") if line.get("subtype") == "compact_boundary"]
     assert len(boundaries) == 1
     assert boundaries[0]["compactMetadata"]["preTokens"] > 3 * boundaries[0]["compactMetadata"]["postTokens"]
+
+
+def test_the_trial_of_a_benchmark_opens_as_the_trajectory_it_is() -> None:
+    document = json.loads((SAMPLES / "benchmark-trial.json").read_text(encoding="utf-8"))
+    Trajectory.model_validate(document)
+    session = open_session(SAMPLES / "benchmark-trial.json")
+    assert session.format == "atif"
+    reported = [step["metrics"] for step in document["steps"] if "metrics" in step]
+    known = [call.usage for call in session.calls if call.usage is not None]
+    assert [usage.prompt for usage in known] == [one["prompt_tokens"] for one in reported]
+    assert [usage.cache_read for usage in known] == [one["cached_tokens"] for one in reported]
+    calls, answers = tool_calls("benchmark-trial.json"), results("benchmark-trial.json")
+    blocks = [block for block in session.blocks if block.kind is BlockKind.TOOL_RESULT]
+    assert [session.text(block) for block in blocks] == answers
+    assert [block.tool_name for block in blocks] == [name for name, _ in calls]
 
 
 def test_the_coding_agents_lines_are_those_of_claude_code() -> None:
