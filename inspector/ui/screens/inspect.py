@@ -293,7 +293,7 @@ class InspectScreen(Related):
 
     def _focus_rows(self) -> None:
         if self.parts is not None:
-            self.parts.timeline.focus()
+            self.set_focus(self.parts.timeline)
 
     def action_leave(self) -> None:
         """Stop what can be stopped, or go back to the rows."""

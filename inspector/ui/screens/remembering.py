@@ -41,7 +41,8 @@ class Remembering(Playing):
         if self.panel is not None and pane is self.panel:
             self.panel.focus_control()
         else:
-            pane.focus()
+            # At once, so that a key pressed right after this one goes there too.
+            self.set_focus(pane)
 
     def _is_in(self, pane: Widget) -> bool:
         return self.focused is not None and pane in self.focused.ancestors_with_self

@@ -202,7 +202,7 @@ class PlanPanel(Vertical):
         if target is None and controls:
             target = controls[0]
         if target is not None:
-            target.focus()
+            self.screen.set_focus(target)
 
     def say(self, text: str) -> None:
         """Show a line below the controls until the focus moves."""
@@ -212,6 +212,8 @@ class PlanPanel(Vertical):
         """Say what the focused control is about."""
         widget = event.widget
         self._last_focused = widget
+        # What is said of it below takes room from the list, and a control just made has no place yet.
+        self.call_after_refresh(widget.scroll_visible, animate=False)
         if isinstance(widget, ParameterControl | StrategyToggle):
             self.say(widget.explanation)
         elif isinstance(widget, FoldRow):
@@ -225,7 +227,7 @@ class PlanPanel(Vertical):
         focused = self.screen.focused
         if focused in controls:
             place = min(max(controls.index(focused) + places, 0), len(controls) - 1)
-            controls[place].focus()
+            self.screen.set_focus(controls[place])
 
     def action_switch_focused(self) -> None:
         """Switch the strategy the focused control belongs to."""

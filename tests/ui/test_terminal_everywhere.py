@@ -1,0 +1,300 @@
+"""In a real terminal every key of every part and every screen changes what it says it does.
+
+A key that did nothing would leave the screen as it was, and the test would wait for the change in vain.
+"""
+
+import ast
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from inspector.ui.keymap import named_bindings
+from tests.conftest import ROOT
+from tests.terminal import KEYS, TerminalProgram
+
+ROW = r"▶.*"
+"""The row the cursor is on."""
+CALL = r"as of (?:now|call \d+)"
+HERE = r"◆here +\S.*"
+SLIDER = r"▸ +\w+ .*"
+"""The control of the plan that has the focus."""
+HEAD = r" +plan +.*breaks.*"
+"""The names of the columns, one of them marked."""
+REST = r"│ {2}\S.*"
+"""Rows the cursor is not on."""
+
+TEXT = r"│[ ┊▎-](?! ?[#▶\d])\S.*"
+"""What the detail shows, and whatever else is set as text is."""
+
+MORE_KEYS = {
+    "shift+up": "\x1b[1;2A",
+    "shift+down": "\x1b[1;2B",
+    "shift+right": "\x1b[1;2C",
+    "shift+left": "\x1b[1;2D",
+    "delete": "\x1b[3~",
+    "ctrl+z": "\x1a",
+    "ctrl+y": "\x19",
+}
+
+ELSEWHERE = {
+    "test_terminal.py": ("app.", "call.", "chart.axis", "cost.", "plan.", "rows.", "session.", "study.open-", "pane."),
+    "test_terminal_keys.py": ("detail.pager", "timeline.next-", "timeline.previous-"),
+    "test_session_book.py": ("sessions.",),
+    "test_plan_panel.py": ("choice.", "switch.", "text.", "tools.", "strategy."),
+    "test_plan_files.py": ("dialog.", "export.", "picker.", "picture."),
+    "test_costs.py": ("explain.", "costs.enter", "costs.runs", "study.help", "study.picture"),
+    "test_search.py": ("find.", "text-find."),
+    "test_app.py": ("help.", "diagnostics.", "difference."),
+    "test_mouse.py": ("tune.tool",),
+}
+"""Where keys are tried that are not tried here, by how their names begin."""
+
+
+class Tried(TerminalProgram):
+    """A program whose keys are pressed by the names of their bindings."""
+
+    def found(self, pattern: str) -> list[str]:
+        return [" ".join(match.split()) for match in re.findall(pattern, self.text)]
+
+    def act(self, name: str, key: str, changes: str = "", shows: str = "", hides: str = "") -> None:
+        """Press a key; wait until what a pattern finds is something else, or until a text shows or does not."""
+        before = self.found(changes) if changes else []
+        if shows:
+            assert shows not in self.text, f"{name}: {shows} is there already\n{self.text}"
+        self.child.send((KEYS | MORE_KEYS).get(key, key))
+        if changes:
+            self.until(lambda: self.found(changes) not in (before, []), f"{name} ({key}): a change of {before}")
+        if shows:
+            self.until(lambda: shows in self.text, f"{name} ({key}): {shows}")
+        if hides:
+            self.until(lambda: hides not in self.text, f"{name} ({key}): a screen without {hides}")
+
+    def go(self, *keys: str, shows: str) -> None:
+        """Press keys to get somewhere; nothing is claimed of them."""
+        for key in keys:
+            self.child.send((KEYS | MORE_KEYS).get(key, key))
+            self.read(0.1)
+        self.until(lambda: shows in self.text, shows)
+
+
+@pytest.fixture
+def program(tmp_path: Path):
+    path = tmp_path / "session.jsonl"
+    shutil.copy(ROOT / "sample_sessions" / "coding-agent.jsonl", path)
+    os.utime(path, (1e9, 1e9))
+    with Tried(tmp_path, str(path)) as opened:
+        opened.until(lambda: "press 1" in opened.text and "calibrated" in opened.text, "the session")
+        yield opened
+
+
+def test_keys_of_the_timeline_the_chart_and_the_detail(program: Tried) -> None:
+    act = program.act
+    act("timeline.down", "down", changes=ROW)
+    act("timeline.up", "up", changes=ROW)
+    act("timeline.down", "j", changes=ROW)
+    act("timeline.up", "k", changes=ROW)
+    act("timeline.page-down", "pagedown", changes=ROW)
+    act("timeline.page-up", "pageup", changes=ROW)
+    act("timeline.last", "end", shows="FOLLOW")
+    act("timeline.first", "home", changes=ROW)
+    act("timeline.last", "G", changes=ROW)
+    act("timeline.first", "g", changes=ROW)
+    act("timeline.fold-all", "-", shows="5 blocks · ")
+    program.go("down", shows="▶  2▸")
+    act("timeline.unfold", "right", shows="▶  2▾")
+    act("timeline.close", "left", shows="▶  2▸")
+    act("timeline.fold", "enter", shows="▶  2▾")
+    act("timeline.fold-all", "-", hides=" blocks · ")
+    act("timeline.pin", "m", shows="◆")
+    act("timeline.scale", "l", shows="log")
+    act("timeline.next-compaction", "b", shows="▶── ")
+    program.go("home", shows="▶  1")
+    act("timeline.next-error", "f", changes=ROW)
+    program.go("f", shows="▶")
+    act("timeline.previous-error", "F", changes=ROW)
+    act("timeline.previous-pin", "U", shows="◆")
+    program.go("1", shows="saves $")
+    act("timeline.next-cut", "x", changes=ROW)
+    program.go("x", shows="▶")
+    act("timeline.previous-cut", "X", changes=ROW)
+    act("timeline.next-rise", "r", changes=ROW)
+    act("timeline.previous-rise", "R", changes=ROW)
+    act("timeline.next-break", ".", changes=ROW)
+    program.go(".", ".", shows="▶")
+    act("timeline.previous-break", ",", changes=ROW)
+    program.until(lambda: "used what was cut" in program.text, "the risks")
+    program.go("home", shows="▶  1")
+    act("timeline.next-risk", "h", changes=ROW)
+    program.go("h", shows="▶")
+    act("timeline.previous-risk", "H", changes=ROW)
+
+    program.go("tab", "tab", "tab", shows="▶")
+    act("chart.before", "left", changes=CALL)
+    act("chart.ten-before", "shift+left", changes=CALL)
+    act("chart.after", "right", changes=CALL)
+    act("chart.ten-after", "shift+right", changes=CALL)
+    act("chart.first", "home", shows="as of call 1 ")
+    act("chart.now", "end", shows="as of now")
+
+    program.press("escape")
+    program.read(0.3)
+    program.go("home", "x", "tab", "tab", shows="r raw")
+    program.go("z", shows="cut here")
+    act("detail.raw", "r", hides="cut here")
+    act("detail.sent", "s", shows="cut here")
+    act("detail.difference", "d", changes=TEXT)
+    act("detail.markdown", "m", changes=TEXT)
+    act("detail.json", "j", changes=TEXT)
+    act("detail.record", "R", shows='"parentUuid"')
+    act("detail.down", "down", changes=TEXT)
+    act("detail.up", "up", changes=TEXT)
+    act("detail.page-down", "pagedown", changes=TEXT)
+    act("detail.page-up", "pageup", changes=TEXT)
+    act("detail.last", "end", changes=TEXT)
+    act("detail.first", "g", changes=TEXT)
+    act("detail.previous-view", "left", hides='"parentUuid"')
+    act("detail.next-view", "right", shows='"parentUuid"')
+    act("detail.find", "/", shows="find in")
+    program.go(*"type", "enter", shows="1 of ")
+    act("detail.next-match", "n", shows="2 of ")
+    act("detail.previous-match", "N", shows="1 of ")
+    act("detail.copy", "y", shows="copied ")
+    program.go("s", shows="cut here")
+    program.press("z", shows="╭─ Timeline")
+    act("detail.next-cut", "x", changes=TEXT)
+
+
+def test_keys_of_the_plan(program: Tried) -> None:
+    act = program.act
+    program.go("p", shows="▸ [ ] tiered-stale")
+    act("strategy.switch", " ", shows="▸ [x] tiered-stale")
+    act("plan.down", "down", changes=SLIDER)
+    act("slider.raise", "right", changes=SLIDER)
+    act("slider.lower", "left", changes=SLIDER)
+    act("slider.raise-much", "shift+right", changes=SLIDER)
+    act("slider.lower-much", "shift+left", changes=SLIDER)
+    act("slider.lowest", "home", changes=SLIDER)
+    act("slider.highest", "end", changes=SLIDER)
+    act("slider.reset", "u", changes=SLIDER)
+    act("plan.switch", " ", shows="[ ] tiered-stale")
+    act("plan.up", "up", shows="▸ [ ] tiered-stale")
+    program.go("down", "down", "down", "down", "down", "down", shows="▸ ▹")
+    act("strategy.more", "enter", shows="▸ ▾")
+    act("strategy.more", "enter", shows="▸ ▹")
+    program.go("+", shows="Add a strategy")
+    program.go(*"clear-old", "enter", shows="▸ [x] clear-old")
+    act("strategy.earlier", "shift+up", changes=r"\[.\] (?:tiered-stale|clear-old)")
+    act("strategy.later", "shift+down", changes=r"\[.\] (?:tiered-stale|clear-old)")
+    act("strategy.remove", "delete", shows="clear-old is out of the plan")
+
+
+def test_keys_of_the_table_of_plans(program: Tried) -> None:
+    act = program.act
+    program.go("c", shows="Compare ")
+    program.until(lambda: "replaying" not in program.last_line, "all plans")
+    act("table.down", "down", changes=ROW)
+    act("table.up", "up", changes=ROW)
+    act("table.down", "j", changes=ROW)
+    act("table.up", "k", changes=ROW)
+    act("table.page-down", "pagedown", changes=ROW)
+    act("table.page-up", "pageup", changes=ROW)
+    act("table.last", "G", changes=ROW)
+    act("table.first", "g", changes=ROW)
+    act("table.sort-left", "left", changes=HEAD)
+    act("table.sort-right", "right", changes=HEAD)
+    act("table.reverse", "r", changes=HEAD)
+    act("table.scale", "l", changes=r"[█▏▎▍▌▋▊▉]+░*")
+    act("study.explain", "E", shows="How this figure came about")
+    program.go("escape", "down", "down", shows="Compare ")
+    act("compare.add", "+", shows="ctrl+z takes it back")
+    program.until(lambda: "●current plan: keep" in program.text, "the plan with the strategy")
+    act("study.undo", "ctrl+z", hides="●current plan: keep")
+    act("study.redo", "ctrl+y", shows="●current plan: keep")
+    act("study.window", "v", shows="Window now")
+    act("study.costs", "$", shows="Totals over all calls")
+    act("study.tune", "t", shows="Tune ")
+    act("study.compare", "c", shows="Compare ")
+    act("study.close", "escape", shows="Timeline")
+    program.go("c", "down", "down", shows="Compare ")
+    act("compare.take", "enter", changes=r"●.*")
+
+
+def test_keys_of_the_curves_and_the_map(program: Tried) -> None:
+    act = program.act
+    program.go("1", shows="saves $")
+    program.go("t", shows="▾least cost")
+    program.until(lambda: "replaying" not in program.last_line, "all values")
+    act("tune.raise", "right", changes=HERE)
+    act("tune.lower", "left", changes=HERE)
+    act("tune.far-higher", "shift+right", changes=HERE)
+    act("tune.far-lower", "shift+left", changes=HERE)
+    act("tune.lowest", "home", changes=HERE)
+    act("tune.highest", "end", changes=HERE)
+    act("tune.knee", "k", changes=HERE)
+    act("tune.plan", "u", changes=HERE)
+    act("tune.least", "l", changes=HERE)
+    act("tune.apply", "enter", shows="the plan has it now")
+    act("tune.next", "tab", changes=r"╭─ Tune .*")
+    act("tune.previous", "shift+tab", changes=r"╭─ Tune .*")
+    act("tune.tool", "o", shows="for one tool")
+    program.press("escape", hides="for one tool")
+    act("tune.map", "h", shows="(→)")
+    program.until(lambda: "▾least" in program.text and "replaying" not in program.last_line, "all pairs")
+    act("heat.right", "right", changes=HERE)
+    act("heat.left", "left", changes=HERE)
+    act("heat.down", "down", changes=HERE)
+    act("heat.up", "up", changes=HERE)
+    act("heat.least", "l", changes=HERE)
+    act("heat.right", "right", changes=HERE)
+    act("heat.plan", "u", changes=HERE)
+    program.go("l", shows="▾least")
+    act("heat.apply", "enter", changes=r"▲in the plan +\S.*")
+    act("heat.across", "tab", changes=r"╭─ Tune .*")
+    act("heat.limit-down", "shift+tab", changes=r"╭─ Tune .*")
+    act("heat.curves", "h", shows="╭─ Tune tiered-stale: ")
+
+
+def test_keys_of_the_window_and_the_costs(program: Tried) -> None:
+    act = program.act
+    program.go("1", shows="saves $")
+    program.go("v", shows="everything")
+    for place in (2, 3, 4, 5, 6, 1):
+        act(f"composition.divide-{place}", str(place), changes=REST)
+    act("composition.scope", "s", changes=r"╭─ (?:Window|Everything).*")
+    program.go("s", shows="Window now")
+    act("composition.call-before", "[", changes=r"╭─ Window.*")
+    act("composition.far-before", "{", changes=r"╭─ Window.*")
+    act("composition.call-after", "]", changes=r"╭─ Window.*")
+    act("composition.far-after", "}", changes=r"╭─ Window.*")
+    act("composition.enter", "enter", changes=r"\? help .*")
+    act("composition.other", "tab", changes=r"\? help .*")
+    program.go("tab", shows="▶")
+    act("composition.jump", "enter", shows="╭─ Timeline")
+
+    program.go("$", shows="Totals over all calls")
+    for place in (2, 3, 4, 5, 6, 7, 1):
+        act(f"costs.section-{place}", str(place), changes=r"╭─ [^─]+")
+    act("costs.next-section", "tab", changes=r"╭─ [^─]+")
+    act("costs.section-before", "shift+tab", changes=r"╭─ [^─]+")
+    act("study.close", "q", shows="╭─ Timeline")
+
+
+def test_every_named_key_is_tried_in_a_terminal_or_in_a_test_of_its_own() -> None:
+    source = Path(__file__)
+    tree = ast.parse(source.read_text(encoding="utf-8"))
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args]
+    here = {
+        str(node.args[0].value)
+        for node in calls
+        if isinstance(node.func, ast.Name) and node.func.id == "act" and isinstance(node.args[0], ast.Constant)
+    }
+    families = {"composition.divide-", "costs.section-"}
+    elsewhere = tuple(prefix for prefixes in ELSEWHERE.values() for prefix in prefixes)
+
+    left = {name for name in named_bindings() if name not in here and not name.startswith((*elsewhere, *families))}
+
+    assert left == set()
+    assert all((source.parent / name).exists() for name in ELSEWHERE)
