@@ -172,6 +172,37 @@ def test_a_tree_written_by_another_process_is_followed(tmp_path: Path) -> None:
     assert_sound(follower.session)
 
 
+def test_a_tree_that_goes_and_comes_back_is_followed_on_and_keeps_its_view_while_parts_are_broken(
+    tmp_path: Path,
+) -> None:
+    storage = tmp_path / "storage"
+    store = Store()
+    store.prompt("go")
+    for number in range(4):
+        store.response(f"c{number}", text=f"text {number}")
+    notices: list[str] = []
+    follower = Follower(store.tree(storage), on_notice=notices.append)
+    before = follower.session
+    part = max((storage / "part").rglob("*.json"))
+    whole = part.read_bytes()
+    part.write_bytes(whole[:20])
+    follower.poll()
+    assert follower.session.messages == before.messages
+    part.write_bytes(whole)
+    storage.rename(tmp_path / "away")
+    for _ in range(2):
+        follower.poll()
+    assert (follower.state, follower.session.messages) == ("vanished", before.messages)
+    store.response("c9", text="more")
+    store.tree(storage)
+    for _ in range(3):
+        follower.poll()
+    assert follower.state == "live"
+    assert follower.session == open_session(follower.path)
+    assert len(follower.session.calls) == len(before.calls) + 1
+    assert ["gone" in notice for notice in notices] == [True, False]
+
+
 def _poll_until_quiet(process: subprocess.Popen[str], poll: Callable[[], object]) -> None:
     assert process.stdout is not None
     said: list[str] = []
