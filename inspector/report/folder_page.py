@@ -208,8 +208,9 @@ def _notes(report: FolderReport) -> list[Section]:
         Line(
             (
                 Cell(
-                    "Every figure of a session is that of the report on it alone: inspector report FILE. A total is "
-                    "known as well as the least known of what it is made of. "
+                    "Every figure of a session is that of the report on it alone: inspector report FILE. Calls that "
+                    "several sessions hold, copied by a resume or a fork, count once, with the one that ended first. "
+                    "A total is known as well as the least known of what it is made of. "
                     f"Written by inspector {report.inspector}, schema {report.schema}."
                 ),
             )
