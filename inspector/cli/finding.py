@@ -135,4 +135,4 @@ def _nothing_in(folder: Path | None) -> str:
     if folder is not None:
         return describe_folder(folder)
     looked = ", ".join(str(home) for known in FORMATS for home in known.homes())
-    return f"no sessions on this machine (looked in {looked}). Name a file, or run: inspector demo"
+    return f"no sessions on this machine: name a file, or run: inspector demo (looked in {looked})"

@@ -26,6 +26,23 @@ class Amount:
 
 
 @dataclass(frozen=True, slots=True)
+class CostUntil:
+    """What a session had cost at a call, that call included.
+
+    Attributes:
+        call: The number of the call, counted from 1.
+        recorded: Dollars as it was recorded.
+        planned: Dollars under the plan.
+        saved: Dollars the plan had saved by then; negative where it had cost more.
+    """
+
+    call: int
+    recorded: Amount
+    planned: Amount
+    saved: Amount
+
+
+@dataclass(frozen=True, slots=True)
 class CostSummary:
     """One session under one plan.
 
@@ -45,6 +62,7 @@ class CostSummary:
         first_change: The first call the plan changed, -1 when none.
         is_idle: The plan changes nothing.
         advice: What to do about a model without a price; empty where there is one. May hold session text.
+        until: The same as of the call looked at; None at the present.
     """
 
     recorded: Amount
@@ -62,10 +80,15 @@ class CostSummary:
     first_change: int = -1
     is_idle: bool = False
     advice: str = ""
+    until: CostUntil | None = None
 
 
 def summarise(
-    outcome: Outcome, runs: float, projection: RunProjection | None = None, terms: Terms | None = None
+    outcome: Outcome,
+    runs: float,
+    projection: RunProjection | None = None,
+    terms: Terms | None = None,
+    call: int | None = None,
 ) -> CostSummary:
     """The figures of a plan beside those of the session as it was.
 
@@ -74,6 +97,7 @@ def summarise(
         runs: Such sessions a day.
         projection: How far the saving over many runs may be off, where that is known already.
         terms: How many days a month are projected.
+        call: The call looked at; None for the next one, not yet made.
     """
     from math import isnan
 
@@ -100,8 +124,25 @@ def summarise(
         breaks=int(totals.breaks.value or 0),
         first_change=-1 if first_change is None else first_change,
         is_idle=first_change is None,
+        until=_until(outcome, call),
         advice="" if before.cost_usd.value is not None else outcome.inputs.pricing.advice(models),
     )
+
+
+def _until(outcome: Outcome, call: int | None) -> CostUntil | None:
+    """What every call up to one, that one included, had cost; None at the present, or where a price is missing."""
+    from math import isnan
+
+    costs = outcome.baseline.ledger.cost, outcome.replay.ledger.cost
+    if call is None or call >= len(costs[0]):
+        return None
+    recorded, planned = (float(each[: call + 1].sum()) for each in costs)
+    if isnan(recorded) or isnan(planned):
+        return None
+    figures = outcome.baseline.figures.cost_usd, outcome.totals.figures.cost_usd, outcome.totals.savings.usd
+    known = [figure.known.value for figure in figures]
+    amounts = (Amount(value, how) for value, how in zip((recorded, planned, recorded - planned), known, strict=True))
+    return CostUntil(call + 1, *amounts)
 
 
 def _amount(figure: Figure) -> Amount:

@@ -1,3 +1,5 @@
+import pytest
+
 from inspector.strategies.plan import Plan
 from inspector.ui.chart_drawing import HERE
 from inspector.ui.screens.playing import SPEEDS
@@ -77,3 +79,23 @@ async def test_the_chart_marks_the_call_the_row_under_the_cursor_came_with(runni
         assert chart.here == history.enters[timeline.cursor_block]
         axis = next(row for y in range(chart.size.height) if HERE in (row := chart.render_line(y).text))
         assert chart.call_at(axis.index(HERE)) == chart.here
+
+
+async def test_the_cost_is_as_of_the_call_looked_at(running, session_file) -> None:
+    async with running(session_file.path, plan=Plan.from_specs(["tiered-stale"])) as run:
+        outcome = run.screen.outcome
+        before, after = outcome.baseline.ledger.cost, outcome.replay.ledger.cost
+        assert "up to call" not in run.text()
+        for call in (0, 11, 28):
+            run.screen.look_at(call)
+            await run.pilot.pause()
+            until = run.screen.cost.summary.until
+            assert until.call == call + 1
+            assert until.recorded.value == pytest.approx(sum(before.tolist()[: call + 1]))
+            assert until.saved.value == pytest.approx(
+                sum(before.tolist()[: call + 1]) - sum(after.tolist()[: call + 1])
+            )
+            assert f"up to call {call + 1} " in run.text()
+        run.screen.look_at(None)
+        await run.pilot.pause()
+        assert "up to call" not in run.text()

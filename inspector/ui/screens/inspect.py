@@ -203,7 +203,7 @@ class InspectScreen(Related):
         outcome = self.outcome
         if outcome is not None:
             runs = self.settings.runs_per_day
-            self.cost.summary = summarise(outcome, runs, self.projection, self.given_terms)
+            self.cost.summary = summarise(outcome, runs, self.projection, self.given_terms, self.call)
 
     def show_standing(self) -> None:
         """In the status line."""

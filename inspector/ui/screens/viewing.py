@@ -184,6 +184,7 @@ class Viewing(PlanFiles):
         self.show_chart()
         self.show_timeline()
         self.show_detail()
+        self.show_costs()
         self.show_standing()
 
     def show_place(self) -> None:

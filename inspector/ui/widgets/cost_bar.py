@@ -16,7 +16,7 @@ from inspector.ui.one_line import Part
 from inspector.ui.one_line import one_line as line_of
 
 if TYPE_CHECKING:
-    from inspector.ui.cost_summary import Amount, CostSummary
+    from inspector.ui.cost_summary import Amount, CostSummary, CostUntil
 
 
 class CostBar(Widget, can_focus=True):
@@ -75,7 +75,9 @@ class CostBar(Widget, can_focus=True):
         if summary is None:
             return Content.styled(self.waiting_for, self.get_visual_style("cost--text"))
         first = line_of(self._now(summary), width)
-        second = line_of(self._over_time(summary), width)
+        second = line_of(
+            self._over_time(summary) if summary.until is None else self._until(summary, summary.until), width
+        )
         return Content("\n").join([first, second])
 
     def _now(self, summary: CostSummary) -> list[Part]:
@@ -129,6 +131,26 @@ class CostBar(Widget, can_focus=True):
 
     def _known(self, amount: Amount) -> Content:
         return Content.styled("" if amount.value is None else f" {amount.known}", self.get_visual_style("cost--known"))
+
+    def _until(self, summary: CostSummary, until: CostUntil) -> list[Part]:
+        """As of the call looked at; what is projected of the whole session is not about then."""
+        text = self.get_visual_style("cost--text")
+        parts = [
+            Part(Content.styled(f"up to call {numbers.whole(until.call)}", text), 1),
+            Part(self._amount("recorded", until.recorded), 1, shorter=self._amount("", until.recorded)),
+        ]
+        if summary.is_idle:
+            return parts
+        word, style, dollars = ("saved", "cost--saved", until.saved.value or 0.0)
+        if dollars < 0:
+            word, style = "lost", "cost--lost"
+        said = Content.styled(f"{word} {numbers.dollars(abs(dollars))} by then", self.get_visual_style(style))
+        planned = Content.assemble(("→ ", text), self._amount("", until.planned))
+        return [
+            *parts,
+            Part(self._amount(f"with {self.plan_name}", until.planned), 2, shorter=planned),
+            Part(said + self._known(until.saved), 1, shorter=said),
+        ]
 
     def _over_time(self, summary: CostSummary) -> list[Part]:
         text = self.get_visual_style("cost--text")
