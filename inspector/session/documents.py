@@ -46,6 +46,7 @@ class DocumentReader:
         blocks_of_record: BlocksOfRecord,
         beside: Sequence[Beside] = (),
         others: Others | None = None,
+        opened: Path | None = None,
     ) -> None:
         """Open a file.
 
@@ -56,11 +57,12 @@ class DocumentReader:
             blocks_of_record: Gives the blocks of an entry read again.
             beside: Documents that `interpret` looks at too; where one changes, everything is put together anew.
             others: Documents that `interpret` opens because the session goes on in them.
+            opened: What was asked for, where that is another place than the file.
 
         Raises:
             SessionError: It cannot be opened.
         """
-        self._session_path = path
+        self._session_path = opened or path
         self._path = path = Locator.of(path).file
         self._beside = tuple(beside)
         self._others = others or Others()

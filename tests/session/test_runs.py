@@ -356,6 +356,7 @@ def test_a_task_is_one_session_wherever_it_is_pointed_at(tmp_path: Path) -> None
     for path in (history, folder, folder / "ui_messages.json", folder / "task_metadata.json"):
         assert detect(path).format.name == "cline"
         assert open_session(path).messages == expected
+        assert open_session(path).path == path, "those who follow it know it by what they opened"
 
 
 def test_roos_summary_begins_a_context_and_its_marker_hides_messages(tmp_path: Path) -> None:

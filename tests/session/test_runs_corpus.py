@@ -141,6 +141,7 @@ def test_a_folder_of_openhands_opens_from_each_of_its_places(corpus: Path) -> No
     for place in ("events", "base_state.json"):
         assert detect(path / place).format.name == "openhands"
         assert open_session(path / place).messages == expected
+        assert open_session(path / place).path == path / place
 
 
 def test_openhands_condensations_leave_what_was_not_forgotten(corpus: Path) -> None:

@@ -91,7 +91,7 @@ def _is_shown(message: dict[str, Any]) -> bool:
 def _reader(path: Path) -> Reader:
     from inspector.session.formats.cline.reader import task_reader
 
-    return task_reader(history_of(path), NAME)
+    return task_reader(path, NAME)
 
 
 def _homes() -> tuple[Path, ...]:

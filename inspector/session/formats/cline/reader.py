@@ -21,7 +21,7 @@ from inspector.session.formats.cline.edits import (
     text_of_change,
 )
 from inspector.session.formats.cline.messages import Called, calls_in, spoken_in
-from inspector.session.formats.cline.places import EDITS, HISTORY, beside
+from inspector.session.formats.cline.places import EDITS, HISTORY, beside, history_of
 from inspector.session.formats.cline.shown import Condensed, Request, condensations, requests_of_answers
 from inspector.session.formats.plain.entries import SYSTEM, blocks_beside
 from inspector.session.links import LinkKind, SessionLink
@@ -41,8 +41,9 @@ if TYPE_CHECKING:
     from inspector.session.reading import Reader
 
 
-def task_reader(path: Path, name: str) -> Reader:
-    """A reader for the task whose messages are in `path`."""
+def task_reader(opened: Path, name: str) -> Reader:
+    """A reader for a task, given its folder or any of its files."""
+    path = history_of(opened)
     (about,) = tuple(Beside(one) for one in beside(path))
     others = Others()
 
@@ -54,7 +55,7 @@ def task_reader(path: Path, name: str) -> Reader:
             edits = edits_in(others.open(path.with_name(EDITS)))
         Task(assembly, about.value(), edits).take(node)
 
-    return DocumentReader(path, name, interpret, blocks_again, (about,), others)
+    return DocumentReader(path, name, interpret, blocks_again, (about,), others, opened)
 
 
 def blocks_again(record: bytes, origin: Origin, /) -> list[TextBlock]:

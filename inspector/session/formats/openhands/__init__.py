@@ -17,7 +17,6 @@ from inspector.session.formats.openhands.places import (
     CURRENT,
     STATE,
     VERSION_0,
-    conversation_of,
     events_folder,
     first_events,
 )
@@ -77,7 +76,7 @@ def _recognise_folder(path: Path, style: str, is_one: Callable[[Any], bool]) -> 
 def _reader_current(path: Path) -> Reader:
     from inspector.session.formats.openhands.reader import current_reader
 
-    return current_reader(conversation_of(path), CURRENT_NAME)
+    return current_reader(path, CURRENT_NAME)
 
 
 def _reader_0(path: Path) -> Reader:

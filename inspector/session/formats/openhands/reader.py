@@ -10,7 +10,7 @@ from inspector.session.errors import SessionError
 from inspector.session.folders import FolderReader
 from inspector.session.formats.base import Sample
 from inspector.session.formats.openhands.conversation import Conversation, blocks_again
-from inspector.session.formats.openhands.places import CURRENT, events_folder, number_in, state_of
+from inspector.session.formats.openhands.places import CURRENT, conversation_of, events_folder, number_in, state_of
 from inspector.session.lines import LinesReader
 from inspector.session.model import Origin
 from inspector.session.objects import object_lines
@@ -44,11 +44,12 @@ def current_reader(path: Path, name: str) -> Reader:
     Raises:
         SessionError: There are no events.
     """
-    if not path.is_dir():
+    place = conversation_of(path)
+    if not place.is_dir():
         if Sample(path).is_lines:
             return LinesReader(path, name, EventInterpreter())
         return DocumentReader(path, name, _interpret, blocks_again)
-    folder = events_folder(path, CURRENT)
+    folder = events_folder(place, CURRENT)
     if folder is None:
         raise SessionError(f"{path}: no events in this directory. Give the folder of one conversation.")
     conversation = Conversation()
