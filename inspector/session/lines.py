@@ -61,18 +61,19 @@ class LinesReader:
     at once when a file is first opened: files that were cut from others often lack the last line end.
     """
 
-    def __init__(self, path: Path, format_name: str, interpreter: LineInterpreter) -> None:
+    def __init__(self, path: Path, format_name: str, interpreter: LineInterpreter, opened: Path | None = None) -> None:
         """Open a file.
 
         Args:
             path: The file.
             format_name: The format's name.
             interpreter: Makes a session out of its lines.
+            opened: What was asked for, where that is another place than the file.
 
         Raises:
             SessionError: It cannot be opened.
         """
-        self._session_path = path
+        self._session_path = opened or path
         self._path = path = Locator.of(path).file
         self._format = format_name
         self._interpreter = interpreter

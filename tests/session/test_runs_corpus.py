@@ -72,6 +72,12 @@ def test_every_real_file_opens_with_the_right_format(corpus: Path, tmp_path: Pat
             assert detect(renamed).format.name == expected, f"{path} is told by its content"
 
 
+def test_every_real_session_is_known_by_what_was_opened(corpus: Path) -> None:
+    for path in sessions(corpus):
+        if path.is_dir() or path.stat().st_size < 500_000:
+            assert open_session(path).path == path, "the app drops what is worked out for any other"
+
+
 def test_a_task_of_clines_sdk_agrees_with_a_plain_count(corpus: Path) -> None:
     path = corpus / "cline" / "session.messages.json"
     messages = json.loads(path.read_bytes())["messages"]

@@ -58,7 +58,7 @@ def _reader(path: Path) -> Reader:
         from inspector.session.formats.copilot.document import document_reader
 
         return document_reader(path, NAME)
-    return LinesReader(path / EVENTS if path.is_dir() else path, NAME, CopilotInterpreter())
+    return LinesReader(path / EVENTS if path.is_dir() else path, NAME, CopilotInterpreter(), path)
 
 
 def _is_ignored(count_name: str) -> bool:
