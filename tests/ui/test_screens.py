@@ -7,6 +7,7 @@ import pytest
 import textual
 
 from inspector.ui.settings import Settings
+from tests.hostile import hostile_copy
 from tests.ui.test_themes import contrast
 
 GOLDEN = Path(__file__).parent / "screens"
@@ -80,6 +81,17 @@ async def test_an_empty_session_says_what_will_happen(running, tmp_path: Path) -
     path.write_text('{"type":"summary","summary":"Nothing yet","leafUuid":"a"}\n')
     async with running(path, size=(80, 24), ready=False) as run:
         await run.until(lambda: "Rows appear as the agent writes them." in run.text())
+
+
+async def test_a_hostile_session_is_laid_out_as_kept(running, old_session: Path) -> None:
+    path = hostile_copy(old_session, old_session.with_name("hostile.jsonl"))
+    os.utime(path, (NOW - 3 * 86_400, NOW - 3 * 86_400))
+    async with running(path, size=(120, 36)) as run:
+        await run.press("home", "down")
+        run.screen._tick()
+        run.screen._forget_notice()
+        await run.pilot.pause(0.3)
+        compare("120x36-hostile.txt", run.text())
 
 
 def colors_of(run) -> set[tuple[str, str]]:
