@@ -143,6 +143,33 @@ def test_answers_of_openais_api_are_read_at_once_or_as_a_stream(tmp_path: Path) 
         assert len(response.blocks) == 1 + calls
 
 
+def test_bodies_that_stand_in_the_log_as_strings_are_read_the_same(tmp_path: Path) -> None:
+    lines = log_of_requests(4)
+    odd = 'a "quoted" \\ path\\n\n é ☃ 😀 \x1b[0m'
+    for line in lines:
+        line["request"]["body"]["messages"][0]["content"] = odd
+        line["request"]["body"]["system"] = odd[::-1]
+    plain = opened(lines, tmp_path)
+    for ensure_ascii in (True, False):
+        for line in (texts := json.loads(json.dumps(lines))):
+            line["request"]["body"] = json.dumps(line["request"]["body"], ensure_ascii=ensure_ascii)
+        session = opened(texts, tmp_path)
+        assert [call.usage for call in session.calls] == [call.usage for call in plain.calls]
+        for number in range(4):
+            assert prompt(session, number) == prompt(plain, number)
+        assert odd in prompt(session, 3)
+
+
+def test_an_answer_that_stands_in_the_log_as_a_string_of_json_is_read(tmp_path: Path) -> None:
+    usage = {"input_tokens": 3, "output_tokens": 2}
+    answer = {"role": "assistant", "content": [{"type": "text", "text": 'so "be" it'}], "usage": usage}
+    line = exchange([{"role": "user", "content": "go"}], {})
+    line["response"]["body"] = json.dumps(answer)
+    session = opened([line], tmp_path)
+    assert session.calls[0].usage == Usage(uncached=3, output=2)
+    assert session.text(session.messages[session.calls[0].response].blocks[0]) == 'so "be" it'
+
+
 def test_a_log_is_told_by_its_content_in_either_form(tmp_path: Path) -> None:
     lines = log_of_requests(2)
     path = tmp_path / "x"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from inspector.session.decoding import lenient_json
 from inspector.session.formats.base import Format
 from inspector.session.values import mapping, sequence, string
 
@@ -42,8 +43,9 @@ def is_exchange(record: Any) -> bool:
 
 
 def request_body(record: Any) -> Any:
-    """What a request asked; empty where it has no JSON body."""
-    return mapping(mapping(mapping(record).get("request")).get("body"))
+    """What a request asked, which some programs write as a string; empty where it has no JSON body."""
+    body = mapping(mapping(record).get("request")).get("body")
+    return mapping(lenient_json(body.encode(errors="replace"))[0] if isinstance(body, str) else body)
 
 
 def _reader(path: Path) -> Reader:

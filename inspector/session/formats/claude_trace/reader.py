@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from inspector.session.assembly import Assembly
 from inspector.session.decoding import line_bounds
 from inspector.session.documents import DocumentReader
+from inspector.session.escaped import inside_string, unescaped
 from inspector.session.formats.base import BLANK_BYTES, Sample
 from inspector.session.formats.claude_trace import is_exchange
 from inspector.session.formats.claude_trace.conversation import TraceConversation
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 def blocks_again(record: bytes, origin: Origin, /) -> list[TextBlock]:
     """The blocks of a message that is read again."""
-    return blocks_of_record(record, origin)
+    return blocks_of_record(unescaped(record), origin)
 
 
 class TraceInterpreter:
@@ -85,7 +86,7 @@ def _request(node: Node) -> Request | None:
     if "request" not in outer:
         return None
     request = outer["request"].fields()
-    body = request["body"].fields() if "body" in request else {}
+    body = _body_of(request)
     address = string(request["url"].value()) if "url" in request else ""
     if "messages" not in body or "count_tokens" in address:
         return None
@@ -95,6 +96,14 @@ def _request(node: Node) -> Request | None:
             about["timestamp"] = request[name].value()
     response, reply = _answer(outer["response"].fields() if "response" in outer else {})
     return Request(body["messages"].items(), body.get("system"), body.get("tools"), response, reply, about)
+
+
+def _body_of(request: dict[str, Node]) -> dict[str, Node]:
+    """What a request asked: an object, or a string that holds one."""
+    if "body" not in request:
+        return {}
+    body = request["body"]
+    return (inside_string(body) or body).fields()
 
 
 def _answer(response: dict[str, Node]) -> tuple[Node | None, dict[str, Any]]:
