@@ -71,7 +71,7 @@ class Viewing(PlanFiles):
         await self.query_one("#plan-pane", Pane).mount(self.panel)
         self.parts = parts
         if self.focused is None:
-            parts.timeline.focus()
+            self.set_focus(parts.timeline)
         return parts
 
     def say_instead(self, word: Word | None) -> None:
