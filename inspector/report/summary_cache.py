@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from dataclasses import dataclass, field, fields, replace
 from hashlib import blake2b
 from importlib.metadata import PackageNotFoundError, version
@@ -21,9 +20,10 @@ import msgspec
 from platformdirs import user_cache_dir
 
 from inspector.report.session_summary import SessionSummary  # noqa: TC001  # a field's type, looked up when decoding
+from inspector.session.replacing import replacing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from inspector.replay.prices import Pricing
 
@@ -98,7 +98,7 @@ class SummaryCache:
         data = msgspec.msgpack.encode(_Stored(maker(pricing), short), enc_hook=_encoded)
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with self._replacing(self.folder / FILE_NAME) as descriptor, os.fdopen(descriptor, "wb") as file:
+            with replacing(self.folder / FILE_NAME) as file:
                 file.write(data)
         except OSError:
             return False
@@ -108,18 +108,6 @@ class SummaryCache:
         """Keep nothing any more."""
         with contextlib.suppress(OSError):
             (self.folder / FILE_NAME).unlink()
-
-    @contextlib.contextmanager
-    def _replacing(self, path: Path) -> Iterator[int]:
-        """A new file that takes the place of `path` when it was written whole."""
-        descriptor, name = tempfile.mkstemp(prefix="new-", suffix=".part", dir=self.folder)
-        try:
-            yield descriptor
-            Path(name).replace(path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                Path(name).unlink()
-            raise
 
 
 def maker(pricing: Pricing) -> bytes:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 import time
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -19,12 +18,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from platformdirs import user_cache_dir
 
+from inspector.session.replacing import UNFINISHED_SUFFIX, replacing
 from inspector.tokens.texts import digest_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import IO
-
     from numpy.typing import NDArray
 
     from inspector.session.model import Session
@@ -90,7 +87,7 @@ class CountCache:
         kept_digests = b"".join(digest for digest, is_kept in zip(digests, keep.tolist(), strict=True) if is_kept)
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with self._replacing(self._path(session, texts)) as file:
+            with replacing(self._path(session, texts)) as file:
                 np.savez(
                     file,
                     digests=np.frombuffer(kept_digests, np.uint8).reshape(-1, 16),
@@ -106,19 +103,6 @@ class CountCache:
         place = f"{VERSION}\n{texts.counter.name}\n{session.format}\n{os.path.realpath(session.path)}"
         return self.folder / f"{blake2b(os.fsencode(place), digest_size=16).hexdigest()}.npz"
 
-    @contextlib.contextmanager
-    def _replacing(self, path: Path) -> Iterator[IO[bytes]]:
-        """A new file that takes the place of `path` when it was written whole."""
-        descriptor, name = tempfile.mkstemp(prefix="new-", suffix=".part", dir=self.folder)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                yield file
-            Path(name).replace(path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                Path(name).unlink()
-            raise
-
     def _make_room(self) -> None:
         files = []
         for entry in os.scandir(self.folder):
@@ -128,7 +112,7 @@ class CountCache:
         taken = sum(size for _, size, _ in files)
         oldest_part = time.time() - _ABANDONED_SECONDS
         for changed, size, path in sorted(files):
-            is_abandoned = path.endswith(".part") and changed < oldest_part
+            is_abandoned = path.endswith(UNFINISHED_SUFFIX) and changed < oldest_part
             if taken > self.room_bytes or is_abandoned:
                 with contextlib.suppress(OSError):
                     Path(path).unlink()

@@ -137,6 +137,8 @@ def save_state(session: Path, state: SessionState, folder: Path | None = None) -
 
     import tomli_w
 
+    from inspector.session.replacing import replacing
+
     table: dict[str, Any] = {"letter": state.letter, "plan_open": state.plan_open}
     if state.block >= 0:
         table["block"] = state.block
@@ -146,9 +148,8 @@ def save_state(session: Path, state: SessionState, folder: Path | None = None) -
     table["plans"] = {letter: tomllib.loads(plan.to_toml()) for letter, plan in state.plans.items()}
     path = state_path(session, folder)
     path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_suffix(".new")
-    unfinished.write_text(tomli_w.dumps(table), encoding="utf-8")
-    unfinished.replace(path)
+    with replacing(path) as file:
+        tomli_w.dump(table, file)
     _forget_oldest(path.parent)
 
 
