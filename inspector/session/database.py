@@ -23,13 +23,16 @@ import threading
 import time
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from urllib.parse import quote
 
+from inspector.session.errors import SessionError
 from inspector.session.opening import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+Found = TypeVar("Found")
 
 HELD_SECONDS = 0.3
 """How long a connection for small reads stays open after the last of them: a writer that closes waits for nobody."""
@@ -49,6 +52,25 @@ INDEX_HEADER_BYTES = 48
 
 class DatabaseUnreadableError(Exception):
     """A database cannot be read at the moment: locked, damaged, no database, or changed while it was read."""
+
+
+def unreadable(path: Path, error: Exception) -> SessionError:
+    """What to say of a database that could not be read."""
+    advice = "It may be locked or damaged: try again, or name another file."
+    return SessionError(f"{path}: the database cannot be read ({error}). {advice}")
+
+
+def read_database(path: Path, read: Callable[[sqlite3.Connection], Found]) -> Found:
+    """What a function finds in a database.
+
+    Raises:
+        SessionError: The database cannot be read at the moment.
+    """
+    try:
+        with Database(path).reading() as connection:
+            return read(connection)
+    except DatabaseUnreadableError as error:
+        raise unreadable(path, error) from error
 
 
 class DatabaseState(NamedTuple):

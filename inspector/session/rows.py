@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Protocol
 
-from inspector.session.database import Database, DatabaseState, DatabaseUnreadableError, HeldConnection
+from inspector.session.database import Database, DatabaseState, DatabaseUnreadableError, HeldConnection, unreadable
 from inspector.session.errors import SessionError
 from inspector.session.locator import Locator
 from inspector.session.model import TextUnavailableError
@@ -97,7 +97,7 @@ class RowsReader:
                 break
             except (DatabaseUnreadableError, OSError) as error:
                 if attempt == ATTEMPTS - 1:
-                    raise SessionError(f"{self._path}: the database cannot be read ({error}). Try again.") from error
+                    raise unreadable(self._path, error) from error
                 time.sleep(ATTEMPT_SECONDS)
             except RowsGoneError as error:
                 raise SessionError(

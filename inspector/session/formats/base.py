@@ -238,13 +238,9 @@ class Sample:
         """
         if not self.head.startswith(SQLITE):
             return {}
-        from inspector.session.database import Database, DatabaseUnreadableError, columns_of_tables
+        from inspector.session.database import columns_of_tables, read_database
 
-        try:
-            with Database(self.path).reading() as connection:
-                return columns_of_tables(connection)
-        except DatabaseUnreadableError as error:
-            raise SessionError(f"{self.path}: the database cannot be read ({error}). Try again.") from error
+        return read_database(self.path, columns_of_tables)
 
     @cached_property
     def document(self) -> Any:

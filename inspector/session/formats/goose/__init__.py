@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.session.errors import SessionError
 from inspector.session.formats.base import SQLITE, Format, Inside, Sample
 from inspector.session.formats.goose.shapes import (
     NAME,
@@ -58,14 +58,10 @@ def _reader(path: Path) -> Reader:
 def _inside(path: Path) -> Sequence[Inside]:
     if not Sample(path).head.startswith(SQLITE):
         return ()
-    from inspector.session.database import Database, DatabaseUnreadableError
+    from inspector.session.database import read_database
     from inspector.session.formats.goose.tables import sessions_inside
 
-    try:
-        with Database(path).reading() as connection:
-            return sessions_inside(path, connection)
-    except DatabaseUnreadableError as error:
-        raise SessionError(f"{path}: the database cannot be read ({error}). Try again.") from error
+    return read_database(path, partial(sessions_inside, path))
 
 
 def _homes() -> tuple[Path, ...]:

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inspector.session.blocks import compact_json
-from inspector.session.database import Database, DatabaseUnreadableError
+from inspector.session.database import Database, DatabaseUnreadableError, unreadable
 from inspector.session.decoding import lenient_json
-from inspector.session.errors import SessionError
 from inspector.session.formats.base import SQLITE
 from inspector.session.formats.inspect_ai.samples import first_words, name_of_sample
 from inspector.session.selecting import Selector
@@ -111,7 +110,7 @@ class Buffer:
                 attachments = selector.rows("attachments", ("hash", "content"), "ORDER BY id")
                 pool = selector.rows("message_pool", ("id", "data"), OF_SAMPLE, *key)
         except DatabaseUnreadableError as error:
-            raise SessionError(f"{self.path}: the database cannot be read ({error}). Try again.") from error
+            raise unreadable(self.path, error) from error
         # An event that is written again, a request once it was answered, takes the place of what it was.
         latest: dict[object, Any] = {}
         for row in events:

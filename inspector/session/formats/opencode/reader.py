@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from inspector.session.database import Database, DatabaseUnreadableError
+from inspector.session.database import read_database
 from inspector.session.documents import DocumentReader
-from inspector.session.errors import SessionError
 from inspector.session.formats.opencode.export import interpret
 from inspector.session.formats.opencode.parts import blocks_of_record
 from inspector.session.formats.opencode.tables import OpenCodeRows, sessions_inside
@@ -46,11 +46,7 @@ def sessions_of_database(path: Path) -> Sequence[Inside]:
     Raises:
         SessionError: It cannot be read at the moment.
     """
-    try:
-        with Database(path).reading() as connection:
-            return sessions_inside(path, connection)
-    except DatabaseUnreadableError as error:
-        raise SessionError(f"{path}: the database cannot be read ({error}). Try again.") from error
+    return read_database(path, partial(sessions_inside, path))
 
 
 def locate(path: Path, identifier: str) -> Path | None:
