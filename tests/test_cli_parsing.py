@@ -88,3 +88,11 @@ def test_a_wrong_value_is_wrong_usage_and_names_parameter_value_and_range():
     assert caught.value.code == ExitCode.WRONG_USAGE
     for part in ("data", "-3", "0 to 100,000"):
         assert part in caught.value.message
+
+
+@pytest.mark.parametrize("option", ["--strategy", "--plan"])
+def test_a_plan_without_a_word_is_wrong_usage(option: str):
+    with pytest.raises(CommandError) as raised:
+        command_parser(COMMANDS["compact"]).parse_args(["session.jsonl", option, " "])
+    assert raised.value.code == ExitCode.WRONG_USAGE
+    assert option in raised.value.message

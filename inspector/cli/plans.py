@@ -43,6 +43,8 @@ class _Append(argparse.Action):
         option_string: str | None = None,
     ) -> None:
         text = str(values)
+        if not text.strip():
+            raise argparse.ArgumentError(self, f"is empty; name a {self.metavar}")
         request = PlanRequest(plan=text) if option_string == "--plan" else PlanRequest(spec=text)
         namespace.plans = [*namespace.plans, request]
 

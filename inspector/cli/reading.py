@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from inspector.cli.exits import CommandError
 from inspector.cli.progress import Progress
+from inspector.session.opening import why_not_opened
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,6 +54,6 @@ def read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
-        raise CommandError(f"{path}: {error.strerror or error}") from None
+        raise CommandError(why_not_opened(path, error)) from None
     except UnicodeDecodeError as error:
         raise CommandError(f"{path}: not a text file (byte {error.start} is no UTF-8)") from None

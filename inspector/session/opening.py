@@ -51,6 +51,8 @@ def why_not_opened(path: Path, error: OSError | ValueError) -> str:
             return f"{path}: no such file or directory. Check the path."
         case PermissionError():
             return f"{path}: no permission to read it. Change its permissions or copy it to where you may read."
+        case IsADirectoryError():
+            return f"{path}: a directory, not a file. Name a file in it."
         case NotADirectoryError():
             return f"{path}: a part of this path is a file, not a directory. Check the path."
     return f"{path}: cannot be opened ({getattr(error, 'strerror', None) or error}). Check the path."

@@ -25,7 +25,7 @@ def export_plan(plan: Plan, name: str) -> Exported:
     """
     if name not in TARGETS:
         near = get_close_matches(name, TARGETS, n=1)
-        meant = f"; did you mean {near[0]}?" if near else ""
+        meant = f"; did you mean {near[0]}?" if near else "."
         raise ExportError(f"no system named {name!r}{meant} There are: {', '.join(TARGETS)}")
     return export_to(TARGETS[name], plan)
 

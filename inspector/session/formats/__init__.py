@@ -6,6 +6,7 @@ and extensions lie, and the first line of a session is seldom one that tells any
 
 from __future__ import annotations
 
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from typing import TYPE_CHECKING
 
 from inspector.session.compressed import is_compressed
@@ -87,10 +88,12 @@ def _not_a_session(sample: Sample) -> str:
         return f"{sample.path}: no sessions in this directory. {advice}"
     if sample.tables:
         return f"{sample.path}: an SQLite database of no known agent. {advice}"
+    if sample.head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        return f"{sample.path}: text in UTF-16, as some shells write what is sent to a file. Convert it to UTF-8."
     if b"\x00" in sample.head:
         return f"{sample.path}: a binary file of no known kind, not a session. {advice}"
     if not sample.starts_like_json:
-        return f"{sample.path}: not JSON, so not a session. {advice}"
+        return f"{sample.path}: neither a JSON object nor a list of them, so not a session. {advice}"
     if sample.records or sample.document is not None:
         return f"{sample.path}: JSON, but of no known agent. {advice}"
     return f"{sample.path}: broken JSON (cut off or damaged), not a session. {advice}"
