@@ -85,7 +85,7 @@ class SubagentRow:
             parts.append(plural(len(subagent.session.messages), "message"))
             parts.append(f"{about}{short(subagent.tokens)} tokens, not in these prompts")
         if problem:
-            parts.append(problem)
+            parts.append(one_line(problem))
         return " · ".join(parts)
 
 

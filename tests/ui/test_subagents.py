@@ -70,6 +70,11 @@ def test_a_subagent_that_is_gone_says_why_in_its_row(family) -> None:
     assert heading == "subagent: Look for it · its file is not there"
 
 
+def test_what_keeps_a_subagent_from_being_shown_is_made_safe(family) -> None:
+    rows = rows_of(family[0])
+    assert "\x1b" not in rows.subagent_rows[0].label(None, "\x1b]0;title\x07: no such file")
+
+
 def test_every_strip_of_an_unfolded_subagent_has_the_rows_width(tmp_path: Path) -> None:
     script = Script()
     for text in (
