@@ -183,3 +183,21 @@ def test_the_text_behind_a_pruned_result_is_still_there(session: Session) -> Non
     blocks = [b for b in session.blocks if b.kind is BlockKind.TOOL_RESULT and b.tool_call_id in cleared]
     assert len(blocks) == len(cleared) > 5
     assert all(session.text(block).startswith("text ") for block in blocks)
+
+
+@pytest.mark.parametrize("table", ["message", "part"])
+def test_rows_that_a_damaged_index_loses_are_counted(
+    database: sqlite3.Connection, session: Session, tmp_path: Path, table: str
+) -> None:
+    database.execute(f"CREATE INDEX {table}_session ON {table} (session_id)")  # as the program has it: rows are listed
+    database.execute("CREATE TABLE damaged (id text PRIMARY KEY)")
+    database.execute(f"INSERT INTO damaged SELECT id || iif(rowid IN (5, 6), 'x', '') FROM {table} ORDER BY rowid")
+    database.execute("PRAGMA writable_schema = ON")
+    root = "(SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_damaged_1')"
+    database.execute(f"UPDATE sqlite_schema SET rootpage = {root} WHERE name = 'sqlite_autoindex_{table}_1'")
+    database.execute("PRAGMA writable_schema = RESET")
+    lost = [identifier for (identifier,) in database.execute(f"SELECT id FROM {table} NOT INDEXED LIMIT 2 OFFSET 4")]
+    damaged = open_session(tmp_path / "opencode.db")
+    assert session.skipped_records == 0
+    assert damaged.skipped_records == len(lost) == 2
+    assert {one.reason for one in damaged.diagnostics} == {f"{table} {name} cannot be read" for name in lost}

@@ -210,7 +210,7 @@ def _changed(
     listed: Sequence[tuple[str, Any, Any]],
     known: Mapping[str, Row[Any]],
 ) -> Iterator[tuple[str, Any, bytes]]:
-    """Those of the listed rows that may have changed, with their data."""
+    """Those of the listed rows that may have changed, with their data, which is empty where it is not to be had."""
     times = [updated for _, updated, _ in listed if isinstance(updated, (int, float))]
     recent = max(times, default=0) - RECENT_MILLISECONDS
     wanted = {
@@ -221,8 +221,11 @@ def _changed(
         or not isinstance(updated, (int, float))
         or updated >= recent
     }
-    if wanted:
-        for identifier, content in connection.execute(DATA[table], (json.dumps(list(wanted)),)):
-            if identifier not in wanted:
-                continue  # the index of a damaged database leads to another row
-            yield identifier, wanted[identifier], content if isinstance(content, bytes) else b""
+    if not wanted:
+        return
+    found = {}
+    for identifier, content in connection.execute(DATA[table], (json.dumps(list(wanted)),)):
+        found[identifier] = content if isinstance(content, bytes) else b""
+    # The index of a damaged database leads nowhere or to other rows: what is listed and not found cannot be read.
+    for identifier, updated in wanted.items():
+        yield identifier, updated, found.get(identifier, b"")
