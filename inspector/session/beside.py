@@ -9,6 +9,7 @@ from inspector.session.errors import SessionError
 from inspector.session.opening import Place, open_for_reading
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 MOST_BYTES = 1 << 28
@@ -17,13 +18,15 @@ MOST_BYTES = 1 << 28
 class Beside:
     """A JSON document that may be missing, be written at the moment, or come later."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, part: Callable[[Any], Any] | None = None) -> None:
         """Begin; nothing is read yet.
 
         Args:
             path: The document.
+            part: Gives what of it is of interest, where that is not all: other changes are none.
         """
         self._path = path
+        self._part = part
         self._place: Place | None = None
         self._value: Any = None
 
@@ -46,5 +49,5 @@ class Beside:
         if value is None:
             return False  # written at the moment; looked at again
         self._place = place
-        before, self._value = self._value, value
+        before, self._value = self._value, value if self._part is None else self._part(value)
         return bool(before != value)

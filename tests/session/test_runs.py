@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from inspector.session.discover import sessions_in
 from inspector.session.errors import SessionError
+from inspector.session.follow import Follower
 from inspector.session.formats import FORMATS, detect
 from inspector.session.model import BlockKind, ContextCause, Role, Usage
 from inspector.session.open import open_session
@@ -247,6 +248,29 @@ def test_what_cline_leaves_out_of_later_requests_is_a_compaction(tmp_path: Path)
     assert session.calls[-1].prompt_messages == 5, "seven messages but the two left out"
     assert "content 0" not in now(session)
     assert "content 1" in now(session)
+
+
+def test_what_the_index_of_clines_tasks_leaves_out_is_not_sent_next(tmp_path: Path) -> None:
+    tasks, state = tmp_path / "tasks", tmp_path / "state"
+    tasks.mkdir()
+    state.mkdir()
+    folder = task_of_cline(tasks / "1750000000000", 4)
+    index = state / "taskHistory.json"
+    follower = Follower(folder)
+    for left_out, contexts in ((None, 1), ([2, 3], 2), ([4, 1], 1), ("all", 1), ([2, 5], 2)):
+        items = [
+            {"id": "1", "task": "other", "conversationHistoryDeletedRange": [2, 7]},
+            {"id": "1750000000000", "task": "go on", "conversationHistoryDeletedRange": left_out},
+        ]
+        index.write_bytes(encoded(items))
+        session = open_session(folder)
+        assert_sound(session)
+        assert len(session.contexts) == contexts
+        follower.poll()
+        assert follower.session == session
+    said = now(session)
+    assert all(call.context == 0 for call in session.calls), "when the range began is not known"
+    assert ("content 0" in said, "content 1" in said, "content 2" in said) == (False, False, True)
 
 
 def test_documents_of_cline_that_only_speak_of_messages_lead_nowhere(tmp_path: Path) -> None:

@@ -15,6 +15,9 @@ EDITS = "context_history.json"
 METADATA = "task_metadata.json"
 """Which files and models a task used."""
 
+INDEX = "taskHistory.json"
+"""What is known of all tasks, in `state` beside the folder of tasks (`src/core/storage/disk.ts` in cline/cline)."""
+
 SDK_SUFFIX = ".messages.json"
 
 
@@ -35,3 +38,8 @@ def beside(path: Path) -> tuple[Path, ...]:
     if path.name.endswith(SDK_SUFFIX):
         return (path.with_name(path.name.removesuffix(SDK_SUFFIX) + ".json"),)
     return (path.with_name(SHOWN),)
+
+
+def index_of(path: Path) -> Path:
+    """The index of the tasks that the one with its messages in `path` is among."""
+    return path.resolve().parent.parent.parent / "state" / INDEX

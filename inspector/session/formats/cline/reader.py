@@ -21,8 +21,8 @@ from inspector.session.formats.cline.edits import (
     text_of_change,
 )
 from inspector.session.formats.cline.messages import Called, calls_in, spoken_in
-from inspector.session.formats.cline.places import EDITS, HISTORY, beside, history_of
-from inspector.session.formats.cline.shown import Condensed, Request, condensations, requests_of_answers
+from inspector.session.formats.cline.places import EDITS, HISTORY, beside, history_of, index_of
+from inspector.session.formats.cline.shown import Condensed, Request, condensations, left_out_in, requests_of_answers
 from inspector.session.formats.plain.entries import SYSTEM, blocks_beside
 from inspector.session.links import LinkKind, SessionLink
 from inspector.session.model import Compaction, ContextCause, Message, Origin, Role
@@ -45,6 +45,8 @@ def task_reader(opened: Path, name: str) -> Reader:
     """A reader for a task, given its folder or any of its files."""
     path = history_of(opened)
     (about,) = tuple(Beside(one) for one in beside(path))
+    task = path.resolve().parent.name
+    index = Beside(index_of(path), lambda tasks: left_out_in(tasks, task))
     others = Others()
 
     def interpret(node: Node, assembly: Assembly) -> None:
@@ -53,9 +55,10 @@ def task_reader(opened: Path, name: str) -> Reader:
         if path.name == HISTORY:
             assembly.identifier = path.resolve().parent.name
             edits = edits_in(others.open(path.with_name(EDITS)))
-        Task(assembly, about.value(), edits).take(node)
+        left_out = index.value() if path.name == HISTORY else None
+        Task(assembly, about.value(), edits, left_out).take(node)
 
-    return DocumentReader(path, name, interpret, blocks_again, (about,), others, opened)
+    return DocumentReader(path, name, interpret, blocks_again, (about, index), others, opened)
 
 
 def blocks_again(record: bytes, origin: Origin, /) -> list[TextBlock]:
@@ -71,7 +74,18 @@ def blocks_again(record: bytes, origin: Origin, /) -> list[TextBlock]:
 class Task:
     """Takes the messages of a task in order and fills an assembly."""
 
-    def __init__(self, assembly: Assembly, about: Any, edits: Sequence[Edit] = ()) -> None:
+    def __init__(
+        self, assembly: Assembly, about: Any, edits: Sequence[Edit] = (), next_left_out: tuple[int, int] | None = None
+    ) -> None:
+        """Begin.
+
+        Args:
+            assembly: What to fill.
+            about: The document beside the messages.
+            edits: What was changed of them.
+            next_left_out: First and last index of the messages that the next request leaves out, by the tasks' index.
+        """
+        self._next_left_out = next_left_out
         self._assembly = assembly
         self._about = about
         self._edits = list(edits)
@@ -104,7 +118,9 @@ class Task:
             name = string(value.get("role")) or string(value.get("type")) or "(no role)"
             self._assembly.record_counts[name] += 1
             self._add(place, value, Origin(item.offset, item.length), requests.get(place), model)
-        self._change(None, None)
+        # The index was written together with what is shown, or before it: a lesser range is an older one.
+        is_newer = self._next_left_out is not None and self._next_left_out > (self._left_out or (-1, -1))
+        self._change(Request(None, self._next_left_out) if is_newer else None, None)
 
     def _describe(self, fields: Mapping[str, Node]) -> str:
         """Take up what is said of the task; the model of messages that name none."""

@@ -66,6 +66,12 @@ def requests_of_answers(shown: Any, answers: Sequence[int]) -> dict[int, Request
     return dict(zip(answers, in_order, strict=True)) if len(answers) == len(in_order) else {}
 
 
+def left_out_in(tasks: Any, task: str) -> tuple[int, int] | None:
+    """The messages that a task's next request leaves out by the index of all tasks; None where it tells of none."""
+    found = next((one for one in objects(tasks) if one.get("id") == task), {})
+    return _range(found.get("conversationHistoryDeletedRange"))
+
+
 def condensations(shown: Any) -> list[Condensed]:
     """What was noted of each compaction, in order."""
     found = []
