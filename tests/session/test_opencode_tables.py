@@ -185,18 +185,25 @@ def test_the_text_behind_a_pruned_result_is_still_there(session: Session) -> Non
     assert all(session.text(block).startswith("text ") for block in blocks)
 
 
+DAMAGE = """
+CREATE INDEX TABLE_NAME_session ON TABLE_NAME (session_id);
+CREATE TABLE damaged (id text PRIMARY KEY);
+INSERT INTO damaged SELECT id || iif(rowid IN (5, 6), 'x', '') FROM TABLE_NAME ORDER BY rowid;
+PRAGMA writable_schema = ON;
+UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_damaged_1')
+    WHERE name = 'sqlite_autoindex_TABLE_NAME_1';
+PRAGMA writable_schema = RESET;
+"""
+"""Rows are listed by an index of their session, as in the program; that of their ids becomes one that lacks two."""
+
+
 @pytest.mark.parametrize("table", ["message", "part"])
 def test_rows_that_a_damaged_index_loses_are_counted(
     database: sqlite3.Connection, session: Session, tmp_path: Path, table: str
 ) -> None:
-    database.execute(f"CREATE INDEX {table}_session ON {table} (session_id)")  # as the program has it: rows are listed
-    database.execute("CREATE TABLE damaged (id text PRIMARY KEY)")
-    database.execute(f"INSERT INTO damaged SELECT id || iif(rowid IN (5, 6), 'x', '') FROM {table} ORDER BY rowid")
-    database.execute("PRAGMA writable_schema = ON")
-    root = "(SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_damaged_1')"
-    database.execute(f"UPDATE sqlite_schema SET rootpage = {root} WHERE name = 'sqlite_autoindex_{table}_1'")
-    database.execute("PRAGMA writable_schema = RESET")
-    lost = [identifier for (identifier,) in database.execute(f"SELECT id FROM {table} NOT INDEXED LIMIT 2 OFFSET 4")]
+    database.executescript(DAMAGE.replace("TABLE_NAME", table))
+    kept = "SELECT id FROM TABLE_NAME NOT INDEXED LIMIT 2 OFFSET 4".replace("TABLE_NAME", table)
+    lost = [identifier for (identifier,) in database.execute(kept)]
     damaged = open_session(tmp_path / "opencode.db")
     assert session.skipped_records == 0
     assert damaged.skipped_records == len(lost) == 2
