@@ -17,10 +17,7 @@ if TYPE_CHECKING:
     from inspector.tokens.counter import Counter
     from inspector.ui.subagents import Key, Subagent
 
-    Post = Callable[[Message], object]
     IsCancelled = Callable[[], bool]
-
-SECONDS_TO_NOTICE_CANCELLING = 0.1
 
 
 @dataclass
@@ -102,25 +99,12 @@ def _states(
 async def _follow(
     follower: Follower, last: Subagent, tell: Callable[[Subagent | None, str], object], is_cancelled: IsCancelled
 ) -> None:
-    from inspector.session.follow import follow_loaded
+    from inspector.ui.following import updates_until
 
-    stop = asyncio.Event()
-    watchdog = asyncio.create_task(_stop_when_cancelled(stop, is_cancelled))
-    try:
-        async for update in follow_loaded(follower, stop):
-            if is_cancelled():
-                break
-            if update.session is last.session:
-                continue
-            before, counter = None if update.change == "reloaded" else last, last.table.counter
-            for state in _states(update.session, before, counter, is_cancelled):
-                last = state
-                tell(last, "")
-    finally:
-        watchdog.cancel()
-
-
-async def _stop_when_cancelled(stop: asyncio.Event, is_cancelled: IsCancelled) -> None:
-    while not is_cancelled():
-        await asyncio.sleep(SECONDS_TO_NOTICE_CANCELLING)
-    stop.set()
+    async for update in updates_until(follower, is_cancelled):
+        if update.session is last.session:
+            continue
+        before, counter = None if update.change == "reloaded" else last, last.table.counter
+        for state in _states(update.session, before, counter, is_cancelled):
+            last = state
+            tell(last, "")

@@ -46,8 +46,6 @@ if TYPE_CHECKING:
     Post = Callable[[Message], object]
     IsCancelled = Callable[[], bool]
 
-SECONDS_TO_NOTICE_CANCELLING = 0.1
-
 SECONDS_TO_SHOW = 0.005
 """How often it is looked whether what was read has been shown."""
 
@@ -290,31 +288,18 @@ def follow_session(
 async def _follow(
     follower: Follower, history: History, rows: Rows, generation: int, post: Post, is_cancelled: IsCancelled
 ) -> None:
-    from inspector.session.follow import follow_loaded
     from inspector.strategies.history import History
+    from inspector.ui.following import updates_until
     from inspector.ui.rows import Rows
 
-    stop = asyncio.Event()
-    watchdog = asyncio.create_task(_stop_when_cancelled(stop, is_cancelled))
-    try:
-        async for update in follow_loaded(follower, stop):
-            if is_cancelled():
-                break
-            if update.session is not history.session:
-                history = History.of(update.session, history)
-                rows = Rows.of(history, rows)
-                is_new = update.change == "reloaded"
-                changed = follower.time_of_change()
-                appended = SessionAppended(generation, update.session, history, rows, is_new, changed)
-                post(appended)
-                while not (appended.shown.is_set() or is_cancelled()):
-                    await asyncio.sleep(SECONDS_TO_SHOW)
-            post(FileChanged(generation, follower.state, update.notice))
-    finally:
-        watchdog.cancel()
-
-
-async def _stop_when_cancelled(stop: asyncio.Event, is_cancelled: IsCancelled) -> None:
-    while not is_cancelled():
-        await asyncio.sleep(SECONDS_TO_NOTICE_CANCELLING)
-    stop.set()
+    async for update in updates_until(follower, is_cancelled):
+        if update.session is not history.session:
+            history = History.of(update.session, history)
+            rows = Rows.of(history, rows)
+            is_new = update.change == "reloaded"
+            changed = follower.time_of_change()
+            appended = SessionAppended(generation, update.session, history, rows, is_new, changed)
+            post(appended)
+            while not (appended.shown.is_set() or is_cancelled()):
+                await asyncio.sleep(SECONDS_TO_SHOW)
+        post(FileChanged(generation, follower.state, update.notice))
