@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 from inspector.strategies.plan import Plan
-from inspector.ui.pictures import picture_of_screen, running_session, settled
+from inspector.ui.headless import running_session, settled
+from inspector.ui.pictures import picture_of_screen
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from inspector.ui.headless import running_session
 from inspector.ui.help import HelpSection, help_sections
-from inspector.ui.pictures import running_session
 
 if TYPE_CHECKING:
     from pathlib import Path

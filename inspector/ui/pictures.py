@@ -1,29 +1,20 @@
-"""Pictures of the screen, and of the context chart alone, as SVG that fetches nothing when it is looked at.
-
-From a running app: `picture_of_screen(app)` and `picture_of_chart(chart, background)`. Without a terminal, for commands
-and scripts: `await picture_of_session(path, plan, size=(120, 36), theme="dark", what=Subject.SCREEN)`, or
-`running_session(path, plan, size)` for a pilot that presses keys before a picture is taken.
-"""
+"""Pictures of the screen, and of the context chart alone, as SVG that fetches nothing when it is looked at."""
 
 from __future__ import annotations
 
 import io
 import re
-from contextlib import asynccontextmanager
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from inspector.ui.settings import APPLICATION, Settings
+from inspector.ui.settings import APPLICATION
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
     from datetime import datetime
     from pathlib import Path
 
     from textual.app import App
-    from textual.pilot import Pilot
 
-    from inspector.strategies.plan import Plan
     from inspector.ui.widgets.context_chart import ContextChart
 
 SUFFIX = ".svg"
@@ -31,13 +22,7 @@ SUFFIX = ".svg"
 CHART_SIZE = (120, 20)
 """Columns and rows of a picture of the chart alone."""
 
-SCREEN_SIZE = (120, 36)
-
 LONGEST_STEM = 60
-
-SECONDS_BETWEEN_LOOKS = 0.02
-MOST_LOOKS = 15_000
-"""Five minutes of looking before a session is taken never to be ready."""
 
 _WEB_FONT = re.compile(r"\s*@font-face \{.*?\}", re.DOTALL)
 _RICH_BACKGROUND = 'fill="#292929"'
@@ -154,89 +139,3 @@ def save_picture(picture: str, path: Path) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(picture, encoding="utf-8")
     return path
-
-
-@asynccontextmanager
-async def running_session(
-    session: Path, plan: Plan | None, size: tuple[int, int] = SCREEN_SIZE, settings: Settings | None = None
-) -> AsyncIterator[Pilot[None]]:
-    """The app on a session without a terminal, once everything is counted and replayed.
-
-    Args:
-        session: What is opened.
-        plan: The plan to begin with; None for the one offered.
-        size: Columns and lines.
-        settings: Settings; the defaults, kept nowhere, where not given. The user's own are never read.
-
-    Raises:
-        SessionError: The session cannot be read.
-        TimeoutError: It was never ready.
-    """
-    from inspector.ui.app import InspectorApp
-
-    app = InspectorApp(session, plan=plan, settings=settings or Settings())
-    async with app.run_test(size=size) as pilot:
-        await settled(pilot)
-        yield pilot
-
-
-async def settled(pilot: Pilot[None]) -> None:
-    """Wait until the newest plan has been replayed on exact counts, and shown.
-
-    Raises:
-        SessionError: The session cannot be read.
-        TimeoutError: It never was.
-    """
-    from inspector.session.errors import SessionError
-    from inspector.ui.screens.inspect import InspectScreen
-
-    for _ in range(MOST_LOOKS):
-        await pilot.pause(SECONDS_BETWEEN_LOOKS)
-        screen = next((each for each in pilot.app.screen_stack if isinstance(each, InspectScreen)), None)
-        if screen is not None and screen.state in ("failed", "waiting"):
-            raise SessionError(screen.failure)
-        if screen is None or screen.outcome is None or screen.table is None or screen.is_counting:
-            continue
-        if screen.outcome.replay.table is screen.table and screen.outcome.plan == screen.plan:
-            await pilot.pause(5 * SECONDS_BETWEEN_LOOKS)
-            return
-    raise TimeoutError("the session was not ready in time")
-
-
-async def picture_of_session(
-    session: Path,
-    plan: Plan | None,
-    *,
-    size: tuple[int, int] | None = None,
-    theme: str = "dark",
-    what: Subject = Subject.SCREEN,
-    call: int | None = None,
-) -> str:
-    """A picture of a session as the app shows it, without a terminal.
-
-    Args:
-        session: What is opened.
-        plan: The plan; None for the one offered.
-        size: Columns and lines; as fits the subject where not given.
-        theme: A theme's name in the settings.
-        what: The screen, or the context chart alone.
-        call: The call looked at, from 0; None for the next one, not yet made.
-
-    Returns:
-        An SVG document with a line end.
-
-    Raises:
-        SessionError: The session cannot be read.
-        TimeoutError: It was never ready.
-    """
-    from inspector.ui.screens.inspect import InspectScreen
-
-    shown = size if size is not None and what is Subject.SCREEN else SCREEN_SIZE
-    async with running_session(session, plan, shown, Settings(theme=theme)) as pilot:
-        screen = pilot.app.screen
-        if call is not None and isinstance(screen, InspectScreen):
-            screen.look_at(call)
-            await pilot.pause(5 * SECONDS_BETWEEN_LOOKS)
-        if what is Subject.CHART and isinstance(screen, InspectScreen) and screen.parts is not None:
-            return picture_of_chart(screen.parts.chart, size or CHART_SIZE, screen.header.heading.title)
-        return picture_of_screen(pilot.app)

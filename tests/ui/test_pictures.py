@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.session.errors import SessionError
-from inspector.ui.pictures import Subject, picture_of_session, save_picture, suggested_path
+from inspector.ui.headless import picture_of_session
+from inspector.ui.pictures import Subject, save_picture, suggested_path
 from inspector.ui.screens.picture_dialog import problem_with_picture
 
 WHEN = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)

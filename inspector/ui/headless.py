@@ -1,0 +1,106 @@
+"""The app on a session without a terminal, for commands and scripts: a pilot that presses keys, and pictures."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from inspector.session.errors import SessionError
+from inspector.ui.app import InspectorApp
+from inspector.ui.pictures import CHART_SIZE, Subject, picture_of_chart, picture_of_screen
+from inspector.ui.screens.inspect import InspectScreen
+from inspector.ui.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from textual.pilot import Pilot
+
+    from inspector.strategies.plan import Plan
+
+SCREEN_SIZE = (120, 36)
+"""Columns and lines."""
+
+SECONDS_BETWEEN_LOOKS = 0.02
+MOST_LOOKS = 15_000
+"""Five minutes of looking before a session is taken never to be ready."""
+
+
+@asynccontextmanager
+async def running_session(
+    session: Path, plan: Plan | None, size: tuple[int, int] = SCREEN_SIZE, settings: Settings | None = None
+) -> AsyncIterator[Pilot[None]]:
+    """The app on a session without a terminal, once everything is counted and replayed.
+
+    Args:
+        session: What is opened.
+        plan: The plan to begin with; None for the one offered.
+        size: Columns and lines.
+        settings: Settings; the defaults, kept nowhere, where not given. The user's own are never read.
+
+    Raises:
+        SessionError: The session cannot be read.
+        TimeoutError: It was never ready.
+    """
+    app = InspectorApp(session, plan=plan, settings=settings or Settings())
+    async with app.run_test(size=size) as pilot:
+        await settled(pilot)
+        yield pilot
+
+
+async def settled(pilot: Pilot[None]) -> None:
+    """Wait until the newest plan has been replayed on exact counts, and shown.
+
+    Raises:
+        SessionError: The session cannot be read.
+        TimeoutError: It never was.
+    """
+    for _ in range(MOST_LOOKS):
+        await pilot.pause(SECONDS_BETWEEN_LOOKS)
+        screen = next((each for each in pilot.app.screen_stack if isinstance(each, InspectScreen)), None)
+        if screen is not None and screen.state in ("failed", "waiting"):
+            raise SessionError(screen.failure)
+        if screen is None or screen.outcome is None or screen.table is None or screen.is_counting:
+            continue
+        if screen.outcome.replay.table is screen.table and screen.outcome.plan == screen.plan:
+            await pilot.pause(5 * SECONDS_BETWEEN_LOOKS)
+            return
+    raise TimeoutError("the session was not ready in time")
+
+
+async def picture_of_session(
+    session: Path,
+    plan: Plan | None,
+    *,
+    size: tuple[int, int] | None = None,
+    theme: str = "dark",
+    what: Subject = Subject.SCREEN,
+    call: int | None = None,
+) -> str:
+    """A picture of a session as the app shows it, without a terminal.
+
+    Args:
+        session: What is opened.
+        plan: The plan; None for the one offered.
+        size: Columns and lines; as fits the subject where not given.
+        theme: A theme's name in the settings.
+        what: The screen, or the context chart alone.
+        call: The call looked at, from 0; None for the next one, not yet made.
+
+    Returns:
+        An SVG document with a line end.
+
+    Raises:
+        SessionError: The session cannot be read.
+        TimeoutError: It was never ready.
+    """
+    shown = size if size is not None and what is Subject.SCREEN else SCREEN_SIZE
+    async with running_session(session, plan, shown, Settings(theme=theme)) as pilot:
+        screen = pilot.app.screen
+        if call is not None and isinstance(screen, InspectScreen):
+            screen.look_at(call)
+            await pilot.pause(5 * SECONDS_BETWEEN_LOOKS)
+        if what is Subject.CHART and isinstance(screen, InspectScreen) and screen.parts is not None:
+            return picture_of_chart(screen.parts.chart, size or CHART_SIZE, screen.header.heading.title)
+        return picture_of_screen(pilot.app)
