@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+    from textual.screen import Screen
+
     from inspector.strategies.plan import Plan
     from inspector.ui.outcome import Outcome
-    from inspector.ui.screens.study import StudyScreen
     from inspector.ui.settings import Settings
 
 
@@ -47,7 +48,7 @@ class Studying(Costing):
             self.show_notice("there is nothing to look at yet")
             return
         module, kind = self.STUDIES[name]
-        screen: StudyScreen = getattr(import_module(module), kind)(self)
+        screen: Screen[None] = getattr(import_module(module), kind)(self)
         self.app.push_screen(screen)
 
     def study_commands(self) -> Iterable[SystemCommand]:

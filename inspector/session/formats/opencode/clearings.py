@@ -9,7 +9,7 @@ from inspector.session.model import Compaction
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from inspector.session.formats.opencode.conversation import Stored
+    from inspector.session.formats.opencode.stored import Stored
     from inspector.session.model import Message
 
 TOGETHER_SECONDS = 1.0

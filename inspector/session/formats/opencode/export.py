@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from inspector.session.formats.opencode.conversation import Stored, fill
+from inspector.session.formats.opencode.conversation import fill
 from inspector.session.formats.opencode.parts import ERROR
+from inspector.session.formats.opencode.stored import Stored
 from inspector.session.formats.opencode.views import message_view, part_view, session_view
 from inspector.session.model import Origin
 from inspector.session.values import mapping

@@ -17,9 +17,10 @@ from inspector.session.assembly import Assembly
 from inspector.session.decoding import lenient_json
 from inspector.session.errors import SessionError
 from inspector.session.formats.base import Inside
-from inspector.session.formats.opencode.conversation import Stored, fill
+from inspector.session.formats.opencode.conversation import fill
 from inspector.session.formats.opencode.parts import blocks_of_record
 from inspector.session.formats.opencode.shapes import MESSAGES, PARTS, SESSIONS, is_session_file
+from inspector.session.formats.opencode.stored import Stored
 from inspector.session.formats.opencode.views import MessageView, PartView, SessionView, message_view, part_view
 from inspector.session.formats.opencode.views import session_view as view_of_session
 from inspector.session.locator import Locator

@@ -5,11 +5,11 @@ A file holds one conversation a line; `file.jsonl#line-3` names one. What was ca
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from inspector.session.formats.base import Format, Inside, Sample
+from inspector.session.formats.transcripts.shapes import is_transcript
 from inspector.session.locator import Locator
-from inspector.session.values import mapping, string
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,18 +19,11 @@ if TYPE_CHECKING:
 
 NAME = "transcripts"
 
-FIELD = "messages_display"
-
 
 def _recognise(sample: Sample) -> str:
     records = sample.records if sample.is_lines else ()
     found = sum(is_transcript(record) for record in records)
     return f"{found} of its first {len(records)} lines are transcripts" if found and found * 2 >= len(records) else ""
-
-
-def is_transcript(value: Any) -> bool:
-    """Whether a value is a conversation written down as a text."""
-    return string(mapping(value).get(FIELD)).startswith(("user: ", "assistant: ", "system: "))
 
 
 def _reader(path: Path) -> Reader:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from inspector.session.assembly import Assembly
 from inspector.session.errors import SessionError
 from inspector.session.formats.chat import ChatThread, Spoken, all_blocks
-from inspector.session.formats.transcripts import FIELD, is_transcript
+from inspector.session.formats.transcripts.shapes import FIELD, is_transcript
 from inspector.session.lines import LinesReader
 from inspector.session.locator import Locator
 from inspector.session.model import Origin
