@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -90,8 +89,3 @@ def _openai(replay: Replay, role: Role, kept: list[tuple[Block, Rendition]]) -> 
 _SAID = frozenset(
     {BlockKind.SYSTEM_TEXT, BlockKind.USER_TEXT, BlockKind.ASSISTANT_TEXT, BlockKind.IMAGE, BlockKind.DOCUMENT}
 )
-
-
-def as_json(entries: list[Entry]) -> str:
-    """The messages as JSON text, as an API would take them."""
-    return json.dumps(entries, ensure_ascii=False, indent=2)

@@ -221,15 +221,6 @@ def _messages(count: int) -> str:
     return "1 message that was shown is" if count == 1 else f"{count:,} messages that were shown are"
 
 
-def open_session_in_slices(path: Path | str) -> Iterator[Loading]:
-    """Read a session so that its first rows can be shown before its last ones are read.
-
-    Raises:
-        SessionError: It cannot be read as a session.
-    """
-    yield from Follower(path, load=False).load()
-
-
 async def follow(
     path: Path | str, stop_event: asyncio.Event | None = None, *, waits: bool = False
 ) -> AsyncIterator[Update]:

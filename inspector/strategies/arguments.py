@@ -1,4 +1,4 @@
-"""What a tool call's arguments name: a file, a command. Every agent calls these arguments something of its own."""
+"""What a tool call's arguments name: a file, an address. Every agent calls these arguments something of its own."""
 
 from __future__ import annotations
 
@@ -23,9 +23,6 @@ PATH_ARGUMENTS = (
     "AbsolutePath",
 )
 """What agents call the argument that names a file, most common first."""
-
-COMMAND_ARGUMENTS = ("command", "cmd", "script", "code", "chars", "CommandLine")
-"""What agents call the argument that holds a command or a program, most common first."""
 
 PART_ARGUMENTS = (
     "offset",
@@ -70,11 +67,6 @@ def names_a_part(session: Session, call: Block) -> bool:
     """Whether a tool call asks for a part of a file only."""
     arguments = _arguments(session, call)
     return isinstance(arguments, dict) and any(arguments.get(name) is not None for name in PART_ARGUMENTS)
-
-
-def command_of(session: Session, call: Block) -> str:
-    """The command a tool call runs, a list of words joined by blanks; empty where it runs none."""
-    return _named(session, call, COMMAND_ARGUMENTS)
 
 
 def url_of(session: Session, call: Block) -> str:

@@ -49,7 +49,6 @@ WHO = {
 }
 ACTIONS = {action.label: action for action in Action}
 STATES = ("changed", *ACTIONS, "error", "out", "pinned")
-PREFIXES = ("who:", "tool:", "tier:", "by:", "is:", "tokens>")
 _WORD = re.compile(r'"([^"]*)"?|(\S+)')
 
 

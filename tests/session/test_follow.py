@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.session.follow import Follower, Update, follow, open_session_in_slices
+from inspector.session.follow import Follower, Update, follow
 from inspector.session.model import TextUnavailableError
 from inspector.session.open import SessionError, open_session
 from tests.session.claude_lines import Script
@@ -261,7 +261,7 @@ def test_a_big_file_shows_its_first_rows_before_it_is_read(tmp_path: Path) -> No
         script.call(f"m{number}", f"t{number}")
         script.result(f"t{number}", f"{number:06d} " * 15_000)
     path = script.write(tmp_path / "session.jsonl")
-    loadings = list(open_session_in_slices(path))
+    loadings = list(Follower(path, load=False).load())
     parts = [loading.session for loading in loadings if loading.session is not None]
     assert len(parts) > 2
     assert parts[-1] == open_session(path)

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from inspector.session.model import BlockKind
-from inspector.strategies.arguments import command_of, path_of
+from inspector.strategies.arguments import path_of
 from inspector.strategies.tools import (
     AGENT_TOOLS,
     DOCUMENT_TIERS,
@@ -73,22 +73,21 @@ def test_a_mask_is_false_for_blocks_without_a_tool():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "path", "command"),
+    ("arguments", "path"),
     [
-        ('{"file_path": "a/b.py"}', "a/b.py", ""),
-        ('{"path": "", "filename": "c.py"}', "c.py", ""),
-        ('{"command": ["bash", "-lc", "ls"]}', "", "bash -lc ls"),
-        ('{"cmd": "make test"}', "", "make test"),
-        ('{"path": 3}', "", ""),
-        ("[1]", "", ""),
-        ("no json", "", ""),
-        ("", "", ""),
-        ('{"note": "' + "n" * 1000 + '", "path": "far/away.py"}', "far/away.py", ""),
+        ('{"file_path": "a/b.py"}', "a/b.py"),
+        ('{"path": "", "filename": "c.py"}', "c.py"),
+        ('{"command": ["bash", "-lc", "ls"]}', ""),
+        ('{"cmd": "make test"}', ""),
+        ('{"path": 3}', ""),
+        ("[1]", ""),
+        ("no json", ""),
+        ("", ""),
+        ('{"note": "' + "n" * 1000 + '", "path": "far/away.py"}', "far/away.py"),
     ],
 )
-def test_arguments_name_a_file_or_a_command(arguments, path, command):
+def test_arguments_name_a_file(arguments, path):
     texts = Texts()
     session = replace(session_of([]), texts=texts)
     call = block(texts, BlockKind.TOOL_CALL, arguments)
     assert path_of(session, call) == path
-    assert command_of(session, call) == command

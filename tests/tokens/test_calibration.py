@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.tokens.calibration import calibrate
-from inspector.tokens.measured import measured_additions
 from inspector.tokens.model_calibration import LEAST_CALLS
 from inspector.tokens.ratios import typical_coefficients
 from inspector.tokens.readings import PromptColumns, Reading
@@ -227,17 +226,6 @@ def test_medians_of_segments_are_medians(pairs: list[tuple[float, int]]):
         float(np.median(values[segments == number])) if (segments == number).any() else 0.0 for number in range(5)
     ]
     assert segment_medians(values, segments, 5).tolist() == pytest.approx(expected)
-
-
-def test_what_was_added_before_a_call_is_the_difference_the_provider_saw():
-    reported = np.array([1000, 1600, 0, 3000, 3100, 900], dtype=np.int64)
-    output = np.array([100, 50, 40, 30, 200, 10], dtype=np.int64)
-    is_known = np.array([True, False, True, True, True, True])
-    previous = np.array([-1, 0, 1, 2, 3, 4], dtype=np.int64)
-    # First call; 500 added; nothing reported; nothing reported before; 70 added; a prompt that shrank.
-    assert measured_additions(reported, output, is_known, previous).tolist() == [-1, 500, -1, -1, 70, -1]
-    previous[4] = 1
-    assert measured_additions(reported, output, is_known, previous)[4] == -1  # the output before is a placeholder
 
 
 @pytest.mark.parametrize(

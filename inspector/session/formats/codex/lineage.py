@@ -37,11 +37,6 @@ class Lineage:
         self._before: float | None = None
         self._forked: float | None = None
 
-    @property
-    def is_copying(self) -> bool:
-        """Whether the lines read last were copied."""
-        return self._instant is not None
-
     def is_inherited(self, line: RolloutLine) -> bool:
         """Whether a line, the next one of the file, was copied."""
         if line.kind == META:
