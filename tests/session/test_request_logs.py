@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from inspector.session.formats import detect
 from inspector.session.model import BlockKind, ContextCause, Usage
 from inspector.session.open import open_session
@@ -96,6 +98,80 @@ def test_a_summary_of_any_program_is_known_by_the_answer_it_repeats(tmp_path: Pa
     lines.append(exchange([{"role": "user", "content": f"So far: {summary}"}], stream("m9", "again", 2)))
     session = opened(lines, tmp_path)
     assert len(session.compactions) == 1
+
+
+SUMMARY = {"type": "compaction", "content": "what was done so far"}
+
+
+def compacted(as_stream: bool) -> list[Record]:
+    """A log in which the API compacts at the third request; the fourth repeats everything before it all the same."""
+    lines = log_of_requests(2)
+    asked = log_of_requests(3)[-1]["request"]["body"]["messages"]
+    said = {"type": "text", "text": "after it"}
+    usage = {
+        "input_tokens": 7,
+        "output_tokens": 5,
+        "iterations": [
+            {"type": "compaction", "input_tokens": 900, "output_tokens": 60},
+            {"type": "message", "input_tokens": 7, "output_tokens": 5},
+        ],
+    }
+    message = {"id": "m2", "role": "assistant", "model": "claude-x", "content": [SUMMARY, said], "usage": usage}
+    events = [
+        {"type": "message_start", "message": {**message, "content": [], "usage": {"input_tokens": 7}}},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "compaction", "content": None}},
+        {
+            "type": "content_block_delta",
+            "index": 0,
+            "delta": {"type": "compaction_delta", "content": SUMMARY["content"]},
+        },
+        {"type": "content_block_start", "index": 1, "content_block": said},
+        {"type": "message_delta", "delta": {}, "usage": usage},
+    ]
+    streamed = "".join(f"data: {encoded(one).decode()}\n\n" for one in events)
+    later = [*asked, {"role": "assistant", "content": [SUMMARY, said]}, {"role": "user", "content": "and on"}]
+    return [*lines, exchange(asked, streamed if as_stream else message), exchange(later, stream("m3", "end", 30))]
+
+
+@pytest.mark.parametrize("as_stream", [False, True])
+def test_a_summary_that_the_api_wrote_stands_for_everything_before_it(tmp_path: Path, as_stream: bool) -> None:
+    session = opened(compacted(as_stream), tmp_path)
+    assert [context.cause for context in session.contexts] == [ContextCause.START, ContextCause.COMPACTION]
+    beside = ['[{"name": "Bash"}]', "You help."]
+    assert prompt(session, 3) == [*beside, SUMMARY["content"]], "the answer was written behind the summary"
+    assert prompt(session, 4) == [*beside, SUMMARY["content"], "after it", "and on"]
+    assert [call.usage for call in session.calls[2:4]] == [Usage(uncached=900, output=60), Usage(uncached=7, output=5)]
+    assert prompt(session, 2)[-1] == "file1", "the summary was asked for with all that was there"
+    (compaction,) = session.compactions
+    assert (session.messages[compaction.message].is_summary, compaction.tokens_before) == (True, 900)
+    assert [message.is_summary for message in session.messages].count(True) == 1
+    assert "turn 0" in [session.text(block) for block in session.blocks], "what was compacted is shown"
+
+
+def test_a_client_that_drops_what_was_compacted_goes_on_with_the_same_conversation(tmp_path: Path) -> None:
+    lines = compacted(as_stream=False)
+    asked = lines[-1]["request"]["body"]["messages"]
+    whole = opened(lines, tmp_path)
+    lines[-1]["request"]["body"]["messages"] = asked[-2:]
+    session = opened(lines, tmp_path)
+    assert session.contexts == whole.contexts
+    assert prompt(session, 4) == prompt(whole, 4)
+
+
+def test_a_log_that_begins_after_a_compaction_shows_what_it_repeats_and_sends_it_not(tmp_path: Path) -> None:
+    session = opened(compacted(as_stream=False)[-1:], tmp_path)
+    assert "turn 0" in [session.text(block) for block in session.blocks]
+    assert prompt(session, len(session.calls) - 1)[2:] == [SUMMARY["content"], "after it", "and on"]
+    assert len(session.compactions) == 1
+
+
+def test_a_compaction_that_failed_begins_nothing(tmp_path: Path) -> None:
+    lines = compacted(as_stream=False)
+    for message in (lines[2]["response"]["body"], lines[3]["request"]["body"]["messages"][-2]):
+        message["content"][0] = {"type": "compaction", "content": None}
+    session = opened(lines, tmp_path)
+    assert [context.cause for context in session.contexts] == [ContextCause.START]
+    assert session.compactions == ()
 
 
 def test_small_calls_and_subagents_are_conversations_of_their_own(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ PIECES = {
     "thinking_delta": "thinking",
     "input_json_delta": "partial_json",
     "signature_delta": "signature",
+    "compaction_delta": "content",
 }
 """Kinds of deltas and the field that each goes on in."""
 

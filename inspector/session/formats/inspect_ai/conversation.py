@@ -41,14 +41,14 @@ class SampleConversation(PlainConversation):
         super().__init__(assembly)
         self._attachments = attachments
 
-    def _entry(self, node: Node, about: dict[str, Any], names: Names) -> Entry | None:  # noqa: ARG002  # results name their tool
+    def _entries(self, node: Node, about: dict[str, Any], names: Names) -> list[Entry]:  # noqa: ARG002  # results name their tool
         value = node.value()
         if not isinstance(value, dict):
             self._assembly.diagnose("not a message", 0, max(node.offset, 0), skipped=True)
-            return None
+            return []
         message = chat_message(mapping(self._attachments.resolved(value)))
         (blocks,) = chat_blocks([message], Origin(node.offset, node.length))
-        return Entry(node, role_of(message), blocks, {**about, "id": string(value.get("id"))})
+        return [Entry(node, role_of(message), blocks, {**about, "id": string(value.get("id"))})]
 
     def add_rest(self, messages: Sequence[Node]) -> None:
         """Add what stands behind the last answer: results that no later request has sent yet."""
@@ -62,9 +62,9 @@ class SampleConversation(PlainConversation):
         number = self._assembly.contexts[call.context].thread
         thread = next(one for one in self._threads if one.number == number)
         for node in messages[ids.index(answer) + 1 :]:
-            entry = self._entry(node, {}, thread.names)
-            if entry is not None and entry.role is not Role.ASSISTANT:
-                self._append(thread, entry, is_call=False)
+            for entry in self._entries(node, {}, thread.names):
+                if entry.role is not Role.ASSISTANT:
+                    self._append(thread, entry, is_call=False)
 
 
 def blocks_again(record: bytes, origin: Origin, attachments: Attachments) -> list[TextBlock]:

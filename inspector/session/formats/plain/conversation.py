@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from inspector.session.blocks import TextBlock
+from inspector.session.formats.plain.compacting import taken_apart, usage_of_summary
 from inspector.session.formats.plain.entries import SYSTEM, TOOLS, Names, blocks_beside, blocks_of_entry, role_of
 from inspector.session.formats.plain.usage import usage_of
 from inspector.session.model import BlockKind, Call, Compaction, ContextCause, Message, Role
@@ -57,12 +58,16 @@ class Thread:
 
 @dataclass
 class Entry:
-    """A message about to be added: its blocks, and what is beside them in the record."""
+    """A message about to be added: its blocks, and what is beside them in the record.
+
+    A summary that the API wrote is an entry of its own, and so is what stands before or behind it in the same message.
+    """
 
     node: Node
     role: Role
     blocks: list[TextBlock]
     about: dict[str, Any]
+    is_summary: bool = False
 
     @cached_property
     def digests(self) -> Digests:
@@ -79,6 +84,15 @@ def is_same(before: Digests, entry: Entry) -> bool:
     if before == entry.digests:
         return True
     return entry.role is Role.ASSISTANT and _spoken(before) == _spoken(entry.digests) != ()
+
+
+def _opening(entries: Sequence[Entry]) -> Digests:
+    """What identifies the first of what is said."""
+    return next((entry.digests for entry in entries if entry.role not in (Role.SYSTEM, Role.OTHER)), ())
+
+
+def _shortened(blocks: Sequence[TextBlock]) -> list[TextBlock]:
+    return [TextBlock(block, text[:KEPT_CHARACTERS]) for block, text in blocks]
 
 
 def _spoken(digests: Digests) -> Digests:
@@ -104,14 +118,13 @@ class PlainConversation:
         self._assembly = assembly
         self._keep = keep
         self._threads: list[Thread] = []
-        self._known: dict[bytes, Entry] = {}
+        self._known: dict[bytes, list[Entry]] = {}
         self._threads_of_opening: dict[Digests, list[Thread]] = {}
 
     def add_message(self, node: Node) -> None:
         """Add a message of the one conversation a file of messages is."""
         thread = self._threads[0] if self._threads else self._new_thread()
-        entry = self._entry(node, {}, thread.names)
-        if entry is not None:
+        for entry in self._entries(node, {}, thread.names):
             self._append(thread, entry, is_call=entry.role is Role.ASSISTANT)
 
     def add_request(self, request: Request) -> None:
@@ -122,9 +135,9 @@ class PlainConversation:
         """
         names: Names = {}
         entries = self._beside(request)
-        entries += [entry for node in request.messages if (entry := self._repeated(node, names)) is not None]
-        opening = next((entry.digests for entry in entries if entry.role not in (Role.SYSTEM, Role.OTHER)), ())
-        thread, common = self._continued(opening, entries)
+        entries += [entry for node in request.messages for entry in self._repeated(node, names)]
+        thread, common, entries = self._found(entries)
+        opening = _opening(entries)
         is_continued = thread is not None
         if thread is None and (thread := self._compacted(entries)) is not None:
             is_continued, common = True, 0
@@ -144,11 +157,24 @@ class PlainConversation:
             self._append(thread, entry, is_call=is_call, is_repeated=entry.role is Role.ASSISTANT and not is_call)
         if request.response is not None:
             about = {**request.about, **request.reply}
-            answer = self._entry(request.response, about, thread.names)
-            if answer is not None:
+            for answer in self._entries(request.response, about, thread.names):
                 self._append(thread, answer, is_call=True)
         elif "usage" in request.about or "model" in request.about:
             self._tell_last_call(thread, request.about)
+
+    def _found(self, entries: list[Entry]) -> tuple[Thread | None, int, list[Entry]]:
+        """The conversation that a request continues, how much of it is known, and what it sends that counts.
+
+        What stands before a summary is not sent; where the summary is not known yet, what came before it may be.
+        """
+        beside = next((place for place, entry in enumerate(entries) if entry.role is not Role.SYSTEM), 0)
+        summaries = [place for place, entry in enumerate(entries) if entry.is_summary]
+        for first in reversed(summaries):
+            sent = entries[:beside] + entries[first:]
+            thread, common = self._continued(_opening(sent), sent)
+            if thread is not None:
+                return thread, common, sent
+        return *self._continued(_opening(entries), entries), entries
 
     def _continued(self, opening: Digests, entries: list[Entry]) -> tuple[Thread | None, int]:
         best, most = None, -1
@@ -161,6 +187,19 @@ class PlainConversation:
             if common >= most:
                 best, most = thread, common
         return best, most
+
+    def _begin_behind(self, thread: Thread, summary: Entry) -> None:
+        """Begin the context of a summary that the API wrote: tools and system text stay before it."""
+        members = thread.context.members
+        kept = [place for place, index in enumerate(members) if self._assembly.messages[index].role is Role.SYSTEM]
+        thread.context = self._assembly.add_context(thread.number, ContextCause.COMPACTION)
+        thread.context.members.extend(members[place] for place in kept)
+        thread.context.carried = len(kept)
+        thread.digests = [thread.digests[place] for place in kept]
+        self._threads_of_opening.setdefault(summary.digests, []).append(thread)
+        before = usage_of(summary.about.get("usage"))
+        first = len(self._assembly.messages) - 1
+        self._assembly.compactions.append(Compaction(first, "auto", before.prompt if before else None))
 
     def _begin_again(self, thread: Thread, common: int) -> dict[Digests, list[int]]:
         """Begin a context with what a request has in common with the last; where else its entries stand already."""
@@ -217,28 +256,29 @@ class PlainConversation:
                 first = first or node
         return [Entry(first, Role.SYSTEM, blocks, {})] if first is not None else []
 
-    def _repeated(self, node: Node, names: Names) -> Entry | None:
+    def _repeated(self, node: Node, names: Names) -> list[Entry]:
         """A message of a request: logs repeat each in every later request, and it is not read again there."""
         if self._keep is not None:
-            return self._entry(node, {}, names)
+            return self._entries(node, {}, names)
         key = blake2b(node.raw(), digest_size=DIGEST_BYTES).digest()
         known = self._known.get(key)
         if known is None:
-            known = self._entry(node, {}, names)
-            if known is not None:
-                shortened = [TextBlock(block, text[:KEPT_CHARACTERS]) for block, text in known.blocks]
-                self._known[key] = Entry(known.node, known.role, shortened, known.about)
+            known = self._entries(node, {}, names)
+            if known:
+                self._known[key] = [replace(one, blocks=_shortened(one.blocks)) for one in known]
             return known
         if self.counts_entries:
-            self._assembly.record_counts[known.role.value] += 1
-        names |= {block.tool_call_id: block.tool_name for block, _ in known.blocks if block.kind is BlockKind.TOOL_CALL}
+            self._assembly.record_counts[known[0].role.value] += 1
+        made = (block for one in known for block, _ in one.blocks)
+        names |= {block.tool_call_id: block.tool_name for block in made if block.kind is BlockKind.TOOL_CALL}
         return known
 
-    def _entry(self, node: Node, about: dict[str, Any], names: Names) -> Entry | None:
+    def _entries(self, node: Node, about: dict[str, Any], names: Names) -> list[Entry]:
+        """What a message adds; nothing where it is none."""
         value = node.value()
         if not isinstance(value, dict):
             self._assembly.diagnose("not a chat message", 0, max(node.offset, 0), skipped=True)
-            return None
+            return []
         role = role_of(value)
         if self.counts_entries:
             self._assembly.record_counts[role.value] += 1
@@ -246,10 +286,19 @@ class PlainConversation:
         for made in blocks:
             if made.block.kind is BlockKind.TOOL_CALL:
                 names[made.block.tool_call_id] = made.block.tool_name
+        about = {**about, **{name: value[name] for name in ABOUT if value.get(name) is not None}}
         if self._keep is not None:
             self._keep(blocks, node)
-        own = {name: value[name] for name in ABOUT if value.get(name) is not None}
-        return Entry(node, role, blocks, {**about, **own})
+        # Who gives a list in memory gets it back message by message.
+        apart = taken_apart(value, blocks) if self._keep is None else None
+        if apart is None:
+            return [Entry(node, role, blocks, about)]
+        written = usage_of_summary(about.get("usage"))
+        if written is None and not apart.after:
+            written = about.get("usage")
+        entries = [Entry(node, role, apart.before, {**about, "usage": None})] if apart.before else []
+        entries.append(Entry(node, role, apart.summary, {**about, "usage": written}, is_summary=True))
+        return entries + ([Entry(node, role, apart.after, about)] if apart.after else [])
 
     def _append(self, thread: Thread, entry: Entry, *, is_call: bool, is_repeated: bool = False) -> None:
         time = next((seconds_of_any(entry.about[name]) for name in TIMES if name in entry.about), None)
@@ -263,6 +312,7 @@ class PlainConversation:
                 time=time,
                 identifier=identifier if isinstance(identifier, str) else "",
                 thread=thread.number,
+                is_summary=entry.is_summary,
                 is_inherited=is_repeated,
             )
         )
@@ -281,6 +331,8 @@ class PlainConversation:
                     identifier=identifier if isinstance(identifier, str) else "",
                 )
             )
+        if entry.is_summary:
+            self._begin_behind(thread, entry)
         thread.context.members.append(index)
         thread.digests.append(entry.digests)
 

@@ -39,6 +39,9 @@ DOCUMENT_PARTS = frozenset({"audio", "document", "file", "input_audio", "input_f
 SEARCH_RESULT = "search_result"
 """A part of Anthropic's API whose texts are quoted: sent as they are, with their source."""
 
+COMPACTION = "compaction"
+"""A part of Anthropic's API: the summary that stands for everything before it."""
+
 SYSTEM, TOOLS = "system", "tools"
 """Locators of what stands beside a message list."""
 
@@ -137,6 +140,8 @@ def _block_of_part(part: Any, role: Role, origin: Origin, names: Names) -> TextB
         return text_block(TEXT_KIND[role], text_of_part(part), origin)
     if not isinstance(part, dict):
         return text_block(BlockKind.OTHER, clean_text(compact_json(part)), origin)
+    if is_summary_part(part):
+        return text_block(TEXT_KIND[role], clean_text(part["content"]), origin)
     if kind in ("thinking", "reasoning"):
         text = clean_text(_string(part.get("thinking") or part.get("text") or part.get("reasoning")))
         return text_block(BlockKind.THINKING, text, origin, signature_characters=len(_string(part.get("signature"))))
@@ -155,6 +160,11 @@ def _block_of_part(part: Any, role: Role, origin: Origin, names: Names) -> TextB
         block_kind = BlockKind.IMAGE if kind in IMAGE_PARTS else BlockKind.DOCUMENT
         return text_block(block_kind, text, origin, media=(media,), media_data=(data,))
     return text_block(BlockKind.OTHER, clean_text(compact_json(part)), origin)
+
+
+def is_summary_part(part: Any) -> bool:
+    """Whether a part stands for everything before it; one without a text is a compaction that failed."""
+    return isinstance(part, dict) and part.get("type") == COMPACTION and bool(_string(part.get("content")))
 
 
 def result_block(content: Any, call: str, name: str, is_error: bool, origin: Origin) -> TextBlock:
