@@ -72,8 +72,8 @@ async def test_filter_order_view_and_focus_are_there_again_the_next_time(running
 
     async with running(old_session) as run:
         screen = run.screen
-        await run.until(lambda: screen.view.hidden == hidden)
-        assert screen.state_now() == left
+        await run.until(lambda: screen.view is not None and screen.view.hidden == hidden)
+        await run.until(lambda: screen.state_now() == left)
         assert screen.focused is screen.parts.detail
         assert "largest first" in run.text()
 
