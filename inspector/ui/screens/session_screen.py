@@ -354,7 +354,6 @@ class SessionScreen(Screen[None]):
                 hold_painting(self)
             self.show_plan()
             self.request_replay()
-        self.refresh_bindings()
 
     def _follow(self, follower: Follower) -> None:
         history, rows, generation = self.history, self.rows, self._opening

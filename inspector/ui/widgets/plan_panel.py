@@ -86,6 +86,11 @@ class Entries(VerticalScroll, can_focus=False, inherit_bindings=False):
     """The scrolled list. Arrow keys belong to the controls in it, so it has no keys of its own."""
 
 
+def shape_of(plan: Plan) -> tuple[str, ...]:
+    """What the controls for a plan depend on: the names of its strategies, in order."""
+    return tuple(entry.strategy.name for entry in plan.entries)
+
+
 def _is_shown(widget: Widget) -> bool:
     """Whether neither it nor what holds it is folded away."""
     return all(node.display for node in widget.ancestors_with_self if isinstance(node, Widget))
@@ -122,6 +127,7 @@ class PlanPanel(Vertical):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  Textual's own name
         super().__init__(id=id, classes=classes)
         self._shape: tuple[str, ...] | None = None
+        self._views: tuple[PlanEntryView, ...] = ()
         self._outcomes: Sequence[GroupOutcome] = ()
         self._sizes: Mapping[LimitName, Sizes] = {}
         self._last_focused: Widget | None = None
@@ -138,29 +144,35 @@ class PlanPanel(Vertical):
 
     def show_soon(self, plan: Plan) -> None:
         """Show a plan; `show` without waiting for it."""
-        self.run_worker(self.show(plan), group="show", description="show the plan", exit_on_error=False)
+        if shape_of(plan) == self._shape:
+            self._show_values(plan)
+        else:
+            self.run_worker(self.show(plan), group="show", description="show the plan", exit_on_error=False)
 
     async def show(self, plan: Plan) -> None:
         """Show a plan: new controls where its strategies are others, new values where they are the same."""
-        shape = tuple(entry.strategy.name for entry in plan.entries)
+        shape = shape_of(plan)
         if shape == self._shape:
-            for view, entry in zip(self.query(PlanEntryView), plan.entries, strict=True):
-                if view.entry != entry:
-                    view.show(entry)
+            self._show_values(plan)
             return
         self._shape = shape
+        self._views = tuple(PlanEntryView(index, entry) for index, entry in enumerate(plan.entries))
         entries = self.query_one(Entries)
         await entries.remove_children(PlanEntryView)
-        views = [PlanEntryView(index, entry) for index, entry in enumerate(plan.entries)]
-        await entries.mount_all(views, before="#add-strategy")
+        await entries.mount_all(self._views, before="#add-strategy")
         self._last_focused = None
         self.show_outcomes(self._outcomes)
         self.show_sizes(self._sizes)
 
+    def _show_values(self, plan: Plan) -> None:
+        for view, entry in zip(self._views, plan.entries, strict=True):
+            if view.entry != entry:
+                view.show(entry)
+
     def show_sizes(self, sizes: Mapping[LimitName, Sizes]) -> None:
         """Show how large the results are that each limit is about."""
         self._sizes = sizes
-        for view in self.query(PlanEntryView):
+        for view in self._views:
             view.show_sizes(sizes)
 
     def show_rival(self, text: str) -> None:
@@ -172,7 +184,7 @@ class PlanPanel(Vertical):
     def show_outcomes(self, outcomes: Sequence[GroupOutcome]) -> None:
         """Show what each part of the plan does to the session."""
         self._outcomes = outcomes
-        for view in self.query(PlanEntryView):
+        for view in self._views:
             view.show_outcomes({outcome.group: outcome for outcome in outcomes if outcome.entry == view.index})
 
     def show_findings(self, lines: Sequence[str], *, is_final: bool = True) -> None:
