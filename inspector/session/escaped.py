@@ -17,27 +17,39 @@ from inspector.session.nodes import ESCAPES, UNREADABLE, FileNode, Node, sound_o
 ESCAPED = re.compile(rb"[\[{ ]*\\")
 """How an escaped JSON text begins: no sound one has a backslash outside of strings."""
 
+DATA = re.compile(rb"^data: ?(\{.*\})", re.MULTILINE)
+
 
 def unescaped(record: bytes) -> bytes:
     """A record of a value inside a string as plain JSON; any other record as it is."""
     return _decoded(b'"' + record + b'"') or record if ESCAPED.match(record) else record
 
 
-def inside_string(node: Node, start: int = 0, end: int | None = None) -> Node | None:
-    """The value that a string holds as JSON.
+def inside_string(node: Node) -> Node | None:
+    """The value that a string holds as JSON; None where it holds none, or is no string."""
+    text, places = _text_of(node)
+    return InsideNode(FileNode(text, 0), places) if places and lenient_json(text)[0] is not None else None
 
-    Args:
-        node: The string; anything else holds none.
-        start: Where the JSON begins in the string's text, in bytes of UTF-8.
-        end: Where it ends; with the text where not given.
+
+def events_inside(node: Node) -> list[Node]:
+    """The JSON objects that the events of a stream carry whose text is a string; empty where it is none.
+
+    Streams are server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html).
     """
+    text, places = _text_of(node)
+    if places is None:
+        return []
+    found = (FileNode(text[one.start(1) : one.end(1)], one.start(1)) for one in DATA.finditer(text))
+    return [InsideNode(event, places) for event in found]
+
+
+def _text_of(node: Node) -> tuple[bytes, _Places | None]:
+    """A string's text, and where its bytes stand in the file."""
     raw = node.raw()
     if not raw.startswith(b'"'):
-        return None
+        return b"", None
     sound = sound_of_same_length(raw)
-    text = _decoded(sound)
-    inner = FileNode(text[start:end], start)
-    return InsideNode(inner, _Places(sound, node.offset)) if lenient_json(inner.raw())[0] is not None else None
+    return _decoded(sound), _Places(sound, node.offset)
 
 
 def _decoded(quoted: bytes) -> bytes:

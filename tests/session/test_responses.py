@@ -197,6 +197,70 @@ def test_a_response_alone_answers_what_was_sent_before(tmp_path: Path) -> None:
     assert session.calls[0].usage is not None
 
 
+def events_of(answer: dict[str, Any]) -> list[dict[str, Any]]:
+    """A response as the events of its stream."""
+    begun = {**answer, "output": [], "usage": None, "status": "in_progress"}
+    events: list[dict[str, Any]] = [{"type": "response.created", "response": begun, "sequence_number": 0}]
+    for place, item in enumerate(answer["output"]):
+        beginning = {"type": item["type"], "id": "x", "status": "in_progress", "summary": [], "content": [], "role": ""}
+        events.append({"type": "response.output_item.added", "output_index": place, "item": beginning})
+        events.append(
+            {"type": "response.output_text.delta", "item_id": "x", "output_index": place, "delta": '"pie\\ce'}
+        )
+        events.append({"type": "response.output_item.done", "output_index": place, "item": item})
+    return [*events, {"type": "response.completed", "response": answer, "sequence_number": 9}]
+
+
+def stream_of(events: list[dict[str, Any]], end: str = "\n") -> str:
+    return "".join(f"event: {one['type']}{end}data: {json.dumps(one)}{end}{end}" for one in events)
+
+
+LOG = [
+    exchange([said("user", 'go "on" é ☃')], [thought(), call("c1")], 1),
+    exchange(
+        [said("user", 'go "on" é ☃'), thought(), call("c1"), output("c1", 'a\\b\n"c"')], [said("assistant", "ö")], 2
+    ),
+]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("body", ["body", "body_raw"])
+def test_streams_and_bodies_that_are_strings_are_read_like_what_they_hold(tmp_path: Path, body: str, end: str) -> None:
+    lines = []
+    for one in LOG:
+        request = {"url": "https://api.openai.com/v1/responses", "body": json.dumps(one["request"])}
+        lines.append({"request": request, "response": {body: stream_of(events_of(one["response"]), end)}})
+    at_once = opened(tmp_path / "once", "\n".join(json.dumps(line) for line in LOG))
+    for ensure_ascii in (True, False):
+        text = "\n".join(json.dumps(line, ensure_ascii=ensure_ascii) for line in lines)
+        session = opened(tmp_path / "log", text)
+        assert session.calls == at_once.calls
+        assert [sent(session, number) for number in range(2)] == [sent(at_once, number) for number in range(2)]
+        assert [session.text(one) for one in session.blocks] == [at_once.text(one) for one in at_once.blocks]
+    listed = opened(tmp_path / "list", lines)
+    assert [sent(listed, number) for number in range(2)] == [sent(at_once, number) for number in range(2)]
+
+
+def test_a_stream_that_was_cut_off_has_the_items_that_were_finished(tmp_path: Path) -> None:
+    line = {"request": LOG[0]["request"], "response": {"body": stream_of(events_of(LOG[0]["response"])[:4])}}
+    session = opened(tmp_path / "log", line)
+    assert roles(session) == "sua"
+    assert (len(session.calls), session.calls[0].usage, session.calls[0].model) == (1, None, "gpt-5.5")
+
+
+def test_events_that_are_lines_of_their_own_are_one_answer_with_its_usage(tmp_path: Path) -> None:
+    events = events_of(LOG[0]["response"])
+    lines = [{"input": [said("user", "go")], "model": "gpt-5.5"}, *events]
+    session = opened(tmp_path / "log", "\n".join(json.dumps(line) for line in lines))
+    assert roles(session) == "ua"
+    assert [block.kind for block in session.messages[1].blocks] == [BlockKind.THINKING, BlockKind.TOOL_CALL]
+    (made,) = session.calls
+    assert (made.prompt_messages, made.identifier) == (1, "resp_1")
+    assert made.usage == Usage(uncached=60, cache_read=40, output=9, reasoning=4)
+    only_last = opened(tmp_path / "last", "\n".join(json.dumps(line) for line in [lines[0], events[-1]]))
+    assert (roles(only_last), only_last.calls[0].usage) == ("ua", made.usage)
+
+
 def test_a_conversation_of_the_chat_api_is_not_taken_for_one(tmp_path: Path) -> None:
     path = tmp_path / "chat.json"
     path.write_text(

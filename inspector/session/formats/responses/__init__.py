@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.formats.base import Format
+from inspector.session.formats.responses.events import is_event
 from inspector.session.formats.responses.shapes import is_exchange, is_item, is_list_of_items
 
 if TYPE_CHECKING:
@@ -24,8 +25,9 @@ def _recognise(sample: Sample) -> str:
         return ""
     if sample.is_lines:
         records = sample.records
-        found = [record for record in records if is_item(record) or is_exchange(record)]
-        if len(found) * 2 < len(records) or not (is_list_of_items(found) or any(map(is_exchange, found))):
+        found = [record for record in records if is_event(record) or is_item(record) or is_exchange(record)]
+        is_told = is_list_of_items(found) or any(is_event(record) or is_exchange(record) for record in found)
+        if len(found) * 2 < len(records) or not is_told:
             return ""
         return f"{len(found)} of its first {len(records)} lines are items or exchanges of the Responses API"
     return _reason(sample.document)

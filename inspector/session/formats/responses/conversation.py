@@ -13,8 +13,10 @@ from msgspec import structs
 
 from inspector.session.formats.plain.entries import SYSTEM, TOOLS, blocks_beside
 from inspector.session.formats.plain.usage import usage_of
+from inspector.session.formats.responses.events import BEGUN, ENDED, ITEM_DONE
 from inspector.session.formats.responses.items import Side, blocks_of_item, side_of
 from inspector.session.formats.responses.joining import NONE, Joiner
+from inspector.session.formats.responses.shapes import response_alone
 from inspector.session.model import BlockKind, ContextCause, Origin
 from inspector.session.times import seconds_of_any
 from inspector.session.values import string
@@ -79,6 +81,7 @@ class ResponsesConversation:
         """Begin."""
         self._assembly = assembly
         self._conversations: list[Conversation] = []
+        self._streaming: int | None = None
 
     def add_item(self, node: Node) -> None:
         """Add an item of the one conversation that a file of items is."""
@@ -114,16 +117,42 @@ class ResponsesConversation:
         elif exchange.about.get("model"):
             self._tell_model(conversation, string(exchange.about["model"]))
 
+    def add_event(self, event: Node, kind: str) -> None:
+        """Add an event of a stream: items as they are finished, and what is told of the call at the end."""
+        fields = event.fields()
+        self._assembly.record_counts[kind] += 1
+        conversation = self._conversations[-1] if self._conversations else self._new()
+        if kind in BEGUN:
+            conversation.joiner.close()
+            self._streaming = None
+        elif kind == ITEM_DONE and "item" in fields:
+            if self._streaming is None:
+                self._streaming = len(self._assembly.calls)
+            item = self._item(fields["item"], conversation)
+            if item is not None:
+                self._add(conversation, item, is_call=True)
+        elif kind in ENDED and "response" in fields:
+            exchange = response_alone(fields["response"])
+            if self._streaming is None:
+                self._answer(conversation, exchange)
+            else:
+                self._tell_call(conversation, self._streaming, exchange.about)
+            conversation.joiner.close()
+            self._streaming = None
+
     def _answer(self, conversation: Conversation, exchange: Exchange) -> None:
-        joiner, about = conversation.joiner, exchange.about
-        joiner.close()
-        identifier = string(about.get("id"))
-        conversation.responses.add(identifier)
+        conversation.joiner.close()
         call = len(self._assembly.calls)
         for node in exchange.output:
             item = self._item(node, conversation)
             if item is not None:
                 self._add(conversation, item, is_call=True)
+        self._tell_call(conversation, call, exchange.about)
+
+    def _tell_call(self, conversation: Conversation, call: int, about: Mapping[str, Any]) -> None:
+        """Note what a response says of the call that it answered, if it said anything."""
+        identifier = string(about.get("id"))
+        conversation.responses.add(identifier)
         if call < len(self._assembly.calls):
             made = self._assembly.calls[call]
             self._assembly.calls[call] = structs.replace(

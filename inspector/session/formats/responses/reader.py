@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 from inspector.session.assembly import Assembly
 from inspector.session.decoding import lenient_json, line_bounds
 from inspector.session.documents import DocumentReader
+from inspector.session.escaped import unescaped
 from inspector.session.formats.base import Sample
 from inspector.session.formats.plain.entries import SYSTEM, TOOLS, blocks_beside
 from inspector.session.formats.responses.conversation import ResponsesConversation, item_of
+from inspector.session.formats.responses.events import is_event
 from inspector.session.formats.responses.items import blocks_of_item
 from inspector.session.formats.responses.shapes import exchanges_of, is_exchange
 from inspector.session.lines import LinesReader
@@ -35,6 +37,7 @@ def responses_reader(path: Path, name: str) -> Reader:
 
 def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
     """The blocks of an item that is read again."""
+    record = unescaped(record)
     value = lenient_json(record)[0]
     if origin.locator in (SYSTEM, TOOLS):
         return blocks_beside(value, record, origin.offset, origin.length, origin.locator)
@@ -56,7 +59,9 @@ class ResponsesInterpreter:
             node = FileNode(data[start:end], offset + start)
             value = node.value()
             try:
-                if is_exchange(value):
+                if is_event(value):
+                    self._conversation.add_event(node, value["type"])
+                elif is_exchange(value):
                     for exchange in exchanges_of(node):
                         self._conversation.add_exchange(exchange)
                 elif isinstance(value, dict):

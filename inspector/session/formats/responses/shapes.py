@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from inspector.session.decoding import lenient_json
+from inspector.session.escaped import events_inside, inside_string
+from inspector.session.formats.responses.events import is_event, streamed
+from inspector.session.formats.streams import events_of
 from inspector.session.values import objects
 
 if TYPE_CHECKING:
@@ -31,7 +35,8 @@ PARTS = frozenset({"input_text", "output_text", "input_image", "input_file"})
 LISTS = ("input", "items", "input_items")
 """Fields that hold items: in requests, and in files of programs that keep them."""
 
-WRAPPERS = ("request", "response", "body")
+WRAPPERS = ("request", "response", "body", "body_raw")
+"""Fields that hold a request or response: an object, or a string of it or of the events in which it came."""
 
 ABOUT = ("model", "created_at", "created", "timestamp", "time", "usage", "id", "previous_response_id")
 
@@ -93,7 +98,15 @@ def is_exchange(value: object, depth: int = 0) -> bool:
         return True
     if isinstance(value.get("input"), str) and is_list_of_items(value.get("output"), least=0):
         return True
-    return any(is_exchange(value.get(name), depth + 1) for name in WRAPPERS)
+    return any(_holds_exchange(value.get(name), depth + 1) for name in WRAPPERS)
+
+
+def _holds_exchange(value: object, depth: int) -> bool:
+    if not isinstance(value, str):
+        return is_exchange(value, depth)
+    if value.lstrip().startswith("{"):
+        return is_exchange(lenient_json(value.encode(errors="replace"))[0], depth)
+    return any(is_event(event) for event in events_of(value))
 
 
 def is_list_of_items(value: object, least: int = 1) -> bool:
@@ -103,6 +116,13 @@ def is_list_of_items(value: object, least: int = 1) -> bool:
     own = sum(is_own_item(item) for item in value)
     plain = sum(isinstance(item, dict) and "role" in item and "content" in item for item in value)
     return own >= least and (own + plain) * 2 >= len(value)
+
+
+def response_alone(node: Node) -> Exchange:
+    """A response whose request stands elsewhere."""
+    exchange = Exchange(is_request=False)
+    _collect(node, exchange, 0)
+    return exchange
 
 
 def exchanges_of(node: Node, depth: int = 0) -> Iterator[Exchange]:
@@ -118,9 +138,7 @@ def exchanges_of(node: Node, depth: int = 0) -> Iterator[Exchange]:
             yield from exchanges_of(item, depth + 1)
         return
     if is_exchange(node.value()):
-        exchange = Exchange(is_request=False)
-        _collect(node, exchange, 0)
-        yield exchange
+        yield response_alone(node)
 
 
 def _collect(node: Node, exchange: Exchange, depth: int) -> None:
@@ -140,4 +158,7 @@ def _collect(node: Node, exchange: Exchange, depth: int) -> None:
     if depth < 3:
         for name in WRAPPERS:
             if name in fields:
-                _collect(fields[name], exchange, depth + 1)
+                came = streamed(events_inside(fields[name]))
+                _collect(came.response or inside_string(fields[name]) or fields[name], exchange, depth + 1)
+                if came.items and not exchange.output:
+                    exchange.output, exchange.is_answered = came.items, True
