@@ -1,11 +1,17 @@
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING
 
 from textual.app import App, ComposeResult
 from textual.widgets import Static
 
-from inspector.ui.painting import SECONDS_HELD, SECONDS_SHOWN, PaintingApp, hold_painting, in_one_frame
+from inspector.ui import painting
+from inspector.ui.painting import SECONDS_SHOWN, PaintingApp, hold_painting, in_one_frame
+
+if TYPE_CHECKING:
+    import pytest
+    from textual.pilot import Pilot
 
 
 class Drawn(Static):
@@ -32,7 +38,14 @@ class TwoLines(PaintingApp):
         yield Drawn("second", self.drawn)
 
 
-async def test_what_is_held_back_is_painted_when_the_rest_of_it_is_there() -> None:
+async def until_drawn(pilot: Pilot[None], drawn: list[str], wanted: set[str]) -> None:
+    async with asyncio.timeout(20):
+        while not wanted <= set(drawn):
+            await pilot.pause(SECONDS_SHOWN)
+
+
+async def test_what_is_held_back_is_painted_when_the_rest_of_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(painting, "SECONDS_HELD", 60.0)
     app = TwoLines()
     async with app.run_test() as pilot:
         await pilot.pause(SECONDS_SHOWN)
@@ -40,11 +53,11 @@ async def test_what_is_held_back_is_painted_when_the_rest_of_it_is_there() -> No
         first, second = app.query(Drawn)
         hold_painting(first)
         first.update("after")
-        await asyncio.sleep(SECONDS_HELD / 5)
+        await asyncio.sleep(SECONDS_SHOWN)
         assert app.drawn == []
         async with in_one_frame(second):
             second.update("after")
-        await pilot.pause(SECONDS_SHOWN)
+        await until_drawn(pilot, app.drawn, {"first after", "second after"})
         assert set(app.drawn) == {"first after", "second after"}
 
 
@@ -56,8 +69,7 @@ async def test_painting_is_not_held_back_for_ever() -> None:
         app.hold_painting()
         first = app.query_one("#first", Drawn)
         first.update("after")
-        await pilot.pause(SECONDS_HELD + 2 * SECONDS_SHOWN)
-        assert "first after" in app.drawn
+        await until_drawn(pilot, app.drawn, {"first after"})
 
 
 async def test_what_was_let_go_is_painted_before_anything_is_held_back_again() -> None:
