@@ -1,7 +1,7 @@
 """The data side of the main screen: which workers run, and what their messages change.
 
 Bytes become a session, a session token counts, counts a replay; a changed plan enters at the replay alone. Every
-fact has one handler. What is shown, and how, is the subclass's: it implements the `show_…` methods.
+fact has one handler. What is shown, and how, is the subclass's: it implements what `SessionShown` names.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from time import monotonic, time
 from typing import TYPE_CHECKING
 
 from textual import on
-from textual.screen import Screen
 from textual.worker import Worker, WorkerState, get_current_worker
 
 from inspector.ui.messages import (
@@ -27,6 +26,7 @@ from inspector.ui.messages import (
 )
 from inspector.ui.painting import hold_painting, in_one_frame
 from inspector.ui.plan_history import PlanHistory
+from inspector.ui.screens.session_shown import SessionShown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from inspector.ui.outcome import Outcome
     from inspector.ui.risks import KnownUses, Risks
     from inspector.ui.rows import Rows
-    from inspector.ui.session_state import SessionState
     from inspector.ui.settings import Settings
 
 FRAME = 1 / 60
@@ -53,7 +52,7 @@ SECONDS_TO_IDLE = 300
 SECONDS_BETWEEN_COUNTED_REPLAYS = 0.5
 
 
-class SessionScreen(Screen[None]):
+class SessionScreen(SessionShown):
     """Holds one session and everything known about it.
 
     Attributes:
@@ -97,63 +96,11 @@ class SessionScreen(Screen[None]):
         self._opening = 0
         self._wanted = 0
         self._shown = 0
-        self._is_replaying = self._is_advised = self._is_tokenizer_awaited = self._counts_again = False
+        self._is_replaying = False
+        self._is_advised = False
+        self._is_tokenizer_awaited = False
+        self._counts_again = False
         self._replay_started = 0.0
-
-    def show_progress(self, what: str, fraction: float | None, stop: str = "") -> None:
-        """Work goes on, or (None) it is done."""
-        raise NotImplementedError
-
-    async def show_session(self) -> None:
-        """There are other rows, counts or facts about the session."""
-        raise NotImplementedError
-
-    def restore(self, state: SessionState) -> None:
-        """The session was left in some state the last time."""
-        raise NotImplementedError
-
-    def begin_at(self, *, is_live: bool) -> None:
-        """All rows are there: look at the newest where the session is being written, else at the first."""
-        raise NotImplementedError
-
-    def show_heading(self) -> None:
-        """What is known of the session and its file in a few words is something else."""
-        raise NotImplementedError
-
-    def show_plan(self) -> None:
-        """The plan is another one."""
-        raise NotImplementedError
-
-    def show_outcome(self) -> None:
-        """A replay came back, or another call is looked at."""
-        raise NotImplementedError
-
-    def measure(self, outcome: Outcome) -> None:
-        """A replayed plan stands for the moment: what else there is to say about it may be worked out."""
-
-    def show_replaying(self, *, is_replaying: bool) -> None:
-        """What is shown is of an earlier plan, and a replay that takes a while is under way."""
-        raise NotImplementedError
-
-    def show_risks(self) -> None:
-        """What may go wrong with the plan is known."""
-        raise NotImplementedError
-
-    def show_costs(self) -> None:
-        """What the plan saves, or how far that may be off, is known better."""
-        raise NotImplementedError
-
-    def show_waiting(self, reason: str) -> None:
-        """Say that there is no session yet."""
-        raise NotImplementedError
-
-    def show_failure(self, reason: str, *, is_folder: bool = False) -> None:
-        """The file cannot be read, or is a folder of other sessions."""
-        raise NotImplementedError
-
-    def show_notice(self, notice: str, *, is_problem: bool = False) -> None:
-        """Something the user should know; may hold session text."""
-        raise NotImplementedError
 
     def _work(self, work: Callable[[], None], group: str, description: str) -> None:
         """Run something in a thread. A newer run of a group calls off the one before it."""

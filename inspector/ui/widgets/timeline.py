@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.reactive import reactive, var
 
@@ -15,6 +14,7 @@ from inspector.ui.timeline_map import marks_of
 from inspector.ui.timeline_strip import MARK_OF_HEADING, header_pieces, row_pieces
 from inspector.ui.widgets.line_view import LineView, strip_of
 from inspector.ui.widgets.scroll_map import scroll_map
+from inspector.ui.widgets.timeline_keys import TIMELINE_BINDINGS
 from inspector.ui.widgets.timeline_look import CLASSES, CSS
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from rich.style import Style
     from textual import events
+    from textual.binding import BindingType
     from textual.strip import Strip
 
     from inspector.ui.timeline_map import Marks
@@ -41,22 +42,7 @@ class Timeline(LineView):
     DEFAULT_CSS = CSS
     COMPONENT_CLASSES: ClassVar[set[str]] = set(CLASSES)
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "cursor(-1)", "Up", id="timeline.up", tooltip="Move to the row above", show=False),
-        Binding("down,j", "cursor(1)", "Down", id="timeline.down", tooltip="Move to the row below", show=False),
-        Binding("pageup", "page(-1)", "Page up", id="timeline.page-up", tooltip="Move up by a page", show=False),
-        Binding("pagedown", "page(1)", "Page down", id="timeline.page-down", tooltip="Move down by a page", show=False),
-        Binding("home,g", "first", "First", id="timeline.first", tooltip="Move to the first row", show=False),
-        Binding("end,G", "last", "Follow", id="timeline.last", tooltip="Move to the last row and follow", show=False),
-        Binding(
-            "enter", "fold", "Fold", id="timeline.fold", tooltip="Fold the message or subagent, or not", show=False
-        ),
-        Binding("left", "fold(1)", "Fold", id="timeline.close", tooltip="Fold the message or subagent", show=False),
-        Binding("right", "fold(0)", "Unfold", id="timeline.unfold", tooltip="Unfold it", show=False),
-        Binding("minus", "fold_all", "All", id="timeline.fold-all", tooltip="Fold every message, or none", show=False),
-        Binding("m", "pin", "Pin", id="timeline.pin", tooltip="Pin the row, or take the pin away", show=False),
-        Binding("l", "scale", "Log", id="timeline.scale", tooltip="Draw bars in ratios or in amounts", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = TIMELINE_BINDINGS
 
     HEADER_LINES = 1
 
