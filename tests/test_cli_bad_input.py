@@ -1,9 +1,11 @@
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
+from tests.conftest import ROOT
 from tests.hostile import DISTURBING, hostile_copy
 from tests.program import run_here, run_program
 
@@ -93,6 +95,21 @@ def test_a_directory_without_sessions_is_one_line_that_names_it(command: str, tm
 
     assert outcome.code == 1
     assert str(tmp_path) in outcome.complaint
+
+
+@pytest.mark.parametrize("command", ["compact", "formats", "compare"])
+def test_of_a_folder_of_sessions_commands_for_one_name_the_newest(command: str, tmp_path: Path, capsys):
+    sessions = tmp_path / "below"
+    sessions.mkdir()
+    for name in ("older", "newer"):
+        shutil.copy(ROOT / "sample_sessions" / "trading-desk.json", sessions / f"{name}.json")
+    os.utime(sessions / "older.json", (1e9, 1e9))
+
+    outcome = run_here(capsys, command, tmp_path)
+
+    assert outcome.code == 1
+    assert "2 sessions" in outcome.complaint
+    assert str(sessions / "newer.json") in outcome.complaint
 
 
 def test_the_longest_path_there_can_be_does_not_hide_what_is_wrong():

@@ -28,5 +28,6 @@ def run(options: Namespace) -> int:
     if options.path is None:
         write(formats_text(FORMATS, color=color))
     else:
-        write(reading_text(detect_format(options.path), read_session(options.path), color=color))
+        session = read_session(options.path)  # first: of a folder of sessions it names one to open
+        write(reading_text(detect_format(options.path), session, color=color))
     return ExitCode.FINE
