@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.style import Style
+
+from inspector.ui.clickable import ACTION, clickable
 
 if TYPE_CHECKING:
     from textual import events
 
 Answer = TypeVar("Answer")
-
-CLICK = "inspector_click"
-"""Says in a cell which action of the dialog a click on it runs. Textual's own `@click` would draw it as a link."""
 
 
 class Dialog(ModalScreen[Answer]):
@@ -22,7 +20,7 @@ class Dialog(ModalScreen[Answer]):
 
     async def on_click(self, event: events.Click) -> None:
         """Do what was clicked; close where the click was beside everything."""
-        if action := event.style.meta.get(CLICK):
+        if action := event.style.meta.get(ACTION):
             event.stop()
             await self.run_action(action)
         elif event.widget is self:
@@ -36,5 +34,4 @@ def key_words(*said: tuple[str, str]) -> Content:
     Args:
         said: Pairs of a few words and the action a click on them runs, empty for none.
     """
-    words = (Content.styled(text, Style.from_meta({CLICK: action}) if action else "") for text, action in said)
-    return Content(" · ").join(list(words))
+    return Content(" · ").join([clickable(text, action) for text, action in said])

@@ -12,7 +12,8 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from inspector.ui.screens.dialog import CLICK, Dialog, key_words
+from inspector.ui.clickable import ACTION
+from inspector.ui.screens.dialog import Dialog, key_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -115,7 +116,7 @@ def _table(rows: Sequence[tuple[str, ...]]) -> Table:
     table.add_column(ratio=1)
     for row in rows:
         press = row[PRESSED] if len(row) > PRESSED else ""
-        click = RichStyle(meta={CLICK: f"press({press!r})"}) if press else RichStyle()
+        click = RichStyle(meta={ACTION: f"press({press!r})"}) if press else RichStyle()
         described = Text(row[1], style=click)
         if len(row) > NAMED and row[NAMED]:
             described.append(f"  {row[NAMED]}", style="dim")

@@ -10,10 +10,10 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.message import Message
-from textual.style import Style
 from textual.widget import Widget
 from textual.widgets import Static
 
+from inspector.ui.clickable import ACTION, clickable
 from inspector.ui.widgets.fold_row import FoldRow
 from inspector.ui.widgets.parameter_control import ParameterControl
 from inspector.ui.widgets.plan_entry import PlanEntryView
@@ -30,10 +30,6 @@ if TYPE_CHECKING:
     from inspector.strategies.parameters import ParameterValue
     from inspector.strategies.plan import Plan
     from inspector.ui.plan_sizes import LimitName
-
-
-_ACTION = "inspector_action"
-"""Says in a cell which action of the screen a click on it runs."""
 
 
 class AddStrategy(Static, can_focus=True):
@@ -73,12 +69,12 @@ class PlanActions(Static):
     """Per action its key, what it is called, and the action of the screen."""
 
     def __init__(self) -> None:
-        words = (Content.styled(f"{key} {name}", Style.from_meta({_ACTION: act})) for key, name, act in self.ACTIONS)
-        super().__init__(Content("  ") + Content("  ").join(list(words)), id="plan-actions", markup=False)
+        words = [clickable(f"{key} {name}", action) for key, name, action in self.ACTIONS]
+        super().__init__(Content("  ") + Content("  ").join(words), id="plan-actions", markup=False)
 
     async def on_click(self, event: events.Click) -> None:
         """Do what was clicked."""
-        if action := event.style.meta.get(_ACTION):
+        if action := event.style.meta.get(ACTION):
             await self.screen.run_action(action)
 
 

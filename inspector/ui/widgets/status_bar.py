@@ -12,6 +12,7 @@ from textual.widget import Widget
 
 from inspector.safe_text import one_line
 from inspector.ui import numbers
+from inspector.ui.clickable import ACTION
 from inspector.ui.one_line import Part
 from inspector.ui.one_line import one_line as line_of
 
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from textual import events
 
 PROGRESS_CELLS = 12
-_ACTION = "inspector_action"
-"""Says in a cell which action of the screen a click on it runs. Textual's own `@click` would draw it as a link."""
 _PRESS = "inspector_press"
 """Says in a cell which key a click on it presses."""
 
@@ -135,7 +134,7 @@ class StatusBar(Widget):
         parts = []
         follow = Content.styled(" FOLLOW ", self.get_visual_style("status--follow"))
         faint = self.get_visual_style("status--faint")
-        to_now = Style.from_meta({_ACTION: "now"})
+        to_now = Style.from_meta({ACTION: "now"})
         if standing.moment:
             style = self.get_visual_style("status--new") + to_now
             told, short = (Content.styled(f" {text} ", style) for text in (standing.moment, standing.short_moment))
@@ -150,7 +149,7 @@ class StatusBar(Widget):
             Part(Content.styled(f"rows {numbers.whole(standing.rows)}", faint), 3, right=True),
             Part(
                 Content.styled(
-                    f"hidden {numbers.whole(standing.hidden)}", faint + Style.from_meta({_ACTION: "show_all"})
+                    f"hidden {numbers.whole(standing.hidden)}", faint + Style.from_meta({ACTION: "show_all"})
                 ),
                 4 if not standing.hidden else 2,
                 right=True,
@@ -159,7 +158,7 @@ class StatusBar(Widget):
         if standing.skipped:
             skipped = f"{ATTENTION} {numbers.plural(standing.skipped, 'record')} unreadable"
             shorter = f"{ATTENTION} {numbers.short(standing.skipped)} unreadable"
-            style = self.get_visual_style("status--attention") + Style.from_meta({_ACTION: "diagnostics"})
+            style = self.get_visual_style("status--attention") + Style.from_meta({ACTION: "diagnostics"})
             parts.append(Part(Content.styled(skipped, style), 2, right=True, shorter=Content.styled(shorter, style)))
         return parts
 
@@ -167,7 +166,7 @@ class StatusBar(Widget):
         """A click on a key presses it; one on anything else does what is nearest to it."""
         if press := event.style.meta.get(_PRESS):
             self.app.simulate_key(press)
-        elif action := event.style.meta.get(_ACTION):
+        elif action := event.style.meta.get(ACTION):
             await self.screen.run_action(action)
 
     def _progress_content(self) -> Content:
