@@ -70,6 +70,18 @@ def said(session: Session) -> list[Any]:
     ]
 
 
+def in_every_form(folder: Path, forms: dict[str, str]) -> dict[str, Session]:
+    """The sessions in texts that say the same, by the names of their files."""
+    sessions = {}
+    for file, text in forms.items():
+        (folder / file).write_bytes(text.encode())
+        sessions[file] = open_session(folder / file)
+    first = said(next(iter(sessions.values())))
+    for file, session in sessions.items():
+        assert said(session) == first, file
+    return sessions
+
+
 @pytest.mark.parametrize("name", sorted(DOCUMENTS))
 def test_a_document_is_the_same_on_one_line_or_many_and_behind_blanks_or_a_mark(tmp_path: Path, name: str) -> None:
     on_one, on_many = json.dumps(DOCUMENTS[name], ensure_ascii=False), json.dumps(DOCUMENTS[name], indent=2)
@@ -81,14 +93,9 @@ def test_a_document_is_the_same_on_one_line_or_many_and_behind_blanks_or_a_mark(
         "windows.json": on_many.replace("\n", "\r\n"),
         "blank.jsonl": f"\n \r\n{on_one}\n\n",
     }
-    expected = None
-    for file, text in forms.items():
-        (tmp_path / file).write_bytes(text.encode())
-        session = open_session(tmp_path / file)
-        assert session.format == name, file
-        expected = expected or said(session)
-        assert said(session) == expected, file
-        assert len(expected) > 2
+    sessions = in_every_form(tmp_path, forms)
+    assert {session.format for session in sessions.values()} == {name}
+    assert len(said(sessions["one.json"])) > 2
 
 
 @pytest.mark.parametrize("name", sorted(LINES))
@@ -103,11 +110,7 @@ def test_lines_are_the_same_behind_blanks_a_mark_and_records_nobody_knows(tmp_pa
         "unknown.jsonl": "\n".join(['{"hello": 1}', *lines]),
         "broken.jsonl": "\n".join(['{"hello', *lines]),
     }
-    expected = None
-    for file, text in forms.items():
-        (tmp_path / file).write_bytes(text.encode())
-        session = open_session(tmp_path / file)
-        assert session.format == name, file
-        expected = expected or said(session)
-        assert said(session) == expected, file
-        assert session.skipped_records == (file == "broken.jsonl")
+    sessions = in_every_form(tmp_path, forms)
+    assert {session.format for session in sessions.values()} == {name}
+    skipped = {file: session.skipped_records for file, session in sessions.items()}
+    assert skipped == {**dict.fromkeys(forms, 0), "broken.jsonl": 1}

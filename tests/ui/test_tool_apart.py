@@ -13,18 +13,23 @@ from inspector.ui.tool_apart import tool_apart, tools_with_results
 SPEC = "tiered-stale:tool-set=coding,lists=true,data=70,default=70"
 
 
+async def tune_alone(run, tool: str) -> None:
+    """Look for limits for one tool."""
+    await run.pilot.press("t")
+    await run.until(lambda: isinstance(run.app.screen, TuneScreen))
+    screen = run.app.screen
+    await run.pilot.press("o")
+    await run.until(lambda: isinstance(run.app.screen, Picker))
+    await run.pilot.press(*tool, "enter")
+    await run.until(lambda: run.app.screen is screen)
+    await run.until(lambda: screen.query_one("#tune").border_title.endswith(f"only {tool}"))
+
+
 async def test_a_tool_is_tuned_alone_and_enter_keeps_it(running, session_file) -> None:
     async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
         plan, history = run.screen.plan, run.screen.history
         tool = tools_with_results(plan, history)[0].name
-        await run.pilot.press("t")
-        await run.until(lambda: isinstance(run.app.screen, TuneScreen))
-        screen = run.app.screen
-        await run.pilot.press("o")
-        await run.until(lambda: isinstance(run.app.screen, Picker))
-        await run.pilot.press(*tool, "enter")
-        await run.until(lambda: run.app.screen is screen)
-        await run.until(lambda: screen.query_one("#tune").border_title.endswith(f"only {tool}"))
+        await tune_alone(run, tool)
         assert run.screen.plan == plan
 
         await run.pilot.press("right", "enter")
@@ -81,13 +86,7 @@ async def test_the_copy_for_one_tool_is_tuned_and_applied(running, session_file)
     plan = Plan.from_specs(["clear-old", "trim-at-insertion:threshold=200,head=50,tail=20"])
     async with running(session_file.path, plan=plan) as run:
         tool = tools_with_results(plan, run.screen.history)[0].name
-        await run.pilot.press("t")
-        await run.until(lambda: isinstance(run.app.screen, TuneScreen))
-        screen = run.app.screen
-        await run.pilot.press("o")
-        await run.until(lambda: isinstance(run.app.screen, Picker))
-        await run.pilot.press(*tool, "enter")
-        await run.until(lambda: screen.query_one("#tune").border_title.endswith(f"only {tool}"))
+        await tune_alone(run, tool)
         await run.pilot.press("shift+right", "enter")
         await run.settled()
         names = [entry.strategy.name for entry in run.screen.plan.entries]
