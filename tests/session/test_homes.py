@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from inspector.session.formats import (
+    FORMATS,
     claude_code,
     claude_trace,
     cline,
@@ -69,6 +70,17 @@ def test_a_variable_moves_a_home(
     assert all(private_home in home.parents for home in known.homes())
     monkeypatch.setenv(variable, "/moved")
     assert Path("/moved") / inside in known.homes()
+
+
+@pytest.mark.parametrize("variable", VARIABLES)
+def test_every_variable_that_moves_a_home_is_told_with_its_format(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable: str
+) -> None:
+    before = {known.name: known.homes() for known in FORMATS}
+    monkeypatch.setenv(variable, str(tmp_path / "elsewhere"))
+    moved = [known for known in FORMATS if known.homes() != before[known.name]]
+    assert moved
+    assert all(f"${variable}" in known.where for known in moved)
 
 
 def test_every_profile_of_hermes_is_a_home(private_home: Path) -> None:

@@ -105,7 +105,7 @@ def _homes() -> tuple[Path, ...]:
 FORMAT = Format(
     name=NAME,
     title="Claude Code",
-    where="~/.claude/projects, or projects in $CLAUDE_CONFIG_DIR",
+    where="~/.claude/projects and ~/.config/claude/projects, or projects in $CLAUDE_CONFIG_DIR",
     is_live=True,
     exact="prompt tokens of every call; output tokens except in versions 2.1.12 to 2.1.50, which record placeholders",
     recognise=_recognise,

@@ -126,7 +126,9 @@ def _is_beside(path: Path) -> bool:
 FORMAT = Format(
     name=NAME,
     title="Cline, Roo Code, Kilo Code",
-    where="globalStorage of VS Code and its kin: <extension>/tasks; ~/.cline/data, or $CLINE_DATA_DIR",
+    where=(
+        "globalStorage of VS Code and its kin: <extension>/tasks; ~/.cline/data, data in $CLINE_DIR, or $CLINE_DATA_DIR"
+    ),
     is_live=True,
     exact="tokens of every call whose usage is recorded, beside the messages in older versions",
     recognise=_recognise,

@@ -79,7 +79,10 @@ def _homes() -> tuple[Path, ...]:
 FORMAT = Format(
     name=NAME,
     title="Goose",
-    where="~/.local/share/goose/sessions, or data/sessions in $GOOSE_PATH_ROOT; `goose session export` anywhere",
+    where=(
+        "goose/sessions in ~/.local/share or $XDG_DATA_HOME, Block/goose in Application Support or %APPDATA%, or"
+        " data/sessions in $GOOSE_PATH_ROOT; `goose session export` anywhere"
+    ),
     is_live=True,
     exact="nothing: tokens are recorded for whole sessions alone",
     recognise=_recognise,

@@ -69,7 +69,7 @@ def _homes() -> tuple[Path, ...]:
 FORMAT = Format(
     name=NAME,
     title="Hermes",
-    where="~/.hermes, or $HERMES_HOME: state.db, and sessions in older versions",
+    where="~/.hermes, or $HERMES_HOME: state.db, that of every profile, and sessions in older versions",
     is_live=True,
     exact="nothing: tokens are recorded for whole sessions alone",
     recognise=_recognise,

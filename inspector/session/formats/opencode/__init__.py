@@ -90,7 +90,10 @@ def _homes() -> tuple[Path, ...]:
 FORMAT = Format(
     name=NAME,
     title="OpenCode",
-    where="~/.local/share/opencode: opencode*.db, or storage in versions before 1.2; `opencode export` anywhere",
+    where=(
+        "opencode in ~/.local/share or $XDG_DATA_HOME: opencode*.db, or storage in versions before 1.2;"
+        " `opencode export` anywhere"
+    ),
     is_live=True,
     exact="tokens of every call that was completed",
     recognise=_recognise,

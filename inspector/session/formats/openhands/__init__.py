@@ -111,7 +111,10 @@ def _homes_0() -> tuple[Path, ...]:
 FORMAT = Format(
     name=CURRENT_NAME,
     title="OpenHands",
-    where="~/.openhands/conversations, or $OPENHANDS_CONVERSATIONS_DIR; events as JSON lines anywhere",
+    where=(
+        "~/.openhands/conversations, conversations in $OPENHANDS_PERSISTENCE_DIR, or $OPENHANDS_CONVERSATIONS_DIR;"
+        " events as JSON lines anywhere"
+    ),
     is_live=True,
     exact="tokens of every call that the conversation's state reports",
     recognise=_recognise_current,

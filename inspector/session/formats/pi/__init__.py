@@ -90,7 +90,10 @@ def _homes() -> tuple[Path, ...]:
 FORMAT = Format(
     name=NAME,
     title="pi, Oh My Pi, OpenClaw",
-    where="~/.pi/agent/sessions, or sessions in $PI_CODING_AGENT_DIR; ~/.omp/agent/sessions; ~/.openclaw/agents",
+    where=(
+        "~/.pi/agent/sessions, or sessions in $PI_CODING_AGENT_DIR; ~/.omp/agent/sessions; ~/.openclaw/agents, or"
+        " agents in $OPENCLAW_STATE_DIR"
+    ),
     is_live=True,
     exact="prompt and output tokens of every call",
     recognise=_recognise,
