@@ -222,7 +222,7 @@ def test_the_command_prints_a_document_and_says_what_is_missing(
     printed = run_here(capsys, "convert", path, "--to", "atif", "--what", "conversation")
     assert printed.code == 0
     assert json.loads(printed.out)["schema_version"] == "ATIF-v1.7"
-    assert "1 compactions not marked as such" in printed.err
+    assert "compactions not marked as such: 1" in printed.err
     assert "images written as a text" in printed.err
     target = tmp_path / "out.json"
     saved = run_here(capsys, "convert", path, "--to", "openai", "-o", target)

@@ -18,7 +18,7 @@ class Losses:
 
     def sentences(self) -> list[str]:
         """One line each, for people."""
-        return [f"{count:,} {what}" for what, count in self._counts.items()]
+        return [f"{what}: {count:,}" for what, count in self._counts.items()]
 
     @property
     def counts(self) -> dict[str, int]:
