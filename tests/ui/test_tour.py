@@ -58,7 +58,7 @@ async def endless(tour: Tour) -> None:
 @pytest.mark.parametrize("key", ["1", "space", "escape"])
 async def test_any_key_takes_over_and_does_nothing_else(session_file, key: str) -> None:
     async with touring(session_file.path, [Step("watch", 1, endless)]) as (app, pilot):
-        await until(pilot, lambda: app.screen.query(Caption))
+        await until(pilot, lambda: app.screen.query(Caption) and app.screen.plan is not None)
         plan = app.screen.plan
         await pilot.press(key)
         await until(pilot, lambda: not app.is_touring)
