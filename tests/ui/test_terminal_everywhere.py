@@ -193,7 +193,7 @@ def test_keys_of_the_plan(program: Tried) -> None:
 
 def test_keys_of_the_table_of_plans(program: Tried) -> None:
     act = program.act
-    program.go("c", shows="Compare ")
+    program.go("c", shows="replaying plans")
     program.until(lambda: "replaying" not in program.last_line, "all plans")
     act("table.down", "down", changes=ROW)
     act("table.up", "up", changes=ROW)
