@@ -18,6 +18,7 @@ from tests.terminal import KEYS, TerminalProgram
 ROW = r"▶.*"
 """The row the cursor is on."""
 CALL = r"as of (?:now|call \d+)"
+SECONDS_AT_REST = 0.5
 HERE = r"◆here +\S.*"
 SLIDER = r"▸ +\w+ .*"
 """The control of the plan that has the focus."""
@@ -78,6 +79,13 @@ class Tried(TerminalProgram):
             self.child.send((KEYS | MORE_KEYS).get(key, key))
             self.read(0.1)
         self.until(lambda: shows in self.text, shows)
+
+    def come_to_rest(self) -> None:
+        """Wait until nothing is replayed and nothing changes by itself any more."""
+        before = ""
+        while "replaying" in self.last_line or self.text != before:
+            before = self.text
+            self.read(SECONDS_AT_REST)
 
 
 @pytest.fixture
@@ -193,8 +201,8 @@ def test_keys_of_the_plan(program: Tried) -> None:
 
 def test_keys_of_the_table_of_plans(program: Tried) -> None:
     act = program.act
-    program.go("c", shows="replaying plans")
-    program.until(lambda: "replaying" not in program.last_line, "all plans")
+    program.go("c", shows="Compare ")
+    program.come_to_rest()
     act("table.down", "down", changes=ROW)
     act("table.up", "up", changes=ROW)
     act("table.down", "j", changes=ROW)
@@ -226,7 +234,7 @@ def test_keys_of_the_curves_and_the_map(program: Tried) -> None:
     act = program.act
     program.go("1", shows="saves $")
     program.go("t", shows="▾least cost")
-    program.until(lambda: "replaying" not in program.last_line, "all values")
+    program.come_to_rest()
     act("tune.raise", "right", changes=HERE)
     act("tune.lower", "left", changes=HERE)
     act("tune.far-higher", "shift+right", changes=HERE)
@@ -242,7 +250,8 @@ def test_keys_of_the_curves_and_the_map(program: Tried) -> None:
     act("tune.tool", "o", shows="for one tool")
     program.press("escape", hides="for one tool")
     act("tune.map", "h", shows="(→)")
-    program.until(lambda: "▾least" in program.text and "replaying" not in program.last_line, "all pairs")
+    program.until(lambda: "▾least" in program.text, "the pair of least cost")
+    program.come_to_rest()
     act("heat.right", "right", changes=HERE)
     act("heat.left", "left", changes=HERE)
     act("heat.down", "down", changes=HERE)
