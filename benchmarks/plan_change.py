@@ -11,15 +11,18 @@ from benchmarks.promises import Measurement, at_most
 from benchmarks.screen_parts import everything, figures, slider_row
 from benchmarks.statistics_of_runs import Runs
 from benchmarks.terminal import KEYS, SIZE, NotShownError, mouse
+from benchmarks.workbench import largest_reference_session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from benchmarks.terminal import Terminal
     from benchmarks.workbench import Workbench
 
 PROMISE = "a limit dragged or a strategy toggled"
 LIMITS_MS = {10_000: 30, 100_000: 50}
+LIMIT_OF_REAL_MS = 30
 RUNS = 40
 TIER = "data"
 FRAMES_A_SECOND = 60
@@ -30,35 +33,40 @@ COUNTED = re.compile(rb"tokens calibrated")
 REPLAYED = re.compile(rb"nothing is cut yet")
 """The plan, switched off, has been replayed."""
 
-HOW = f"""A made-up session, counted, in a pty. A key is pressed: 1, which switches tiered-stale on or off, or an arrow
-on the slider of its tier {TIER}. The time is from the key to the last byte of the last frame that changed a figure: the
-slider and what it does, the timeline's bars, the chart, what the plan costs and saves. What is worked out behind that,
-the projection's spread and what may go wrong, comes later and is told beside. The terminal answers that it knows
-synchronized frames, as current ones do; emulating it is not part of the time. A drag is {MOVES} mouse moves
-{SECONDS_BETWEEN_MOVES * 1e3:.0f} ms apart on the same slider; its time is from the last move to the last change. An
-empty app's answer to a key is told beside: no program on Textual is faster."""
+HOW = f"""A made-up session, counted, in a pty, and the largest real one. A key is pressed: 1, which switches
+tiered-stale on or off, or an arrow on the slider of its tier {TIER}. The time is from the key to the last byte of the
+last frame that changed a figure: the slider and what it does, the timeline's bars, the chart, what the plan costs and
+saves. What is worked out behind that, the projection's spread and what may go wrong, comes later and is told beside.
+The terminal answers that it knows synchronized frames, as current ones do; emulating it is not part of the time. A
+drag is {MOVES} mouse moves {SECONDS_BETWEEN_MOVES * 1e3:.0f} ms apart on the same slider; its time is from the last
+move to the last change. An empty app's answer to a key is told beside: no program on Textual is faster."""
 
 
 def measure(bench: Workbench) -> Iterator[Measurement]:
-    """Toggling, moving and dragging, at both lengths."""
+    """Toggling, moving and dragging, at both lengths and on a real session."""
     yield Measurement(PROMISE, "an empty app's answer to a key", answer_of_empty_app(bench).milliseconds())
     for messages, limit in LIMITS_MS.items():
-        path = bench.long_session(messages)
-        with bench.inspector(path, "plan change") as terminal:
-            terminal.wait_for(COUNTED, 180)
-            terminal.settle(0.5)
-            watch = partial(figures, limit=TIER)
-            presses = range(bench.runs(RUNS))
-            moments = [terminal.time(partial(terminal.send, b"1"), watch).seconds for _ in presses]
-            yield _told(f"toggled, {messages:,} messages", Runs(moments), limit)
-            _go_to_slider(terminal)
-            keys = [KEYS["right" if run % 10 < 5 else "left"] for run in presses]
-            moments = [terminal.time(partial(terminal.send, key), watch).seconds for key in keys]
-            yield _told(f"moved by a key, {messages:,} messages", Runs(moments), limit)
-            moments = [terminal.time(partial(terminal.send, key), everything).seconds for key in keys]
-            case = f"moved by a key, all that is worked out from it, {messages:,} messages"
-            yield Measurement(PROMISE, case, Runs(moments).milliseconds())
-            yield from _drags(bench, terminal, messages, limit)
+        yield from _changes(bench, f"{messages:,} messages", bench.long_session(messages), limit)
+    if (real := largest_reference_session()) is not None:
+        yield from _changes(bench, f"a real session of {real.stat().st_size / 1e6:.0f} MB", real, LIMIT_OF_REAL_MS)
+
+
+def _changes(bench: Workbench, of: str, path: Path, limit: float) -> Iterator[Measurement]:
+    with bench.inspector(path, "plan change") as terminal:
+        terminal.wait_for(COUNTED, 180)
+        terminal.settle(0.5)
+        watch = partial(figures, limit=TIER)
+        presses = range(bench.runs(RUNS))
+        moments = [terminal.time(partial(terminal.send, b"1"), watch).seconds for _ in presses]
+        yield _told(f"toggled, {of}", Runs(moments), limit)
+        _go_to_slider(terminal)
+        keys = [KEYS["right" if run % 10 < 5 else "left"] for run in presses]
+        moments = [terminal.time(partial(terminal.send, key), watch).seconds for key in keys]
+        yield _told(f"moved by a key, {of}", Runs(moments), limit)
+        moments = [terminal.time(partial(terminal.send, key), everything).seconds for key in keys]
+        case = f"moved by a key, all that is worked out from it, {of}"
+        yield Measurement(PROMISE, case, Runs(moments).milliseconds())
+        yield from _drags(bench, terminal, of, limit)
 
 
 def _told(case: str, runs: Runs, limit: float) -> Measurement:
@@ -80,7 +88,7 @@ def _go_to_slider(terminal: Terminal) -> None:
     raise NotShownError(f"the slider of {TIER} could not be reached")
 
 
-def _drags(bench: Workbench, terminal: Terminal, messages: int, limit: float) -> Iterator[Measurement]:
+def _drags(bench: Workbench, terminal: Terminal, of: str, limit: float) -> Iterator[Measurement]:
     after, frames = [], []
     for run in range(bench.runs(8)):
         row, column = _knob(terminal)
@@ -104,10 +112,8 @@ def _drags(bench: Workbench, terminal: Terminal, messages: int, limit: float) ->
         terminal.settle()
         after.append(moment.seconds)
         frames.append(moment.frames / seconds)
-    yield _told(f"dragged, from the last move, {messages:,} messages", Runs(after), limit)
-    yield at_most(
-        PROMISE, f"frames a second while dragging, {messages:,} messages", max(frames), FRAMES_A_SECOND + 5, ""
-    )
+    yield _told(f"dragged, from the last move, {of}", Runs(after), limit)
+    yield at_most(PROMISE, f"frames a second while dragging, {of}", max(frames), FRAMES_A_SECOND + 5, "")
 
 
 def _knob(terminal: Terminal) -> tuple[int, int]:

@@ -10,9 +10,11 @@ from benchmarks.promises import Measurement, at_most
 from benchmarks.screen_parts import everything, timeline_rows
 from benchmarks.statistics_of_runs import Runs
 from benchmarks.terminal import KEYS
+from benchmarks.workbench import largest_reference_session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from benchmarks.workbench import Workbench
 
@@ -22,12 +24,19 @@ PRESSES_BEFORE = 40
 HOW = """A session of 100,000 messages, 110,000 rows, counted, in a pty. The cursor is moved to the last row shown, so
 that every further press of the down key scrolls by a row. The time is from the key to the last byte of the frame that
 changed the rows; the detail of the row under the cursor comes a frame later and is told beside, as is an empty app's
-answer to a key."""
+answer to a key. The same is done in the largest real session."""
 
 
 def measure(bench: Workbench) -> Iterator[Measurement]:
     """The rows, the detail beside them, and an empty app."""
-    with bench.inspector(bench.long_session(100_000), "scroll") as terminal:
+    yield from _scrolled(bench, bench.long_session(100_000), "")
+    if (real := largest_reference_session()) is not None:
+        yield from _scrolled(bench, real, f", a real session of {real.stat().st_size / 1e6:.0f} MB")
+    yield Measurement(PROMISE, "an empty app's answer to a key", answer_of_empty_app(bench).milliseconds())
+
+
+def _scrolled(bench: Workbench, path: Path, of: str) -> Iterator[Measurement]:
+    with bench.inspector(path, "scroll") as terminal:
         terminal.wait_for(COUNTED, 180)
         terminal.settle(0.5)
         press = partial(terminal.send, KEYS["down"])
@@ -41,6 +50,5 @@ def measure(bench: Workbench) -> Iterator[Measurement]:
             detail.append(terminal.time(press, everything).seconds)
     runs = Runs(rows)
     beside = f" (p95 {runs.p95 * 1e3:.0f}, n {len(rows)})"
-    yield at_most(PROMISE, "the rows", runs.median * 1e3, 10, " ms", digits=1, beside=beside)
-    yield Measurement(PROMISE, "the rows and the detail beside them", Runs(detail).milliseconds())
-    yield Measurement(PROMISE, "an empty app's answer to a key", answer_of_empty_app(bench).milliseconds())
+    yield at_most(PROMISE, f"the rows{of}", runs.median * 1e3, 10, " ms", digits=1, beside=beside)
+    yield Measurement(PROMISE, f"the rows and the detail beside them{of}", Runs(detail).milliseconds())

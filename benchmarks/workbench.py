@@ -100,3 +100,12 @@ def reference_sessions() -> Path:
             "no real sessions beside the checkout; INSPECTOR_SHARED names the folder that holds them"
         )
     return folder
+
+
+def largest_reference_session() -> Path | None:
+    """The largest real session of Claude Code beside the checkout; None where there are none."""
+    try:
+        found = [*(reference_sessions() / "claude-code").glob("*.jsonl")]
+    except NotMeasuredError:
+        return None
+    return max(found, key=lambda path: path.stat().st_size, default=None)
