@@ -49,7 +49,8 @@ def _text_of(node: Node) -> tuple[bytes, _Places | None]:
     if not raw.startswith(b'"'):
         return b"", None
     sound = sound_of_same_length(raw)
-    return _decoded(sound), _Places(sound, node.offset)
+    text = _decoded(sound)
+    return text, _Places(sound, node.offset) if text else None
 
 
 def _decoded(quoted: bytes) -> bytes:
