@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.decoding import lenient_json
-from inspector.session.escaped import events_inside, inside_string
 from inspector.session.formats.responses.events import is_event, streamed
 from inspector.session.formats.streams import events_of
 from inspector.session.values import objects
@@ -143,6 +142,8 @@ def exchanges_of(node: Node, depth: int = 0) -> Iterator[Exchange]:
 
 def _collect(node: Node, exchange: Exchange, depth: int) -> None:
     """Take over what a request, a response or what is around them says."""
+    from inspector.session.escaped import events_inside, inside_string  # telling formats apart needs neither
+
     fields = node.fields()
     for name in LISTS:
         if name in fields and not exchange.is_request:
