@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import signal
 import sys
 from contextlib import suppress
 from dataclasses import replace
@@ -41,6 +43,9 @@ NO_SESSION = frozenset({"failed", "waiting"})
 """States of a screen that has none, so that another may take its place."""
 
 SECONDS_OF_PROBLEM = 10.0
+
+ENDINGS = frozenset({"SIGHUP", "SIGTERM"})
+"""Signals that ask the program to end."""
 
 
 class InspectorApp(PaintingApp):
@@ -218,7 +223,11 @@ class InspectorApp(PaintingApp):
         self.show_tabs()
 
     def on_mount(self) -> None:
-        """Keep the screen quick while threads compute, and give keys the user's names."""
+        """Keep the screen quick while threads compute, give keys the user's names, and lose nothing when stopped."""
+        loop = asyncio.get_running_loop()
+        for name in ENDINGS & {each.name for each in signal.Signals}:
+            with suppress(NotImplementedError, RuntimeError):  # not on this platform, or not in this thread
+                loop.add_signal_handler(signal.Signals[name], self._leave)
         sys.setswitchinterval(SWITCH_INTERVAL)
         self.set_keymap(dict(self.settings.keymap))
         self.call_after_refresh(self._open_others)
@@ -227,6 +236,14 @@ class InspectorApp(PaintingApp):
             self._tell_problem(problem)
         if self.settings.keymap:
             self._check_keymap()
+
+    def _leave(self) -> None:
+        """The terminal was closed, or the program is to end: keep how sessions were left, and go."""
+        for stack in self._screen_stacks.values():
+            for screen in stack[:1]:
+                if isinstance(screen, InspectScreen):
+                    screen.keep_state_now()
+        self.exit()
 
     def _tell_problem(self, problem: str) -> None:
         self.notify(one_line(problem), title="Settings", severity="warning", timeout=SECONDS_OF_PROBLEM, markup=False)

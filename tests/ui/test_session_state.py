@@ -1,4 +1,6 @@
 import os
+import shutil
+import signal
 import time
 from pathlib import Path
 
@@ -6,6 +8,9 @@ import pytest
 
 from inspector.strategies.plan import Plan
 from inspector.ui.session_state import SessionState, load_state, save_state, state_path
+from inspector.ui.widgets.strategy_toggle import StrategyToggle
+from tests.conftest import ROOT
+from tests.terminal import TerminalProgram
 
 ONE = Plan.from_specs(["tiered-stale:data=40"])
 OTHER = Plan.from_specs(["tiered-stale:data=50,enabled=false", "clear-old"])
@@ -85,3 +90,24 @@ async def test_a_session_that_is_being_written_is_opened_at_its_end_all_the_same
     async with running(session_file.path) as run:
         assert run.screen.call is None
         assert run.screen.parts.timeline.follow
+
+
+async def test_a_plan_that_had_the_focus_has_it_in_its_first_control_again(running, old_session: Path) -> None:
+    async with running(old_session) as run:
+        await run.press("p")
+
+    async with running(old_session) as run:
+        await run.until(lambda: isinstance(run.screen.focused, StrategyToggle))
+
+
+@pytest.mark.parametrize("ending", [signal.SIGHUP, signal.SIGTERM])
+def test_a_closed_terminal_loses_no_change_of_the_plan(tmp_path: Path, ending: signal.Signals) -> None:
+    session = tmp_path / "session.jsonl"
+    shutil.copy(ROOT / "sample_sessions" / "coding-agent.jsonl", session)
+    with TerminalProgram(tmp_path, str(session)) as program:
+        program.until(lambda: "press 1" in program.text, "the costs")
+        program.press("1", shows="[x] tiered-stale")
+        program.child.kill(ending)
+        program.until(lambda: not program.child.isalive(), "the end")
+    with TerminalProgram(tmp_path, str(session)) as program:
+        program.until(lambda: "[x] tiered-stale" in program.text, "the plan as it was left")

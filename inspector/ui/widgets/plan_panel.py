@@ -151,12 +151,14 @@ class PlanPanel(Vertical):
         if shape == self._shape:
             self._show_values(plan)
             return
-        self._shape = shape
+        is_first, self._shape = self._shape is None, shape
         self._views = tuple(PlanEntryView(index, entry) for index, entry in enumerate(plan.entries))
         entries = self.query_one(Entries)
         await entries.remove_children(PlanEntryView)
         await entries.mount_all(self._views, before="#add-strategy")
         self._last_focused = None
+        if is_first and isinstance(self.screen.focused, AddStrategy):
+            self.focus_control()  # the focus came before there were controls to take it
         self.show_outcomes(self._outcomes)
         self.show_sizes(self._sizes)
 
