@@ -170,6 +170,18 @@ async def test_counting_can_be_stopped(running, session_file, monkeypatch) -> No
         assert "stays estimated" in run.screen.status.notice
 
 
+async def test_counting_that_fails_is_over(running, session_file, monkeypatch) -> None:
+    def broken(session, counter, **options):
+        yield TokenTable.estimated(session, counter)
+        raise ValueError("out of luck")
+
+    monkeypatch.setattr("inspector.tokens.table.count_session", broken)
+    async with running(session_file.path) as run:
+        assert "could not count tokens: out of luck" in run.screen.status.notice
+        assert run.screen.status.progress is None
+        assert "so far" not in run.screen.tokens_known()
+
+
 @pytest.mark.parametrize("size", [(20, 6), (40, 10), (80, 24), (120, 36), (200, 60)])
 async def test_every_size_of_terminal_is_drawn(running, session_file, size: tuple[int, int]) -> None:
     async with running(session_file.path, size=size) as run:

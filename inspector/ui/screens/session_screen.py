@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from textual import on
 from textual.worker import Worker, WorkerState, get_current_worker
 
+from inspector.ui.counting import Counting
 from inspector.ui.messages import (
     FileChanged,
     LoadFailed,
@@ -70,7 +71,7 @@ class SessionScreen(SessionShown):
         state: How the file stands: `loading`, `waiting`, `live`, `vanished`, `failed`, or why it is not followed.
         failure: Why the file cannot be read; empty where it can.
         changed: Seconds since the epoch of the file's last change, None while unknown.
-        is_counting: Tokens are being counted.
+        counting: How far counting its tokens has come.
     """
 
     def __init__(self, path: Path, settings: Settings, plan: Plan | None = None) -> None:
@@ -91,15 +92,13 @@ class SessionScreen(SessionShown):
         self.state = "loading"
         self.failure = ""
         self.changed: float | None = None
-        self.is_counting = False
+        self.counting = Counting.NONE
         self._given_plan = plan
         self._opening = 0
         self._wanted = 0
         self._shown = 0
         self._is_replaying = False
         self._is_advised = False
-        self._is_tokenizer_awaited = False
-        self._counts_again = False
         self._replay_started = 0.0
 
     def _work(self, work: Callable[[], None], group: str, description: str) -> None:
@@ -114,7 +113,8 @@ class SessionScreen(SessionShown):
         self.session = self.history = self.rows = self.table = None
         self.plans = self.outcome = self.projection = self.risks = self.call = self._uses = None
         self.changed = None
-        self.is_counting = self._is_replaying = self._is_advised = False
+        self.counting = Counting.NONE
+        self._is_replaying = self._is_advised = False
         self._given_plan = None
         self._shown = self._wanted
 
@@ -188,27 +188,26 @@ class SessionScreen(SessionShown):
             worker = get_current_worker()
             workers.count_tokens(session, previous, generation, self.post_message, lambda: worker.is_cancelled)
 
-        self.is_counting, self._is_tokenizer_awaited, self._counts_again = True, True, False
+        self.counting = Counting.AWAITING
         self._work(work, "count", "count tokens")
 
     def stop_counting(self) -> None:
         """Leave the rest of the session estimated."""
         self.workers.cancel_group(self, "count")
-        self.is_counting = False
+        self.counting = Counting.NONE
         self.show_progress("counting", None)
 
     @on(TokensCounted)
     async def _tokens_counted(self, message: TokensCounted) -> None:
         if message.generation != self._opening:
             return
-        self._is_tokenizer_awaited = False
         if message.session is not self.session:
-            if self._counts_again:
+            if self.counting is Counting.OUTDATED:
                 self.table = message.table
                 self.count_tokens()
             return
         self.table = message.table
-        self.is_counting = not message.is_final
+        self.counting = Counting.NONE if message.is_final else Counting.UNDER_WAY
         self.show_progress("counting", None if message.is_final else message.fraction, "esc stops")
         advice = message.table.counter.advice
         if message.is_final and advice and not self._is_advised:
@@ -217,6 +216,11 @@ class SessionScreen(SessionShown):
         if message.is_final or monotonic() - self._replay_started > SECONDS_BETWEEN_COUNTED_REPLAYS:
             await self.show_session()
             self.request_replay()
+
+    @property
+    def is_counting(self) -> bool:
+        """Whether tokens are being counted."""
+        return self.counting is not Counting.NONE
 
     @property
     def is_replaying(self) -> bool:
@@ -327,8 +331,9 @@ class SessionScreen(SessionShown):
             await self.show_session()
         message.shown.set()
         # A session that grows quickly would call every count off before its tokenizer is there.
-        self._counts_again = self.is_counting and self._is_tokenizer_awaited and not message.is_new
-        if not self._counts_again:
+        if self.counting.awaits_tokenizer and not message.is_new:
+            self.counting = Counting.OUTDATED
+        else:
             self.count_tokens()
 
     @on(FileChanged)
@@ -344,8 +349,10 @@ class SessionScreen(SessionShown):
         if event.state is WorkerState.ERROR:
             error = event.worker.error
             reason = str(error).splitlines()[0] if error is not None and str(error) else type(error).__name__
-            self._is_tokenizer_awaited &= event.worker.group != "count"
-            if event.worker.group == "replay":
+            if event.worker.group == "count":
+                self.counting = Counting.NONE
+                self.show_progress("counting", None)
+            elif event.worker.group == "replay":
                 self._is_replaying = False
                 self.show_replaying(is_replaying=False)
             self.post_message(WorkFailed(event.worker.description, reason))
