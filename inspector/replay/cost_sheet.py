@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from inspector.replay.compaction_forecast import compaction_forecasts
 from inspector.replay.differences import results_by_difference
+from inspector.replay.explained_dollars import cost_part_explanations
 from inspector.replay.explained_parts import (
     carried_explanation,
     compaction_explanation,
@@ -92,7 +93,9 @@ def cost_sheet(baseline: Replay, planned: Replay, outcome: PlanOutcome, terms: T
     totals = outcome_explanations(baseline, planned, outcome, runs)
     explained: dict[Hashable, Explanation] = {
         **dict(totals.items()),
+        **dict(cost_part_explanations(planned).items()),
         **{("before", name): each for name, each in replay_explanations(baseline).items()},
+        **{("before", name): each for name, each in cost_part_explanations(baseline).items()},
         OVERHEAD: overhead_explanation(planned.inputs),
         **{("kind", place): tally_explanation(row, planned) for place, row in enumerate(kinds)},
         **{("tier", place): tally_explanation(row, planned) for place, (_, row) in enumerate(tiers) if row is not None},

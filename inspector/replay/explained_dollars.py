@@ -17,6 +17,9 @@ _KINDS = ("plain input", "cache reads", "cache writes of five minutes", "cache w
 
 PER_MILLION = "$ per million tokens"
 
+COST_PARTS = ("cache_read_usd", "cache_write_usd", "uncached_usd", "output_usd")
+"""Names of what the tokens of a kind cost in all calls."""
+
 
 def cost_explanation(replay: Replay) -> Explanation:
     """The cost of a replay: tokens of every kind by their rates, added up over the calls."""
@@ -29,6 +32,35 @@ def cost_explanation(replay: Replay) -> Explanation:
         (*_by_kind(replay), *_rates(replay)),
         replay.inputs.pricing.source,
     )
+
+
+def cost_part_explanations(replay: Replay) -> dict[str, Explanation]:
+    """What every kind of token costs in all, by a name of `COST_PARTS`; with what strategies cost, the whole cost."""
+    ledger, rates = replay.ledger, replay.inputs.rates.of_prompts(replay.ledger.prompt_tokens)
+    total, figures = replay.figures.cost_usd.value, replay.figures
+    parts = {
+        "cache_read_usd": (figures.cache_read_tokens, ((ledger.cache_read, 1),), "tokens read from the cache"),
+        "cache_write_usd": (
+            figures.cache_write_tokens,
+            ((ledger.cache_write_5m, 2), (ledger.cache_write_1h, 3)),
+            "tokens written to the cache",
+        ),
+        "uncached_usd": (figures.uncached_tokens, ((ledger.uncached, 0),), "tokens neither read nor written"),
+        "output_usd": (figures.output_tokens, ((ledger.output, 4),), "tokens of responses"),
+    }
+    found = {}
+    for name, (figure, columns, label) in parts.items():
+        value = _known(sum(float((column * rates[:, place]).sum()) for column, place in columns))
+        share = value / total if total and value is not None else None
+        found[name] = Explanation(
+            value,
+            "$",
+            figure.known,
+            f"{label} times their rate, by the model, date and prompt length of each call, added up",
+            (Input(label, figure.value, "tokens"), Input("of the whole cost", share, "share")),
+            replay.inputs.pricing.source,
+        )
+    return found
 
 
 def _by_kind(replay: Replay) -> Iterator[Input]:

@@ -44,11 +44,11 @@ def boundaries_of(history: History) -> tuple[Boundary, ...]:
             continue
         compaction = compacted.get(message)
         if compaction is not None:
-            found[message] = (compaction_label(compaction), True)
+            found[message] = (_compacted(history, message, compaction), True)
         else:
             found[message] = (context.cause.value, context.cause is ContextCause.COMPACTION)
     for message, compaction in compacted.items():
-        found.setdefault(message, (compaction_label(compaction), True))
+        found.setdefault(message, (_compacted(history, message, compaction), True))
     block_count = len(history.kind)
     placed = []
     for message in sorted(found):
@@ -58,6 +58,37 @@ def boundaries_of(history: History) -> tuple[Boundary, ...]:
                 label, is_compaction = found[message]
                 placed.append(Boundary(block, label, is_compaction))
     return tuple(placed)
+
+
+def calls_around(history: History, block: int) -> tuple[int, int] | None:
+    """The last call before what begins at a block, of the same conversation, and the first one after it.
+
+    Args:
+        history: The session.
+        block: The first block after the boundary.
+
+    Returns:
+        Two calls; None where either was not made.
+    """
+    after = int(history.enters[block]) if 0 <= block < len(history.enters) else -1
+    if not 0 < after < history.call_count:
+        return None
+    contexts, calls = history.session.contexts, history.session.calls
+    thread = contexts[calls[after].context].thread
+    before = next((call for call in range(after - 1, -1, -1) if contexts[calls[call].context].thread == thread), None)
+    return None if before is None else (before, after)
+
+
+def _compacted(history: History, message: int, compaction: Compaction) -> str:
+    """What is known of a compaction, and the prompts that were reported before and after it."""
+    label = compaction_label(compaction)
+    around = calls_around(history, int(history.message_first_block[message]))
+    if around is None:
+        return label
+    before, after = (history.session.calls[call].usage for call in around)
+    if before is None or after is None or not before.prompt or not after.prompt:
+        return label
+    return f"{label} · prompts {whole(before.prompt)} → {whole(after.prompt)} exact"
 
 
 def compaction_label(compaction: Compaction) -> str:

@@ -42,15 +42,20 @@ class Section(StrEnum):
 
 
 _TOTALS: Final = (
-    ("prompt_tokens", "tokens sent"),
+    ("cost_usd", "cost"),
+    ("cache_read_usd", "  reading again, cached"),
+    ("cache_write_usd", "  writing to the cache"),
+    ("uncached_usd", "  reading uncached"),
+    ("output_usd", "  responses"),
     ("peak_prompt_tokens", "largest prompt"),
+    (OVERHEAD, "  system and tools, each"),
+    ("prompt_tokens", "tokens sent"),
     ("cache_read_tokens", "  read from the cache"),
     ("cache_read_share", "  as a share of what is sent"),
     ("cache_write_tokens", "  written to the cache"),
     ("uncached_tokens", "  neither"),
     ("output_tokens", "responses"),
     ("cache_breaks", "cache breaks"),
-    ("cost_usd", "cost"),
 )
 
 _OF_PLAN: Final = (
@@ -187,7 +192,7 @@ def _totals(sheet: CostSheet) -> list[Row]:
     found = []
     for name, label in _TOTALS:
         after = sheet.explained[name]
-        before = sheet.explained.get(("before", name))
+        before = after if name == OVERHEAD else sheet.explained.get(("before", name))
         unit = after.unit
         cells = {"name": Cell(label, style="table--name")}
         cells["after"] = _cell(Figure(after.value, after.known), unit)
@@ -198,9 +203,6 @@ def _totals(sheet: CostSheet) -> list[Row]:
                 known = sheet.outcome.savings.usd.known if name == "cost_usd" else after.known
                 cells["change"] = _cell(Figure(after.value - before.value, known), unit)
         found.append(Row(name, cells))
-    overhead = sheet.explained[OVERHEAD]
-    value = _cell(Figure(overhead.value, overhead.known), overhead.unit)
-    found.insert(2, Row(OVERHEAD, {"name": Cell("  system and tools, each"), "before": value, "after": value}))
     return found
 
 
@@ -289,7 +291,8 @@ def _compaction(each: CompactionForecast) -> Row:
             "name": Cell(f"at call {each.call + 1:,}", style="table--name", order=float(each.call)),
             "trigger": figure_cell(each.trigger_tokens, numbers.whole, numbers.short),
             "prompt": Cell("·") if each.asked_for else figure_cell(each.prompt_tokens, numbers.whole, numbers.short),
-            "reached": Cell(reached, known="" if each.asked_for else "p"),
+            # A letter stands behind numbers alone: behind a word it would be read as part of it.
+            "reached": Cell(reached, known="p" if reached[-1:].isdigit() else ""),
             "avoided": Cell("·") if each.asked_for else Cell(str(each.avoided), known="p"),
             "saved": Cell("·")
             if each.asked_for or not each.is_avoided
@@ -315,7 +318,7 @@ def _ahead(sheet: CostSheet) -> list[Row]:
             "name": Cell("  last prompt then"),
             "before": _projected(ahead.baseline_prompt_tokens, numbers.whole),
             "after": _projected(ahead.plan_prompt_tokens, numbers.whole),
-            "band": _range(ahead.plan_prompt_tokens, numbers.short),
+            "band": _range(ahead.plan_prompt_tokens, numbers.whole, numbers.short),
         }
         found.append(Row(("next", "prompt"), cells))
     return found
@@ -332,7 +335,7 @@ def _this_run(sheet: CostSheet, runs: RunProjection) -> Row:
             "before": figure_cell(sheet.baseline.figures.cost_usd, numbers.dollars),
             "after": figure_cell(sheet.outcome.figures.cost_usd, numbers.dollars),
             "saved": figure_cell(saved, numbers.dollars, style=style),
-            "band": _range(runs.per_run.saving, numbers.dollars),
+            "band": _range(runs.per_run.saving, numbers.dollars, numbers.short_dollars),
         },
     )
 
@@ -346,7 +349,7 @@ def _band_row(key: Hashable, name: str, each: Comparison) -> Row:
             "before": _projected(each.baseline, numbers.dollars),
             "after": _projected(each.plan, numbers.dollars),
             "saved": _projected(each.saving, numbers.dollars, style),
-            "band": _range(each.saving, numbers.dollars),
+            "band": _range(each.saving, numbers.dollars, numbers.short_dollars),
         },
     )
 
@@ -355,5 +358,6 @@ def _projected(band: Band, written: Callable[[float], str], style: str = "") -> 
     return figure_cell(Figure(band.middle, HowKnown.PROJECTED), written, style=style)
 
 
-def _range(band: Band, written: Callable[[float], str]) -> Cell:
-    return Cell(f"{written(band.low)} … {written(band.high)}", style="table--faint", known="p")
+def _range(band: Band, written: Callable[[float], str], shorter: Callable[[float], str]) -> Cell:
+    text, short = (f"{each(band.low)} … {each(band.high)}" for each in (written, shorter))
+    return Cell(text, short, style="table--faint", known="p")

@@ -143,7 +143,11 @@ def term_lines(terms: Terms, runs_per_day: float, inputs: ReplayInputs) -> tuple
     """Key, name, value and hint of every term, and of what the figures come from."""
     change = "enter changes"
     lines: list[tuple[Hashable, str, str, str]] = [(("term", RUNS), "runs a day", f"{runs_per_day:,.6g}", change)]
-    lines += [(("term", term.name), term.label, term.shown(terms) or AS_RECORDED, change) for term in TERMS]
+    size = inputs.window.size
+    meant = {"window": AS_RECORDED if size is None else f"{AS_RECORDED}, {numbers.whole(size)}"}
+    for term in TERMS:
+        value = term.shown(terms) or meant.get(term.name, AS_RECORDED)
+        lines += [(("term", term.name), term.label, value, change)]
     return (*lines, *_sources(inputs))
 
 

@@ -52,6 +52,12 @@ def dollars(value: float | None) -> str:
     return f"{MINUS if value < 0 else ''}${text}"
 
 
+def short_dollars(value: float) -> str:
+    """Money in few characters: `$1.4k`, `$391`, otherwise as `dollars` writes it."""
+    size = abs(value)
+    return dollars(value) if size < 99.5 else f"{MINUS if value < 0 else ''}${short(size)}"
+
+
 def percent(ratio: float) -> str:
     """A share: `37 %`, `0.4 %`."""
     value = ratio * 100

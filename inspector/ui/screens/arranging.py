@@ -9,7 +9,7 @@ from textual import on
 from textual.message import Message
 
 from inspector.ui.screens.searching import Searching
-from inspector.ui.screens.viewing import prompts_known
+from inspector.ui.screens.viewing import prompt_told, prompts_known
 from inspector.ui.widgets.pane import Pane, entitle
 
 if TYPE_CHECKING:
@@ -132,7 +132,8 @@ class Arranging(Searching):
         if self._arrangement is not None and self._arrangement.order.name != "RECORDED":
             title = f"Timeline, {self._arrangement.order.value}"
         if self.outcome is not None and self.has_class("-short") and not self.has_class("-zoom-chart"):
-            title = f"{title} · above: {prompts_known(self.outcome)}"
+            above = prompts_known(self.outcome) if self.call is None else prompt_told(self.outcome, self.call)
+            title = f"{title} · {above}" if self.call is not None else f"{title} · above: {above}"
         entitle(self.query_one("#timeline-pane", Pane), title)
 
     def _weigh(self) -> None:

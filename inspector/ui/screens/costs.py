@@ -222,9 +222,12 @@ class CostsScreen(StudyScreen):
         term = _term(key)
         if term is not None:
             return term.help
-        return (
-            "Where the figures come from; what is said here is changed by the terms above." if key is not None else ""
-        )
+        row = next((row for row in self.figures.rows if row.key == key), None)
+        if row is None:
+            return ""
+        # The column may be too narrow for it: here it stands in full.
+        said = f"{row.cells['name'].text.strip()}: {row.cells['value'].text}"
+        return f"{said}\nWhere the figures come from; the terms above change it."
 
     @on(ChoiceStrip.Chosen)
     def _chosen(self, event: ChoiceStrip.Chosen) -> None:

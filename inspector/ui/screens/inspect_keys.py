@@ -53,6 +53,7 @@ INSPECT_BINDINGS: list[BindingType] = [
     _key("right_square_bracket", "call(1)", "call", "call.next", "As of the call after", show=True),
     _key("left_curly_bracket", f"call(-{FAR})", "far", "call.back", "As of ten calls before"),
     _key("right_curly_bracket", f"call({FAR})", "far", "call.on", "As of ten calls after"),
+    _key("equals_sign", "call_here", "here", "call.here", "As of the call that first sends this row"),
     _key("end", "now", "now", "call.now", "As of now, and follow what is added"),
     _key("space", "play", "play", "call.play", "Play the session call by call, or stop", show=True),
     _key("less_than_sign", "speed(-1)", "slower", "call.slower", "Play slower"),

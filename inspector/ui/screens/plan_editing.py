@@ -65,6 +65,9 @@ class PlanEditing(SessionScreen):
         if self.outcome is not None and self.outcome.plan == other.plan:
             self.measure(self.outcome)
         self.keep_state()
+        self.show_notice(
+            f"this is plan {self.plan_letter} now: A shows what it differs in from plan {self.other_letter}"
+        )
 
     @property
     def other_letter(self) -> str:

@@ -225,6 +225,25 @@ class Viewing(PlanFiles):
             count = self.outcome.replay.history.call_count
             self.look_at(None if call >= count else max(call, 0))
 
+    def action_call_here(self) -> None:
+        """Look at the call that first sends the row under the cursor; at a compaction, at the last one before it."""
+        from inspector.ui.boundaries import calls_around
+
+        view, parts, outcome = self.view, self.parts, self.outcome
+        if view is None or parts is None or outcome is None or parts.timeline.cursor < 0:
+            return
+        row = view.row_at(min(parts.timeline.cursor, view.count - 1))
+        history, block = outcome.replay.history, int(view.rows.block[row])
+        around = calls_around(history, block) if view.rows.boundary[row] >= 0 else None
+        if around is not None:
+            self._look_at_place(around[0])
+            before, after = (numbers.whole(call + 1) for call in around)
+            self.show_notice(f"call {before} was the last one before this; ] shows call {after}, the first after it")
+        elif block < len(history.enters) and 0 <= history.enters[block] < history.call_count:
+            self._look_at_place(int(history.enters[block]))
+        else:
+            self.show_notice("no call made so far has sent this row")
+
     def action_now(self) -> None:
         """Back to the present."""
         if self.call is not None:
@@ -242,6 +261,8 @@ class Viewing(PlanFiles):
     def action_to_changed(self, step: int) -> None:
         """To another row the plan changed."""
         none = "the plan changes no row of this prompt"
+        if self.plan is not None and not self.plan.strategies:
+            none = "nothing is cut: no strategy of the plan is on, 1 switches its first one"
         none = "the plan is still being replayed" if self.is_replaying else none
         self._move_among(lambda view: view.changed_positions, step, none)
 
@@ -286,6 +307,17 @@ def moment_of(outcome: Outcome, call: int | None) -> str:
         parts[1] = f"recorded {numbers.short(recorded)}"
         parts.append(f"with the plan {numbers.short(int(replay.ledger.prompt_tokens[call]))}")
     return " · ".join(parts)
+
+
+def prompt_told(outcome: Outcome, call: int) -> str:
+    """What a call's prompt comes to, as recorded and with the plan, and how each is known; short."""
+    recorded = int(outcome.baseline.ledger.prompt_tokens[call])
+    known = outcome.baseline.figures.prompt_tokens.known.value
+    said = f"call {numbers.whole(call + 1)}: {numbers.whole(recorded)} tokens {known}"
+    if outcome.replay is outcome.baseline:
+        return said
+    planned = int(outcome.replay.ledger.prompt_tokens[call])
+    return f"{said} → {numbers.whole(planned)} {outcome.replay.figures.prompt_tokens.known.value}"
 
 
 def decisions_of(outcome: Outcome) -> tuple[NDArray[np.int64], tuple[tuple[str, str], ...]]:

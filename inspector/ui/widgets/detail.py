@@ -313,7 +313,7 @@ class Detail(LineView):
         content = self.content
         left = width - sum(cell_width(text) for text, _ in parts)
         size = f"  {whole(self.line_count)} rows" if self.line_count > self.page_height else ""
-        title = clip_cells(one_line(content.title), max(left - 3, 0)) if content is not None else ""
+        title = _fitting(one_line(content.title), max(left - 3, 0)) if content is not None else ""
         if cell_width(title) + cell_width(size) + 3 > left:
             size = ""
         parts.append((" " * max(left - cell_width(title) - cell_width(size) - 1, 0), header))
@@ -369,3 +369,15 @@ class Detail(LineView):
         if self._found.words:
             self._found = FoundPlaces(self._found.words)
             self._search()
+
+
+def _fitting(title: str, width: int) -> str:
+    """As many of a title's parts as there is room for: a number cut off would be read as another one."""
+    first, *others = title.split(", ")
+    fitting = first
+    for part in others:
+        longer = f"{fitting}, {part}"
+        if cell_width(longer) > width:
+            break
+        fitting = longer
+    return clip_cells(fitting, width)

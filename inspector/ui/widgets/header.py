@@ -89,10 +89,10 @@ class SessionHeader(Widget):
                     shorter=Content.styled(clip_cells(title, 20), self.get_visual_style("header--title")),
                 ),
                 Part(model, 3),
-                Part(window, 6),
-                Part(Content.styled(counts, faint) if heading.messages else Content(""), 5),
+                Part(window, 4),
+                Part(Content.styled(counts, faint) if heading.messages else Content(""), 6),
                 Part(self._state(), 1, right=True),
-                Part(Content.styled(heading.tokens, faint), 4, right=True),
+                Part(Content.styled(heading.tokens, faint), 5, right=True),
             ],
             self.content_size.width,
         )
