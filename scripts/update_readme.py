@@ -16,7 +16,7 @@ from keys import key_sections
 from strategy_pictures import picture
 
 from inspector.cli.commands import COMMANDS
-from inspector.session.formats import FORMATS
+from inspector.session.registry import all_formats
 from inspector.strategies.registry import STRATEGIES
 from inspector.ui.setting_list import SETTINGS
 from inspector.ui.themes import THEME_WORDS
@@ -41,7 +41,9 @@ def commands() -> str:
 
 def formats() -> str:
     """What can be read."""
-    rows = [(each.title, each.where or "anywhere", "yes" if each.is_live else "no", each.exact) for each in FORMATS]
+    rows = [
+        (each.title, each.where or "anywhere", "yes" if each.is_live else "no", each.exact) for each in all_formats()
+    ]
     return table(("format", "where it lives", "followed live", "what of it is exact"), rows)
 
 
@@ -55,7 +57,7 @@ def format_table() -> str:
             "yes" if each.is_live else "no",
             each.exact,
         )
-        for each in FORMATS
+        for each in all_formats()
     ]
     return table(head, rows)
 

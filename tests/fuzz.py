@@ -29,9 +29,9 @@ from typing import TYPE_CHECKING, Any
 from inspector.report.format_pages import reading_text
 from inspector.session.errors import SessionError
 from inspector.session.follow import Follower
-from inspector.session.formats import FORMATS, detect
 from inspector.session.model import TextUnavailableError
 from inspector.session.open import open_session
+from inspector.session.registry import all_formats, detect
 from inspector.strategies.history import History
 from tests.session.codex_lines import Rollout
 from tests.session.following import settle
@@ -306,7 +306,7 @@ def seeds(folder: Path, names: Iterable[str] = ()) -> dict[str, list[Path]]:
         folder: Where made ones are written.
         names: The formats wanted; all where there are none.
     """
-    wanted = set(names) or {known.name for known in FORMATS}
+    wanted = set(names) or {known.name for known in all_formats()}
     found: dict[str, list[Path]] = {}
     for path in (*_samples(), *_made(folder), *_real()):
         try:

@@ -183,11 +183,11 @@ def test_formats_says_what_a_file_was_taken_for_why_and_what_is_in_it(small: Pat
 
 
 def test_formats_lists_every_format_with_where_it_is_looked_for():
-    from inspector.session.formats import FORMATS
+    from inspector.session.registry import all_formats
 
     words = " ".join(run_program("formats").out.split())
 
-    for each in FORMATS:
+    for each in all_formats():
         assert f"{each.name}: {each.title}" in words
         assert " ".join(each.where.split()) in words
 

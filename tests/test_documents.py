@@ -12,7 +12,7 @@ import pytest
 from inspector.cli.commands import COMMANDS
 from inspector.cli.parsing import command_parser, find_command, screen_parser
 from inspector.replay.price_file import read_price_file
-from inspector.session.formats import FORMATS
+from inspector.session.registry import all_formats
 from inspector.strategies.plan import Plan
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -101,7 +101,7 @@ def test_files_and_folders_named_in_code_exist(path: Path) -> None:
 def test_every_format_has_a_section_of_its_own() -> None:
     text = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
     sections = re.findall(r"^## ([a-z0-9-]+)$", text, re.MULTILINE)
-    assert sorted(sections) == sorted(known.name for known in FORMATS)
+    assert sorted(sections) == sorted(known.name for known in all_formats())
 
 
 def test_the_plan_in_the_documents_is_a_plan() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from inspector.session.formats import FORMATS
+from inspector.session.registry import all_formats
 from tests.fuzz import main, play, seeds
 
 
@@ -18,7 +18,7 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Path]]:
     return {name: sorted(paths, key=lambda path: path.stat().st_size)[:3] for name, paths in found.items()}
 
 
-@pytest.mark.parametrize("name", [known.name for known in FORMATS])
+@pytest.mark.parametrize("name", [known.name for known in all_formats()])
 @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**32))
 def test_a_damaged_session_is_read_or_refused(

@@ -120,7 +120,7 @@ def is_list(path: Path) -> bool:
         detect_format(path)
         return False
     from inspector.session.errors import SessionError
-    from inspector.session.formats import detect
+    from inspector.session.registry import detect
 
     try:
         return bool(detect(path).format.inside(path))
@@ -130,9 +130,9 @@ def is_list(path: Path) -> bool:
 
 def _nothing_in(folder: Path | None) -> str:
     from inspector.session.discover import describe_folder
-    from inspector.session.formats import FORMATS
+    from inspector.session.registry import all_formats
 
     if folder is not None:
         return describe_folder(folder)
-    looked = ", ".join(str(home) for known in FORMATS for home in known.homes())
+    looked = ", ".join(str(home) for known in all_formats() for home in known.homes())
     return f"no sessions on this machine: name a file, or run: inspector demo (looked in {looked})"

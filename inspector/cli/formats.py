@@ -22,11 +22,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     """List the formats, or explain one file."""
     from inspector.report.format_pages import formats_text, reading_text
-    from inspector.session.formats import FORMATS
+    from inspector.session.registry import all_formats
 
     color = wants_color(sys.stdout)
     if options.path is None:
-        write(formats_text(FORMATS, color=color))
+        write(formats_text(all_formats(), color=color))
     else:
         session = read_session(options.path)  # first: of a folder of sessions it names one to open
         write(reading_text(detect_format(options.path), session, color=color))

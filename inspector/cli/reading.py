@@ -11,7 +11,7 @@ from inspector.session.opening import why_not_opened
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from inspector.session.formats import Detection
+    from inspector.session.format import Detection
     from inspector.session.model import Session
 
 
@@ -22,7 +22,7 @@ def detect_format(path: Path) -> Detection:
         CommandError: It cannot be read, or is no session.
     """
     from inspector.session.errors import SessionError
-    from inspector.session.formats import detect
+    from inspector.session.registry import detect
 
     try:
         return detect(path)

@@ -10,7 +10,7 @@ from inspector.report.numbers import plural
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from inspector.session.formats import Detection, Format
+    from inspector.session.format import Detection, Format
     from inspector.session.model import Diagnostic, Session
 
 

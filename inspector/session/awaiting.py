@@ -7,8 +7,8 @@ import stat
 from typing import TYPE_CHECKING
 
 from inspector.session.errors import SessionError
-from inspector.session.formats import detect
 from inspector.session.locator import Locator
+from inspector.session.registry import detect
 
 if TYPE_CHECKING:
     from pathlib import Path

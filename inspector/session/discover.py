@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inspector.session.errors import SessionError
-from inspector.session.formats import FORMATS, detect
 from inspector.session.opening import why_not_opened
+from inspector.session.registry import all_formats, detect
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,7 +74,7 @@ def candidates(folder: Path) -> list[Candidate]:
 def sessions_in(folder: Path) -> Iterator[Found]:
     """Sessions below a folder, newest file first, told by their content. Subagents' and copies are left out."""
     for candidate in candidates(folder):
-        if any(known.is_beside(candidate.path) for known in FORMATS):
+        if any(known.is_beside(candidate.path) for known in all_formats()):
             continue
         try:
             known = detect(candidate.path, most_document_bytes=MOST_DOCUMENT_BYTES).format
@@ -90,7 +90,7 @@ def sessions_in(folder: Path) -> Iterator[Found]:
 
 def homes() -> tuple[Path, ...]:
     """The folders and databases in which agents keep their sessions on this machine, those that exist."""
-    named = [home for known in FORMATS for home in known.homes()]
+    named = [home for known in all_formats() for home in known.homes()]
     return tuple(home for home in dict.fromkeys(named) if home.exists())
 
 
@@ -137,7 +137,7 @@ def _walk(folder: Path, depth: int) -> Iterator[Candidate]:
     except OSError:
         return
     names = {entry.name for entry in entries}
-    if any(signs <= names for known in FORMATS for signs in known.folders):
+    if any(signs <= names for known in all_formats() for signs in known.folders):
         yield from _folder(folder, entries)
         return
     passed_over = PASSED_OVER | SUBAGENT_FOLDERS

@@ -18,6 +18,7 @@ from inspector.session.nodes import FileNode
 from inspector.session.opening import Place, open_for_reading
 from inspector.session.others import BYTE_ORDER_MARK, CLOCK_SECONDS, Others
 from inspector.session.reading import Change, Progress
+from inspector.session.registry import detect
 from inspector.session.reuse import reused
 from inspector.session.texts import FileTexts
 
@@ -144,8 +145,6 @@ class DocumentReader:
 
     def _format_found(self) -> str:
         """Name of the format that the file has now; empty where it has none."""
-        from inspector.session.formats import detect  # which imports the formats that are read by this module
-
         try:
             return detect(self._path).format.name
         except SessionError:

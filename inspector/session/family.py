@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from inspector.session.formats import FORMATS
 from inspector.session.links import LinkKind
 from inspector.session.locator import Locator
+from inspector.session.registry import format_named
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,5 +48,5 @@ def locate(session: Session, link: SessionLink) -> Path | None:
     """
     if link.path is not None and Locator.of(link.path).file.exists():
         return link.path
-    known = next((known for known in FORMATS if known.name == session.format), None)
+    known = format_named(session.format)
     return known.locate(session.path, link.identifier) if known is not None and link.identifier else None

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 from inspector.session.discover import MOST_DOCUMENT_BYTES, PASSED_OVER, PIECES
 from inspector.session.errors import SessionError
-from inspector.session.formats import FORMATS, detect
 from inspector.session.locator import Locator
+from inspector.session.registry import all_formats, detect
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from inspector.session.formats.base import Format
+    from inspector.session.format import Format
 
 MOST_DEPTH = 9
 
@@ -85,7 +85,7 @@ def places(folders: Iterable[Path] | None = None) -> list[tuple[Path, Format | N
     """Where to look: the folders, or where agents keep their sessions; with whose home it is."""
     if folders is not None:
         return [(folder, None) for folder in dict.fromkeys(folders)]
-    homes = {home: known for known in FORMATS for home in known.homes() if home.exists()}
+    homes = {home: known for known in all_formats() for home in known.homes() if home.exists()}
     return list(homes.items())
 
 
@@ -128,8 +128,7 @@ def may_hold_sessions(places: Sequence[tuple[Path, Format | None]]) -> bool:
 
 def format_of_name(name: str, known: Format | None = None) -> Format | None:
     """The format that a file's name tells, in an agent's home by that agent's rule first; None where it tells none."""
-    candidates = FORMATS if known is None else (known, *FORMATS)
-    for candidate in candidates:
+    for candidate in all_formats() if known is None else (known, *all_formats()):
         if candidate.names and re.fullmatch(candidate.names, name):
             return candidate
     return None
@@ -154,7 +153,7 @@ def header_of(path: Path) -> Header | None:
 
 def _looked_into(file: File) -> Iterator[Header]:
     path = Path(file.path)
-    if any(known.is_beside(path) for known in FORMATS):
+    if any(known.is_beside(path) for known in all_formats()):
         return
     try:
         known = detect(path, most_document_bytes=MOST_DOCUMENT_BYTES).format
@@ -201,7 +200,7 @@ def _walk(folder: str, depth: int) -> Iterator[File]:
     except OSError:
         return
     names = {entry.name for entry in entries}
-    if any(signs <= names for known in FORMATS for signs in known.folders):
+    if any(signs <= names for known in all_formats() for signs in known.folders):
         yield from _folder(folder, entries)
         return
     passed_over = PASSED_OVER | NO_SESSIONS

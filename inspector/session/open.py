@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from inspector.session.compressed import ZSTANDARD, CompressedReader, is_compressed, unpacked_beginning
 from inspector.session.discover import describe_folder
 from inspector.session.errors import SessionError
-from inspector.session.formats import detect
 from inspector.session.locator import Locator
 from inspector.session.opening import open_for_reading
+from inspector.session.registry import detect
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from inspector.session.registry import format_named
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from inspector.session.format import StoredOutput
     from inspector.session.model import Session
-
-
-class StoredOutput(NamedTuple):
-    """A whole output.
-
-    Attributes:
-        file: Where it stands.
-        text: All of it; None where the file is gone.
-    """
-
-    file: Path
-    text: str | None
 
 
 def stored_output(session: Session, text: str) -> StoredOutput | None:
@@ -29,7 +18,5 @@ def stored_output(session: Session, text: str) -> StoredOutput | None:
         session: The session.
         text: The result, as the model was sent it.
     """
-    from inspector.session.formats import FORMATS  # which this module is imported by
-
-    known = next((known for known in FORMATS if known.name == session.format), None)
+    known = format_named(session.format)
     return known.stored_output(session.path, text) if known is not None else None

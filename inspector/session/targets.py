@@ -19,7 +19,7 @@ def problem_with_target(target: Path, source: Path | None = None) -> str:
         What is in the way and what to do, without the path.
     """
     from inspector.session.errors import SessionError
-    from inspector.session.formats import detect
+    from inspector.session.registry import detect
 
     if target.is_dir():
         return "is a folder; name a file to write to"

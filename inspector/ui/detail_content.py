@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.session.stored import StoredOutput
+    from inspector.session.format import StoredOutput
 
 ELLIPSIS: Final = "⋯"
 

@@ -11,7 +11,7 @@ from inspector.session.open import open_session
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from inspector.session.formats import Format
+    from inspector.session.format import Format
     from inspector.session.model import Session
 
 

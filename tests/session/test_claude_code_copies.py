@@ -9,9 +9,9 @@ import pytest
 
 from inspector.session.family import counted_here, locate, subagent_of
 from inspector.session.follow import Follower
-from inspector.session.formats import detect
 from inspector.session.links import LinkKind
 from inspector.session.open import open_session
+from inspector.session.registry import detect
 from inspector.session.stored import stored_output
 from tests.session.claude_lines import SESSION, Script, prompt_texts
 

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from inspector.session.discover import homes, sessions_in
 from inspector.session.follow import Follower
-from inspector.session.formats import codex, detect
+from inspector.session.formats import codex
 from inspector.session.model import BlockKind, ContextCause, Role, Usage
 from inspector.session.open import open_session
+from inspector.session.registry import detect
 from tests.session.codex_lines import Rollout
 from tests.session.following import settle
 from tests.session.mutations import mutated, short

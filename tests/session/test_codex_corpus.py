@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from inspector.session.formats import detect
 from inspector.session.model import BlockKind, Role
 from inspector.session.open import open_session
+from inspector.session.registry import detect
 from tests.session.soundness import assert_sound
 
 if TYPE_CHECKING:

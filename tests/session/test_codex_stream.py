@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.session.follow import Follower
-from inspector.session.formats import codex, detect
+from inspector.session.formats import codex
 from inspector.session.model import BlockKind, Role, Usage
 from inspector.session.open import open_session
+from inspector.session.registry import detect
 from tests.session.following import settle
 from tests.session.mutations import mutated
 from tests.session.other_process import append, quiet_moments

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from inspector.session.discover import homes
 from inspector.session.follow import Follower
-from inspector.session.formats import detect
 from inspector.session.formats.copilot import FORMAT
 from inspector.session.model import BlockKind, ContextCause, Role
 from inspector.session.open import open_session
+from inspector.session.registry import detect
 from tests.session.copilot_lines import CopilotScript
 from tests.session.following import settle
 from tests.session.mutations import mutated, short

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from inspector.session.discover import candidates, homes, sessions_in
-from inspector.session.formats import FORMATS, detect
+from inspector.session.registry import all_formats, detect, format_named
 from tests.session.claude_lines import Script
 
 if TYPE_CHECKING:
@@ -64,9 +64,11 @@ def test_the_homes_of_claude_code_are_known(private_home: Path, monkeypatch: pyt
 
 
 def test_formats_have_names_of_their_own_and_say_what_is_exact() -> None:
-    names = [known.name for known in FORMATS]
+    names = [known.name for known in all_formats()]
     assert len(set(names)) == len(names)
-    assert all(known.title and known.exact for known in FORMATS)
+    assert [format_named(name) for name in names] == list(all_formats())
+    assert format_named("no such format") is None
+    assert all(known.title and known.exact for known in all_formats())
 
 
 def test_the_first_lines_and_the_name_do_not_decide(tmp_path: Path) -> None:

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from inspector.session.errors import SessionError
 from inspector.session.follow import Follower
-from inspector.session.formats import detect
 from inspector.session.formats.goose import FORMAT
 from inspector.session.model import BlockKind, ContextCause, Role
 from inspector.session.open import open_session
+from inspector.session.registry import detect
 from tests.session.goose_store import (
     FIRST_TABLES,
     GO_ON,

@@ -14,8 +14,8 @@ import pytest
 
 from inspector.session.database import HELD_SECONDS
 from inspector.session.follow import Follower
-from inspector.session.formats import FORMATS
 from inspector.session.open import open_session
+from inspector.session.registry import all_formats
 from tests.session.growing import GROWING, Growing, remove
 from tests.session.soundness import assert_sound
 
@@ -66,7 +66,7 @@ def main_file(known: Growing, path: Path) -> Path:
 
 
 def test_every_format_that_grows_is_tried_here() -> None:
-    assert {known.format for known in GROWING.values()} == {known.name for known in FORMATS if known.is_live}
+    assert {known.format for known in GROWING.values()} == {known.name for known in all_formats() if known.is_live}
 
 
 def test_a_session_that_only_grows_is_followed_without_a_word(tmp_path: Path, known: Growing) -> None:

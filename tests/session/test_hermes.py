@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from inspector.session.errors import SessionError
 from inspector.session.follow import Follower
-from inspector.session.formats import detect
 from inspector.session.formats.hermes import FORMAT
 from inspector.session.model import BlockKind, ContextCause, Role, TextUnavailableError
 from inspector.session.open import open_session
+from inspector.session.registry import detect
 from tests.session.hermes_store import SUMMARY, HermesStore, Statement, create, run
 from tests.session.mutations import ODD, mutated
 from tests.session.other_process import append, quiet_moments, replace, rewrite, sql

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from inspector.session.formats import (
-    FORMATS,
     claude_code,
     claude_trace,
     cline,
@@ -21,6 +20,7 @@ from inspector.session.formats import (
     openhands,
     pi,
 )
+from inspector.session.registry import all_formats
 
 VARIABLES = (
     "CLAUDE_CONFIG_DIR",
@@ -76,9 +76,9 @@ def test_a_variable_moves_a_home(
 def test_every_variable_that_moves_a_home_is_told_with_its_format(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable: str
 ) -> None:
-    before = {known.name: known.homes() for known in FORMATS}
+    before = {known.name: known.homes() for known in all_formats()}
     monkeypatch.setenv(variable, str(tmp_path / "elsewhere"))
-    moved = [known for known in FORMATS if known.homes() != before[known.name]]
+    moved = [known for known in all_formats() if known.homes() != before[known.name]]
     assert moved
     assert all(f"${variable}" in known.where for known in moved)
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from inspector.session.formats import detect
 from inspector.session.open import open_session
+from inspector.session.registry import detect
 from tests.session.claude_lines import Script
 from tests.session.codex_lines import Rollout
 from tests.session.copilot_lines import CopilotScript

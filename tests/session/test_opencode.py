@@ -14,9 +14,10 @@ import pytest
 from inspector.session.discover import homes, sessions_in
 from inspector.session.errors import SessionError
 from inspector.session.follow import Follower
-from inspector.session.formats import detect, opencode
+from inspector.session.formats import opencode
 from inspector.session.model import BlockKind, ContextCause, Role, TextUnavailableError, Usage
 from inspector.session.open import open_session
+from inspector.session.registry import detect
 from tests.session.opencode_store import Store, tokens
 from tests.session.soundness import assert_sound
 

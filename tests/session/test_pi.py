@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from inspector.session.follow import Follower
-from inspector.session.formats import detect
 from inspector.session.formats.pi import FORMAT
 from inspector.session.model import BlockKind, ContextCause, Role
 from inspector.session.open import open_session
+from inspector.session.registry import detect
 from tests.session.following import settle, unchanged
 from tests.session.mutations import mutated, short
 from tests.session.other_process import append, quiet_moments, rewrite

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from inspector.session.formats import detect
 from inspector.session.model import BlockKind, ContextCause, Usage
 from inspector.session.open import open_session
+from inspector.session.registry import detect
 from tests.session.run_files import Record, encoded, exchange, jsonl, log_of_requests, stream
 from tests.session.soundness import assert_sound
 

@@ -12,9 +12,9 @@ import pytest
 
 from inspector.session.errors import SessionError
 from inspector.session.follow import Follower
-from inspector.session.formats import detect
 from inspector.session.model import BlockKind
 from inspector.session.open import open_session
+from inspector.session.registry import detect
 from tests.session import run_files
 from tests.session.run_files import Record, encoded
 from tests.session.soundness import assert_sound

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from inspector.session.discover import sessions_in
 from inspector.session.errors import SessionError
 from inspector.session.follow import Follower
-from inspector.session.formats import FORMATS, detect
 from inspector.session.model import BlockKind, ContextCause, Role, Usage
 from inspector.session.open import open_session
+from inspector.session.registry import all_formats, detect
 from tests.session import run_files
 from tests.session.mutations import mutated
 from tests.session.run_files import Record, encoded, event, jsonl, text
@@ -610,7 +610,7 @@ def test_no_content_makes_a_reader_fail(
         made = document(b",".join(line for line in made.split(b"\n") if line))
     path = tmp_path_factory.mktemp("changed") / "session.json"
     path.write_bytes(made)
-    known = next(one for one in FORMATS if one.name == name)
+    known = next(one for one in all_formats() if one.name == name)
     assert_reads(known, path)
 
 
@@ -626,7 +626,7 @@ def test_no_event_makes_reading_a_folder_fail(tmp_path_factory: pytest.TempPathF
     for number, line in enumerate(made):
         file = f"event-{number:05}-aa.json" if name == "openhands" else f"{number}.json"
         (folder / "events" / file).write_bytes(line)
-    assert_reads(next(one for one in FORMATS if one.name == name), folder)
+    assert_reads(next(one for one in all_formats() if one.name == name), folder)
 
 
 @settings(max_examples=30)
@@ -641,4 +641,4 @@ def test_nothing_that_is_shown_makes_reading_a_task_fail(
     made = data.draw(mutated([encoded(message) for message in shown]))
     folder = task_of_cline(tmp_path_factory.mktemp("task") / "1", 3)
     (folder / "ui_messages.json").write_bytes(b"[" + b",".join(line for line in made.split(b"\n") if line) + b"]")
-    assert_reads(next(one for one in FORMATS if one.name == "cline"), folder)
+    assert_reads(next(one for one in all_formats() if one.name == "cline"), folder)

@@ -85,7 +85,7 @@ class Related(Studying):
         """Say what the file was taken for and why, what is in it, and what could not be read."""
         from inspector.report.format_pages import reading_text
         from inspector.session.errors import SessionError
-        from inspector.session.formats import detect
+        from inspector.session.registry import detect
         from inspector.ui.screens.diagnostics import DiagnosticsScreen
 
         session = self.session

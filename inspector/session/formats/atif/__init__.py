@@ -6,16 +6,17 @@ The format is that of `harbor/models/trajectories` in the harbor package and of 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from inspector.session.formats.base import Format
-from inspector.session.values import mapping, objects, string
+from inspector.session.format import Format
+from inspector.session.formats.atif.shapes import is_trajectory
+from inspector.session.values import string
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from inspector.session.formats.base import Sample
     from inspector.session.reading import Reader
+    from inspector.session.sample import Sample
 
 NAME = "atif"
 
@@ -29,17 +30,6 @@ def _recognise(sample: Sample) -> str:
         return ""
     version = string(document.get("schema_version")) or "ATIF without a version"
     return f"a JSON document of schema {version} with {len(document['steps'])} steps"
-
-
-def is_trajectory(value: Any) -> bool:
-    """Whether a value is a trajectory: by its schema, or by steps that only this format has."""
-    about = mapping(value)
-    if not isinstance(about.get("steps"), list):
-        return False
-    if string(about.get("schema_version")).upper().startswith("ATIF"):
-        return True
-    steps = objects(about["steps"][:20])
-    return "agent" in about and bool(steps) and all("step_id" in step and "source" in step for step in steps)
 
 
 def _reader(path: Path) -> Reader:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.decoding import clean_text, lenient_json
-from inspector.session.formats.atif import is_trajectory
 from inspector.session.formats.atif.continuing import begin_continuation
+from inspector.session.formats.atif.shapes import is_trajectory
 from inspector.session.formats.atif.steps import count_step, is_aggregate, spoken_in
 from inspector.session.formats.chat import ChatThread, Spoken, all_blocks, notice
 from inspector.session.formats.plain.entries import TOOLS, blocks_beside

@@ -6,13 +6,13 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.formats.base import Format
+from inspector.session.format import Format
 from inspector.session.formats.claude_code.places import UUID, is_copy, parent_file
 
 if TYPE_CHECKING:
-    from inspector.session.formats.base import Sample
+    from inspector.session.format import StoredOutput
     from inspector.session.reading import Reader
-    from inspector.session.stored import StoredOutput
+    from inspector.session.sample import Sample
 
 NAME = "claude-code"
 

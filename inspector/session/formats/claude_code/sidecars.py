@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from inspector.session.decoding import lenient_json
 from inspector.session.errors import SessionError
+from inspector.session.format import StoredOutput
 from inspector.session.formats.claude_code.places import parent_file
 from inspector.session.opening import open_for_reading
-from inspector.session.stored import StoredOutput
 from inspector.session.values import mapping, string
 
 if TYPE_CHECKING:

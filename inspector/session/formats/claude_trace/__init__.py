@@ -7,19 +7,17 @@ which API was asked; answers are JSON, or the events of a stream as they came.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from inspector.session.decoding import lenient_json
-from inspector.session.formats.base import Format
-from inspector.session.values import mapping, sequence, string
+from inspector.session.format import Format
+from inspector.session.formats.claude_trace.shapes import is_exchange, request_body
+from inspector.session.values import sequence
 
 if TYPE_CHECKING:
-    from inspector.session.formats.base import Sample
     from inspector.session.reading import Reader
+    from inspector.session.sample import Sample
 
 NAME = "claude-trace"
-
-ADDRESSES = ("/v1/messages", "/chat/completions", "api.anthropic.com", "bedrock-runtime", "aiplatform.googleapis.com")
 
 
 def _recognise(sample: Sample) -> str:
@@ -32,20 +30,6 @@ def _recognise(sample: Sample) -> str:
         return ""
     what = "lines" if sample.is_lines else "entries"
     return f"{len(found)} of its first {len(records)} {what} are requests to a model's API with what was answered"
-
-
-def is_exchange(record: Any) -> bool:
-    """Whether a record is a request over HTTP, answered or not."""
-    request = mapping(mapping(record).get("request"))
-    address = string(request.get("url"))
-    is_http = bool(address) and ("headers" in request or "method" in request or "body" in request)
-    return is_http and ("response" in record or any(known in address for known in ADDRESSES))
-
-
-def request_body(record: Any) -> Any:
-    """What a request asked, which some programs write as a string; empty where it has no JSON body."""
-    body = mapping(mapping(record).get("request")).get("body")
-    return mapping(lenient_json(body.encode(errors="replace"))[0] if isinstance(body, str) else body)
 
 
 def _reader(path: Path) -> Reader:

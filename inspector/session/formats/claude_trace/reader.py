@@ -8,14 +8,14 @@ from inspector.session.assembly import Assembly
 from inspector.session.decoding import line_bounds
 from inspector.session.documents import DocumentReader
 from inspector.session.escaped import inside_string, unescaped
-from inspector.session.formats.base import BLANK_BYTES, Sample
-from inspector.session.formats.claude_trace import is_exchange
 from inspector.session.formats.claude_trace.conversation import TraceConversation
+from inspector.session.formats.claude_trace.shapes import is_exchange
 from inspector.session.formats.plain.reader import blocks_of_record
 from inspector.session.formats.plain.shapes import Request, is_message
 from inspector.session.formats.streams import REPLY, StreamNode, answer_of
 from inspector.session.lines import LinesReader
 from inspector.session.nodes import FileNode
+from inspector.session.sample import BLANK_BYTES, Sample
 from inspector.session.values import mapping, string
 
 if TYPE_CHECKING:

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.errors import SessionError
-from inspector.session.formats.base import Format, Sample
+from inspector.session.format import Format
 from inspector.session.formats.cline.places import EDITS, HISTORY, METADATA, SDK_SUFFIX, history_of
+from inspector.session.sample import Sample
 from inspector.session.values import objects, string
 
 if TYPE_CHECKING:

@@ -6,9 +6,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.formats.base import Format, Sample
+from inspector.session.format import Format
 from inspector.session.formats.codex.kinds import KINDS, SAY_NOTHING, TURN_ENDS, is_event, is_header
 from inspector.session.formats.responses.shapes import is_item, is_list_of_items
+from inspector.session.sample import Sample
 
 if TYPE_CHECKING:
     from inspector.session.reading import Reader

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.errors import SessionError
-from inspector.session.formats.base import Format, Sample
+from inspector.session.format import Format
 from inspector.session.formats.copilot.kinds import EventKind, kind_of
+from inspector.session.sample import Sample
 from inspector.session.values import string
 
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.formats.base import Format
+from inspector.session.format import Format
 from inspector.session.formats.gemini.kinds import CHATS, KINDS, MESSAGES, NAME
 from inspector.session.values import objects, string
 
 if TYPE_CHECKING:
-    from inspector.session.formats.base import Sample
     from inspector.session.reading import Reader
+    from inspector.session.sample import Sample
 
 
 def _recognise(sample: Sample) -> str:

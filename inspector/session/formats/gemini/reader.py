@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.session.assembly import Assembly
 from inspector.session.documents import DocumentReader
-from inspector.session.formats.base import Sample
 from inspector.session.formats.gemini.conversation import Settlement
 from inspector.session.formats.gemini.family import note_parent, note_subagents
 from inspector.session.formats.gemini.kinds import MESSAGES, NAME
@@ -15,6 +14,7 @@ from inspector.session.formats.gemini.parts import blocks_again
 from inspector.session.lines import LinesReader
 from inspector.session.nodes import FileNode
 from inspector.session.objects import object_lines
+from inspector.session.sample import Sample
 from inspector.session.values import mapping, sequence, string
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.session.formats.base import SQLITE, Format, Inside, Sample
+from inspector.session.format import Format, Inside
 from inspector.session.formats.goose.shapes import (
     NAME,
     TABLES,
@@ -18,6 +18,7 @@ from inspector.session.formats.goose.shapes import (
     is_metadata,
 )
 from inspector.session.locator import Locator
+from inspector.session.sample import SQLITE, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

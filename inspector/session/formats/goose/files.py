@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.session.assembly import Assembly
 from inspector.session.documents import DocumentReader
-from inspector.session.formats.base import Sample
 from inspector.session.formats.goose.conversation import Entry, entry_of, fill
 from inspector.session.formats.goose.parts import blocks_of_record
 from inspector.session.formats.goose.shapes import NAME, is_export, is_metadata
 from inspector.session.lines import LinesReader
 from inspector.session.model import Origin
 from inspector.session.objects import object_lines
+from inspector.session.sample import Sample
 from inspector.session.values import mapping, string
 
 if TYPE_CHECKING:

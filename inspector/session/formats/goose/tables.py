@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from inspector.session.assembly import Assembly
 from inspector.session.blocks import compact_json
 from inspector.session.decoding import clean_text, lenient_json
-from inspector.session.formats.base import Inside
+from inspector.session.format import Inside
 from inspector.session.formats.goose.conversation import Entry, entry_of, fill
 from inspector.session.formats.goose.files import describe
 from inspector.session.formats.goose.parts import blocks_of_record

@@ -10,9 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.session.formats.base import SQLITE, Format, Inside, Sample
+from inspector.session.format import Format, Inside
 from inspector.session.formats.hermes.shapes import NAME, TABLES, is_document, is_meta
 from inspector.session.locator import Locator
+from inspector.session.sample import SQLITE, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.session.assembly import Assembly
 from inspector.session.documents import DocumentReader
-from inspector.session.formats.base import Sample
 from inspector.session.formats.hermes.entries import entry_of
 from inspector.session.formats.hermes.shapes import NAME, is_document, is_meta
 from inspector.session.formats.plain.entries import SYSTEM, TOOLS, blocks_beside, blocks_of_entry
@@ -15,6 +14,7 @@ from inspector.session.lines import LinesReader
 from inspector.session.model import BlockKind, Compaction, Message, Role
 from inspector.session.nodes import FileNode
 from inspector.session.objects import object_lines
+from inspector.session.sample import Sample
 from inspector.session.threads import Thread
 from inspector.session.values import string
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from inspector.session.assembly import Assembly
 from inspector.session.blocks import compact_json
 from inspector.session.decoding import clean_text
-from inspector.session.formats.base import Inside
+from inspector.session.format import Inside
 from inspector.session.formats.hermes.conversation import Part, fill
 from inspector.session.formats.hermes.entries import (
     MESSAGE,

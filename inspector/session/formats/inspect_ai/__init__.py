@@ -11,8 +11,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.formats.base import SQLITE, Format, Inside, Sample
+from inspector.session.format import Format, Inside
 from inspector.session.locator import Locator
+from inspector.session.sample import SQLITE, ZIP, Sample
 from inspector.session.values import mapping, sequence
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ NAME = "inspect"
 
 SENT = ("event:model", "event:compaction")
 """Events that tell of requests; all others say what happened beside them."""
-
-ZIP = b"PK\x03\x04"
 
 
 def _recognise(sample: Sample) -> str:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from inspector.session.blocks import compact_json
 from inspector.session.database import Database, DatabaseUnreadableError, unreadable
 from inspector.session.decoding import lenient_json
-from inspector.session.formats.base import SQLITE
 from inspector.session.formats.inspect_ai.samples import first_words, name_of_sample
+from inspector.session.sample import SQLITE
 from inspector.session.selecting import Selector
 from inspector.session.values import count, mapping, string
 

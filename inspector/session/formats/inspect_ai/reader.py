@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 from inspector.session.assembly import Assembly
 from inspector.session.documents import BROKEN_SECONDS, DocumentReader
 from inspector.session.errors import SessionError
-from inspector.session.formats.base import SQLITE, Sample
-from inspector.session.formats.inspect_ai import ZIP
 from inspector.session.formats.inspect_ai.archive import Archive
 from inspector.session.formats.inspect_ai.buffer import buffer_of, running_in
 from inspector.session.formats.inspect_ai.conversation import blocks_again, interpret_sample
@@ -22,6 +20,7 @@ from inspector.session.nodes import FileNode
 from inspector.session.opening import Place
 from inspector.session.reading import Change, Progress
 from inspector.session.reuse import reused
+from inspector.session.sample import SQLITE, ZIP, Sample
 from inspector.session.texts import CachedTexts
 from inspector.session.values import mapping, sequence
 

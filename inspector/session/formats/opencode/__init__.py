@@ -6,9 +6,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.session.formats.base import SQLITE, Format, Inside, Sample
+from inspector.session.format import Format, Inside
 from inspector.session.formats.opencode.shapes import is_export, is_session_file, is_storage
 from inspector.session.locator import Locator
+from inspector.session.sample import SQLITE, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from inspector.session.formats.base import Inside
+    from inspector.session.format import Inside
     from inspector.session.reading import Reader
 
 __all__ = ["export_reader", "rows_reader", "session_of_file", "sessions_of_database", "sessions_of_tree", "tree_reader"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from inspector.session.assembly import Assembly
 from inspector.session.decoding import lenient_json
-from inspector.session.formats.base import Inside
+from inspector.session.format import Inside
 from inspector.session.formats.opencode.conversation import fill
 from inspector.session.formats.opencode.parts import blocks_of_record
 from inspector.session.formats.opencode.stored import Stored

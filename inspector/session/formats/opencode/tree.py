@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from inspector.session.assembly import Assembly
 from inspector.session.decoding import lenient_json
 from inspector.session.errors import SessionError
-from inspector.session.formats.base import Inside
+from inspector.session.format import Inside
 from inspector.session.formats.opencode.conversation import fill
 from inspector.session.formats.opencode.parts import blocks_of_record
 from inspector.session.formats.opencode.shapes import MESSAGES, PARTS, SESSIONS, is_session_file

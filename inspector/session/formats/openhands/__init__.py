@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.errors import SessionError
-from inspector.session.formats.base import Format, Inside, Sample
+from inspector.session.format import Format, Inside
 from inspector.session.formats.openhands.kinds import QUIET, QUIET_ACTIONS, QUIET_OBSERVATIONS
 from inspector.session.formats.openhands.places import (
     CURRENT,
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from inspector.session.reading import Reader
+    from inspector.session.sample import Sample
 
 CURRENT_NAME, NAME_0 = "openhands", "openhands-v0"
 

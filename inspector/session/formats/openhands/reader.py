@@ -8,12 +8,12 @@ from inspector.session.beside import Beside
 from inspector.session.documents import DocumentReader
 from inspector.session.errors import SessionError
 from inspector.session.folders import FolderReader
-from inspector.session.formats.base import Sample
 from inspector.session.formats.openhands.conversation import Conversation, blocks_again
 from inspector.session.formats.openhands.places import CURRENT, conversation_of, events_folder, number_in, state_of
 from inspector.session.lines import LinesReader
 from inspector.session.model import Origin
 from inspector.session.objects import object_lines
+from inspector.session.sample import Sample
 
 if TYPE_CHECKING:
     from pathlib import Path

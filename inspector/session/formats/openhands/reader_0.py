@@ -9,7 +9,7 @@ from inspector.session.assembly import Assembly
 from inspector.session.documents import DocumentReader
 from inspector.session.errors import SessionError
 from inspector.session.folders import FolderReader
-from inspector.session.formats.base import Inside, Sample
+from inspector.session.format import Inside
 from inspector.session.formats.openhands.conversation_0 import Conversation0, blocks_again_0
 from inspector.session.formats.openhands.places import VERSION_0, events_folder, number_in
 from inspector.session.formats.openhands.shapes import has_history
@@ -19,6 +19,7 @@ from inspector.session.model import Origin
 from inspector.session.nodes import FileNode
 from inspector.session.objects import object_lines
 from inspector.session.opening import open_for_reading
+from inspector.session.sample import Sample
 from inspector.session.values import mapping, string
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.formats.base import Format
+from inspector.session.format import Format
 from inspector.session.values import mapping, string
 
 if TYPE_CHECKING:
-    from inspector.session.formats.base import Sample
     from inspector.session.reading import Reader
+    from inspector.session.sample import Sample
 
 NAME = "pi"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from inspector.session.formats.base import Format
+from inspector.session.format import Format
 from inspector.session.formats.plain.shapes import Form, form_of, is_message, is_request
 
 if TYPE_CHECKING:
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from inspector.session.formats.base import Sample
     from inspector.session.reading import Reader
+    from inspector.session.sample import Sample
 
 
 def _recognise_as(form: Form) -> Callable[[Sample], str]:

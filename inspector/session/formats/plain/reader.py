@@ -9,13 +9,13 @@ from inspector.session.assembly import Assembly
 from inspector.session.decoding import line_bounds
 from inspector.session.documents import DocumentReader
 from inspector.session.errors import SessionError
-from inspector.session.formats.base import Sample
 from inspector.session.formats.plain.conversation import PlainConversation
 from inspector.session.formats.plain.entries import SYSTEM, TOOLS, blocks_beside, blocks_of_entry, value_of
 from inspector.session.formats.plain.shapes import Form, form_of, is_message, is_request, requests_of
 from inspector.session.formats.streams import answer_of
 from inspector.session.lines import LinesReader
 from inspector.session.nodes import FileNode, MemoryNode
+from inspector.session.sample import Sample
 from inspector.session.texts import MemoryTexts
 
 if TYPE_CHECKING:

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.formats.base import Format
+from inspector.session.format import Format
 from inspector.session.formats.responses.events import is_event
 from inspector.session.formats.responses.shapes import is_exchange, is_item, is_list_of_items
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from inspector.session.formats.base import Sample
     from inspector.session.reading import Reader
+    from inspector.session.sample import Sample
 
 NAME = "openai-responses"
 

@@ -8,7 +8,6 @@ from inspector.session.assembly import Assembly
 from inspector.session.decoding import lenient_json, line_bounds
 from inspector.session.documents import DocumentReader
 from inspector.session.escaped import unescaped
-from inspector.session.formats.base import Sample
 from inspector.session.formats.plain.entries import SYSTEM, TOOLS, blocks_beside
 from inspector.session.formats.responses.conversation import ResponsesConversation, item_of
 from inspector.session.formats.responses.events import is_event
@@ -17,6 +16,7 @@ from inspector.session.formats.responses.shapes import exchanges_of, is_exchange
 from inspector.session.lines import LinesReader
 from inspector.session.model import Origin
 from inspector.session.nodes import FileNode
+from inspector.session.sample import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

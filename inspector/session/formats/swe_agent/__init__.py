@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.formats.base import Format
+from inspector.session.format import Format
 from inspector.session.values import mapping, objects, string
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from inspector.session.formats.base import Sample
     from inspector.session.reading import Reader
+    from inspector.session.sample import Sample
 
 SWE_NAME, MINI_NAME = "swe-agent", "mini-swe-agent"
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from inspector.session.formats.base import Format, Inside, Sample
+from inspector.session.format import Format, Inside
 from inspector.session.formats.transcripts.shapes import is_transcript
 from inspector.session.locator import Locator
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.session.reading import Reader
+    from inspector.session.sample import Sample
 
 NAME = "transcripts"
 

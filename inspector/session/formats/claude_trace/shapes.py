@@ -1,0 +1,24 @@
+"""What tells an exchange over HTTP from other JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from inspector.session.decoding import lenient_json
+from inspector.session.values import mapping, string
+
+ADDRESSES = ("/v1/messages", "/chat/completions", "api.anthropic.com", "bedrock-runtime", "aiplatform.googleapis.com")
+
+
+def is_exchange(record: Any) -> bool:
+    """Whether a record is a request over HTTP, answered or not."""
+    request = mapping(mapping(record).get("request"))
+    address = string(request.get("url"))
+    is_http = bool(address) and ("headers" in request or "method" in request or "body" in request)
+    return is_http and ("response" in record or any(known in address for known in ADDRESSES))
+
+
+def request_body(record: Any) -> Any:
+    """What a request asked, which some programs write as a string; empty where it has no JSON body."""
+    body = mapping(mapping(record).get("request")).get("body")
+    return mapping(lenient_json(body.encode(errors="replace"))[0] if isinstance(body, str) else body)

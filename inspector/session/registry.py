@@ -1,0 +1,103 @@
+"""Every format by name, and telling which one a path holds.
+
+A format joins by one module that defines a `Format` and one line here. Formats are told apart by content alone: names
+and extensions lie, and the first line of a session is seldom one that tells anything.
+"""
+
+from __future__ import annotations
+
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
+
+from inspector.session.compressed import is_compressed
+from inspector.session.errors import SessionError
+from inspector.session.format import Detection
+from inspector.session.locator import Locator
+from inspector.session.sample import Sample
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from inspector.session.format import Format
+
+_HOMES: dict[str, tuple[str, str]] = {
+    "claude-code": ("claude_code", "FORMAT"),
+    "codex": ("codex", "FORMAT"),
+    "pi": ("pi", "FORMAT"),
+    "copilot-cli": ("copilot", "FORMAT"),
+    "gemini-cli": ("gemini", "FORMAT"),
+    "hermes": ("hermes", "FORMAT"),
+    "goose": ("goose", "FORMAT"),
+    "opencode": ("opencode", "FORMAT"),
+    "claude-trace": ("claude_trace", "FORMAT"),
+    "cline": ("cline", "FORMAT"),
+    "atif": ("atif", "FORMAT"),
+    "inspect": ("inspect_ai", "FORMAT"),
+    "openhands": ("openhands", "FORMAT"),
+    "openhands-v0": ("openhands", "FORMAT_0"),
+    "swe-agent": ("swe_agent", "SWE"),
+    "mini-swe-agent": ("swe_agent", "MINI"),
+    "transcripts": ("transcripts", "FORMAT"),
+    "openai-responses": ("responses", "FORMAT"),
+    "anthropic-messages": ("plain", "ANTHROPIC"),
+    "openai-chat": ("plain", "OPENAI"),
+}
+"""Per name, the module in `formats` and what the format is called there; the particular is tried before the general.
+
+A module is imported when its format is looked at: a session is opened without those behind its own.
+"""
+
+
+def format_named(name: str) -> Format | None:
+    """The format of that name; None where there is none."""
+    return _imported(name) if name in _HOMES else None
+
+
+@cache
+def all_formats() -> tuple[Format, ...]:
+    """Every format, in the order they are tried."""
+    return tuple(map(_imported, _HOMES))
+
+
+@cache
+def _imported(name: str) -> Format:
+    module, member = _HOMES[name]
+    return cast("Format", getattr(import_module(f"inspector.session.formats.{module}"), member))
+
+
+def detect(path: Path, *, most_document_bytes: int | None = None) -> Detection:
+    """The format of a file or folder.
+
+    Args:
+        path: What to look at; a session's id behind the path of a file that holds several does not matter here.
+        most_document_bytes: Files larger than this are not parsed whole, and so not told when they are one document.
+
+    Raises:
+        SessionError: It cannot be read, or nothing in it looks like a session.
+    """
+    sample = Sample(Locator.of(path).file, most_document_bytes)
+    for candidate in map(_imported, _HOMES):
+        if reason := candidate.recognise(sample):
+            return Detection(candidate, reason)
+    raise SessionError(_not_a_session(sample))
+
+
+def _not_a_session(sample: Sample) -> str:
+    advice = "`inspector formats` lists what can be read."
+    if is_compressed(sample.head):
+        return f"{sample.path}: compressed with Zstandard, and cut off or damaged. {advice}"
+    if sample.is_directory:
+        return f"{sample.path}: no sessions in this directory. {advice}"
+    if sample.tables:
+        return f"{sample.path}: an SQLite database of no known agent. {advice}"
+    if sample.head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        return f"{sample.path}: text in UTF-16, as some shells write what is sent to a file. Convert it to UTF-8."
+    if b"\x00" in sample.head:
+        return f"{sample.path}: a binary file of no known kind, not a session. {advice}"
+    if not sample.starts_like_json:
+        return f"{sample.path}: neither a JSON object nor a list of them, so not a session. {advice}"
+    if sample.records or sample.document is not None:
+        return f"{sample.path}: JSON, but of no known agent. {advice}"
+    return f"{sample.path}: broken JSON (cut off or damaged), not a session. {advice}"
