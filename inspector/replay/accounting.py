@@ -21,21 +21,30 @@ if TYPE_CHECKING:
 
     from inspector.replay.changes import ModelCall
     from inspector.replay.inputs import ReplayInputs
-    from inspector.replay.layout import PromptSums
+    from inspector.replay.placed_changes import PlacedChanges, ReusablePrefix
     from inspector.replay.prompt_usage import PromptUsage
 
 
-def ledger_of(inputs: ReplayInputs, sums: PromptSums, model_calls: Sequence[ModelCall] = ()) -> Ledger:
-    """One row of figures a call, from what a plan changes in the prompts."""
+def ledger_of(
+    inputs: ReplayInputs, placed: PlacedChanges, reusable: ReusablePrefix, model_calls: Sequence[ModelCall] = ()
+) -> Ledger:
+    """One row of figures a call, from what a plan changes in the prompts.
+
+    Args:
+        inputs: The session.
+        placed: What the plan changes in its prompts.
+        reusable: What a cache could hold of them.
+        model_calls: Requests the plan's strategies make.
+    """
     ratio = inputs.sizes.ratio[:-1]
     whole = inputs.sizes.whole[:-1]
-    removed = np.rint(ratio * (sums.removed - inputs.recorded_removed)[:-1])
+    removed = np.rint(ratio * (placed.removed - inputs.recorded_removed)[:-1])
     prompt = np.maximum(np.rint(whole) - removed, 0).astype(np.int64)
-    usage = usage_of(inputs, sums, prompt)
+    usage = usage_of(inputs, reusable, prompt)
     cost = inputs.rates.cost(
         usage.uncached, usage.cache_read, usage.cache_write_5m, usage.cache_write_1h, inputs.output
     )
-    first_changed = sums.first_changed[:-1]
+    first_changed = placed.first_changed[:-1]
     strategy_cost = _strategy_cost(inputs, model_calls)
     return Ledger(
         prompt_tokens=prompt,
@@ -48,7 +57,7 @@ def ledger_of(inputs: ReplayInputs, sums: PromptSums, model_calls: Sequence[Mode
         strategy_cost=strategy_cost,
         removed_tokens=removed.astype(np.int64),
         first_changed=first_changed,
-        edits=sums.edits[:-1],
+        edits=placed.edits[:-1],
         is_break=(first_changed >= 0) | inputs.restarts,
     )
 
@@ -70,28 +79,26 @@ def _strategy_cost(inputs: ReplayInputs, model_calls: Sequence[ModelCall]) -> ND
     return np.where(sent > 0, cost, 0.0)
 
 
-def usage_of(inputs: ReplayInputs, sums: PromptSums, prompt: NDArray[np.int64]) -> PromptUsage:
+def usage_of(inputs: ReplayInputs, prefix: ReusablePrefix, prompt: NDArray[np.int64]) -> PromptUsage:
     """How the prompts of a plan are served.
 
     Args:
         inputs: The session.
-        sums: What the plan changes in its prompts.
+        prefix: What a cache could hold of them.
         prompt: Per call, tokens of its prompt under the plan.
     """
     if not len(prompt):
         return inputs.recorded
     ratio = inputs.sizes.ratio[:-1]
-    # Everything before the first block the session shows, as this call's own report has it: system prompt and tools.
-    before_blocks = inputs.sizes.whole - inputs.sizes.ratio * (sums.whole - inputs.recorded_removed)
-    before_blocks = (before_blocks - inputs.layout.beside_prompts())[:-1]
-    reusable_removed = ratio * sums.reusable_removed[:-1]
-    reusable = np.rint(before_blocks + ratio * sums.reusable_whole[:-1] + sums.reusable_beside[:-1] - reusable_removed)
+    before_blocks = inputs.before_blocks
+    reusable_removed = ratio * prefix.removed[:-1]
+    reusable = np.rint(before_blocks + ratio * prefix.whole[:-1] + prefix.beside[:-1] - reusable_removed)
     read = inputs.recorded.cache_read
-    shortened = sums.shortened[:-1]
-    lengthened = sums.lengthened[:-1] & _served_all(inputs, before_blocks)
+    shortened = prefix.shortened[:-1]
+    lengthened = prefix.lengthened[:-1] & inputs.served_all
     removed_before_read = np.rint(reusable_removed - ratio * inputs.recorded_reusable_removed[:-1])
     # Where the provider read none of the blocks, nothing that was left out of them stood before what it read.
-    removed_before_read = np.where(sums.lengthened[:-1], 0, removed_before_read)
+    removed_before_read = np.where(prefix.lengthened[:-1], 0, removed_before_read)
     reusable = np.maximum(reusable, 0).astype(np.int64)
     moved = shortened | lengthened
     # What the plan adds before a change can make that begin later than the recorded read ended.
@@ -111,19 +118,7 @@ def usage_of(inputs: ReplayInputs, sums: PromptSums, prompt: NDArray[np.int64]) 
         common_prefix_tokens=np.where(inputs.previous_call >= 0, reusable, 0),
         gap_seconds=inputs.gap_seconds,
         same_model=inputs.same_model,
-        positions_after_prefix=positions_after(inputs.layout, sums.reusable)[:-1] if inputs.looks_back else None,
+        positions_after_prefix=positions_after(inputs.layout, prefix.blocks)[:-1] if inputs.looks_back else None,
         static_prefix_tokens=np.maximum(np.rint(before_blocks), 0).astype(np.int64),
     )
     return anchored.where(inputs.anchored, simulated)
-
-
-def _served_all(inputs: ReplayInputs, before_blocks: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Per call, whether nothing speaks against its cache having held what it shared with the call before.
-
-    Where two prompts share no block, only what stands before the blocks can show a miss, and the clock.
-    """
-    recorded, previous = inputs.recorded, inputs.previous_call
-    held = (recorded.prompt - recorded.uncached)[previous] > 0
-    in_time = ~(inputs.gap_seconds > inputs.caches.lifetime)
-    read: NDArray[np.bool_] = recorded.cache_read >= before_blocks - np.maximum(before_blocks // 100, 64)
-    return (previous >= 0) & held & in_time & inputs.same_model & read

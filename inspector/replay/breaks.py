@@ -38,14 +38,14 @@ class Breaks:
 def breaks_of(replay: Replay) -> Breaks:
     """What the changes of a replay's plan put out of the cache, call by call."""
     inputs, ledger = replay.inputs, replay.ledger
-    sums = inputs.layout.sums(replay.changes, inputs.cached_blocks, unbroken=True)
-    held = usage_of(inputs, sums, ledger.prompt_tokens)
+    held = usage_of(inputs, replay.placed.reusable(inputs.cached_blocks, unbroken=True), ledger.prompt_tokens)
     resent = np.maximum(held.cache_read - ledger.cache_read, 0)
-    nothing = np.zeros_like(resent)
-    as_held = inputs.rates.cost(held.uncached, held.cache_read, held.cache_write_5m, held.cache_write_1h, nothing)
-    as_sent = inputs.rates.cost(
-        ledger.uncached, ledger.cache_read, ledger.cache_write_5m, ledger.cache_write_1h, nothing
-    )
-    extra = np.where(resent > 0, as_sent - as_held, 0.0)
     rates = inputs.rates.of_prompts(ledger.prompt_tokens)
+    more = (
+        (ledger.uncached - held.uncached) * rates[:, 0]
+        + (ledger.cache_read - held.cache_read) * rates[:, 1]
+        + (ledger.cache_write_5m - held.cache_write_5m) * rates[:, 2]
+        + (ledger.cache_write_1h - held.cache_write_1h) * rates[:, 3]
+    )
+    extra = np.where(resent > 0, more, 0.0)
     return Breaks(resent, extra + np.where(resent > 0, resent * rates[:, 1], 0.0), extra)

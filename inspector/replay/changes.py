@@ -142,6 +142,15 @@ class Changes:
         at = int(np.searchsorted(self.call[first:last], call, side="right"))
         return int(first) + at - 1 if at else -1
 
+    def rows(self, blocks: NDArray[np.int32], call: int) -> NDArray[np.int64]:
+        """The rows in force for blocks at a call, -1 for those that are sent whole."""
+        found = np.searchsorted(self._keys, _keys(blocks, np.int64(call)), side="right") - 1
+        return np.where(np.append(self.block, -1)[found] == blocks, found, -1)
+
+    @cached_property
+    def _keys(self) -> NDArray[np.int64]:
+        return _keys(self.block, self.call)
+
     def in_force(self, call: int) -> NDArray[np.int64]:
         """Row numbers in force at a call, at most one a block, in block order."""
         rows = np.flatnonzero(self.call <= call)
@@ -150,6 +159,11 @@ class Changes:
         blocks = self.block[rows]
         latest: NDArray[np.int64] = rows[np.append(blocks[1:] != blocks[:-1], True)]
         return latest
+
+
+def _keys(blocks: NDArray[np.int32], calls: NDArray[np.int32] | np.int64) -> NDArray[np.int64]:
+    """Blocks and calls as numbers that are sorted as they are."""
+    return (blocks.astype(np.int64) << 32) + calls
 
 
 def effective_changes(
@@ -170,8 +184,11 @@ def effective_changes(
     calls = np.maximum(calls, history.enters[blocks])
     alive = (calls < history.leaves[blocks]) & (calls != NEVER)
     columns = [column[alive] for column in (blocks, calls, stacks, reasons)]
-    order = np.lexsort((columns[1], columns[0]))
-    blocks, calls, stacks, reasons = (column[order] for column in columns)
+    keys = _keys(columns[0], columns[1])
+    if bool((keys[1:] < keys[:-1]).any()):
+        order = np.argsort(keys, kind="stable")
+        columns = [column[order] for column in columns]
+    blocks, calls, stacks, reasons = columns
     if len(blocks):
         last_of_call = np.append((blocks[1:] != blocks[:-1]) | (calls[1:] != calls[:-1]), True)
         blocks, calls, stacks, reasons = (column[last_of_call] for column in (blocks, calls, stacks, reasons))

@@ -165,7 +165,7 @@ def _scale_without(inputs: ReplayInputs, history: History, calls: NDArray[np.int
     scale = inputs.scale
     before = int(inputs.previous_call[calls[0]])
     layout = Layout.of(history, inputs.layout.tokens).with_beside(scale.beside, scale.calibration.ratio)
-    shown = scale.ratio * layout.whole_tokens() + layout.beside_prompts()
+    shown = scale.ratio * layout.whole_tokens + layout.beside_prompts
     unseen = float(inputs.sizes.whole[before] - shown[before]) + scale.ratio[before] * inputs.recorded_removed[before]
     prompt = scale.prompt.copy()
     prompt[calls] = shown[calls] + unseen

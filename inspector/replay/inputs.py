@@ -11,6 +11,7 @@ import numpy as np
 from inspector.replay.composition import PromptSizes, changes_of
 from inspector.replay.context_window import context_window
 from inspector.replay.layout import Layout
+from inspector.replay.placed_changes import PlacedChanges
 from inspector.replay.prices import Pricing
 from inspector.replay.prompt_cache import CacheColumns, cache_model_for
 from inspector.replay.prompt_usage import PromptUsage
@@ -93,6 +94,24 @@ class ReplayInputs:
         """The session's columns for strategies, whose fractions of the window are of the one in `window`."""
         return replace(self.history, window=self.window.size)
 
+    @cached_property
+    def before_blocks(self) -> NDArray[np.float64]:
+        """Per call, the tokens before the first block the session shows, system prompt and tools, by its own report."""
+        shown = self.sizes.ratio * (self.layout.whole_tokens - self.recorded_removed) + self.layout.beside_prompts
+        return (self.sizes.whole - shown)[:-1]
+
+    @cached_property
+    def served_all(self) -> NDArray[np.bool_]:
+        """Per call, whether nothing speaks against its cache having held what it shared with the call before.
+
+        Where two prompts share no block, only what stands before the blocks can show a miss, and the clock.
+        """
+        recorded, previous, before = self.recorded, self.previous_call, self.before_blocks
+        held = (recorded.prompt - recorded.uncached)[previous] > 0
+        in_time = ~(self.gap_seconds > self.caches.lifetime)
+        read: NDArray[np.bool_] = recorded.cache_read >= before - np.maximum(before // 100, 64)
+        return (previous >= 0) & held & in_time & self.same_model & read
+
     @property
     def looks_back(self) -> bool:
         """A prompt cache of the session finds entries only so many positions back."""
@@ -131,10 +150,10 @@ class ReplayInputs:
         anchored = reported if cache is None else np.zeros_like(reported)
         nothing = np.zeros(history.call_count + 1)
         cleared = changes_of(history, renderer, Plan(), PromptSizes(nothing, nothing))
-        recorded_removed = layout.sums(cleared, layout.previous_blocks()).removed
+        recorded_removed = PlacedChanges.of(layout, cleared).removed
         scale = scale or Scale.of(history, table, recorded_removed)
         layout = layout.with_beside(scale.beside, scale.calibration.ratio)
-        sums = layout.whole_tokens() - recorded_removed
+        sums = layout.whole_tokens - recorded_removed
         whole = _whole_prompts(layout, scale, recorded, reported, sums)
         cached_blocks = _cached_blocks(layout, scale, recorded, anchored, cleared)
         first_of_model = {call.model: call for call in reversed(calls)}
@@ -157,7 +176,7 @@ class ReplayInputs:
             sizes=PromptSizes(whole, scale.ratio, recorded_removed, layout.envelopes),
             cached_blocks=cached_blocks,
             recorded_removed=recorded_removed,
-            recorded_reusable_removed=layout.sums(cleared, cached_blocks).reusable_removed,
+            recorded_reusable_removed=PlacedChanges.of(layout, cleared).reusable(cached_blocks).removed,
             previous_call=previous,
             restarts=(previous >= 0) & (layout.previous_call[:-1] < 0),
             gap_seconds=np.where(previous >= 0, time - time[previous], np.nan) if len(calls) else time,
@@ -191,7 +210,7 @@ def _whole_prompts(
     previous = int(layout.previous_call[-1])
     if previous >= 0 and reported[previous]:
         # The next prompt is the last one and what has come since, so the last report is the better start.
-        shown = scale.ratio[-1] * counted + layout.beside_prompts()
+        shown = scale.ratio[-1] * counted + layout.beside_prompts
         whole[-1] = whole[previous] + shown[-1] - shown[previous]
     return whole
 
@@ -213,7 +232,7 @@ def _cached_blocks(
     layout: Layout, scale: Scale, recorded: PromptUsage, anchored: NDArray[np.bool_], cleared: Changes
 ) -> NDArray[np.int64]:
     """Per call, the blocks the cache held: where the reported read ends, or the previous prompt."""
-    previous_blocks = layout.previous_blocks()
+    previous_blocks = layout.previous_blocks
     if not anchored.any():
         return previous_blocks
     tail = np.zeros(len(previous_blocks))

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.context_ledger import context_sums
-from inspector.replay.realignment import blocks_alike
-from inspector.strategies.rendition import Action
+from inspector.replay.placed_changes import PlacedChanges
+from inspector.replay.prompt_columns import PromptColumns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.changes import Changes
-    from inspector.replay.context_ledger import ContextSums
+    from inspector.replay.placed_changes import ReusablePrefix
     from inspector.strategies.history import History
 
 
@@ -59,37 +59,6 @@ class ContextLayout:
         found = np.searchsorted(self.blocks, blocks, sorter=order)
         places = order[np.minimum(found, len(self.blocks) - 1)]
         return np.where(self.blocks[places] == blocks, places, -1)
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class PromptSums:
-    """Per call, the next one included, in counted tokens.
-
-    Attributes:
-        whole: The prompt with every block whole, int64.
-        removed: What the plan left out of it, int64.
-        first_changed: Block the plan changed among those it shares with its thread's previous prompt, the first of
-            them, -1 for none, int32.
-        reusable: How many blocks at its beginning a cache could hold, int64.
-        shortened: A change stands before the end of what a cache could hold, bool.
-        lengthened: A cache could hold more than of what was recorded, because the plan had left out before what the
-            new context leaves out, bool.
-        reusable_whole: Tokens, with every block whole, of the blocks at its beginning that a cache could hold, int64.
-        reusable_removed: What the plan left out of those blocks, int64.
-        reusable_beside: Provider's tokens that those blocks take beside their counted ones, float64.
-        edits: Blocks whose rendition changed at this call, int32.
-    """
-
-    whole: NDArray[np.int64]
-    removed: NDArray[np.int64]
-    first_changed: NDArray[np.int32]
-    reusable: NDArray[np.int64]
-    shortened: NDArray[np.bool_]
-    lengthened: NDArray[np.bool_]
-    reusable_whole: NDArray[np.int64]
-    reusable_removed: NDArray[np.int64]
-    reusable_beside: NDArray[np.float64]
-    edits: NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,6 +126,11 @@ class Layout:
         )
         return replace(self, contexts=contexts, envelopes=np.rint(beside / ratio).astype(np.int64))
 
+    @cached_property
+    def columns(self) -> PromptColumns:
+        """The prompts of all contexts end to end."""
+        return PromptColumns.of(self.contexts, self.history.call_count + 1, len(self.tokens))
+
     def previous_in_thread(self) -> NDArray[np.int64]:
         """Per recorded call, the call before it in its thread, whatever the context, -1 for the first. int64."""
         previous = self.previous_call.copy()
@@ -165,28 +139,23 @@ class Layout:
                 previous[context.calls[0]] = context.call_before
         return previous[:-1]
 
+    @cached_property
     def whole_tokens(self) -> NDArray[np.int64]:
         """Per call, the counted tokens of its prompt with every block whole. int64."""
-        whole = np.zeros(self.history.call_count + 1, dtype=np.int64)
-        for context in self.contexts:
-            before = np.concatenate(([0], np.cumsum(context.tokens, dtype=np.int64)))
-            whole[context.calls] = before[context.prompt_blocks]
-        return whole
+        columns = self.columns
+        return columns.by_call(columns.tokens_before[columns.end])
 
+    @cached_property
     def beside_prompts(self) -> NDArray[np.float64]:
         """Per call, the provider's tokens that the blocks of its prompt take beside their counted ones. float64."""
-        beside = np.zeros(self.history.call_count + 1)
-        for context in self.contexts:
-            beside[context.calls] = context.beside[context.prompt_blocks]
-        return beside
+        columns = self.columns
+        return columns.by_call(columns.beside_before[columns.end])
 
+    @cached_property
     def previous_blocks(self) -> NDArray[np.int64]:
         """Per call, how many blocks at its beginning were also first in its thread's previous prompt. int64."""
-        blocks = np.zeros(self.history.call_count + 1, dtype=np.int64)
-        for context in self.contexts:
-            blocks[context.calls[1:]] = context.prompt_blocks[:-1]
-            blocks[context.calls[:1]] = np.minimum(context.shared, context.prompt_blocks[:1])
-        return blocks
+        columns = self.columns
+        return columns.by_call(columns.previous_end - columns.first_place[columns.context])
 
     def blocks_before(
         self, tail: NDArray[np.float64], ratio: NDArray[np.float64], changes: Changes
@@ -219,143 +188,24 @@ class Layout:
     ) -> NDArray[np.int64]:
         """The same where blocks are not sent whole: their sizes differ from call to call, so ends are searched for."""
         everything = np.full(self.history.call_count + 1, len(self.tokens), dtype=np.int64)
-        whole = self.sums(changes, everything, unbroken=True)
-        target = _begins(whole, ratio) - tail
+        placed = PlacedChanges.of(self, changes)
+        whole = placed.reusable(everything, unbroken=True)
+        target = _tokens(whole, ratio) - tail
         # The fewest blocks that take so many tokens lie above `low` and no higher than `high`.
-        low, high = np.full_like(everything, -1), whole.reusable
+        low, high = np.full_like(everything, -1), whole.blocks
         while bool((high - low > 1).any()):
             middle = (low + high) // 2
-            enough = _begins(self.sums(changes, np.maximum(middle, 0), unbroken=True), ratio) >= target
+            enough = _tokens(placed.reusable(np.maximum(middle, 0), unbroken=True), ratio) >= target
             low, high = np.where(enough, low, middle), np.where(enough, middle, high)
         low = np.maximum(low, 0)
-        below, above = (_begins(self.sums(changes, each, unbroken=True), ratio) for each in (low, high))
+        below, above = (_tokens(placed.reusable(each, unbroken=True), ratio) for each in (low, high))
         return np.where(target - below < above - target, low, high)
 
-    def sums(self, changes: Changes, cached_blocks: NDArray[np.int64], *, unbroken: bool = False) -> PromptSums:
-        """Prompt sizes and first changes under a plan.
 
-        Args:
-            changes: What the plan changes.
-            cached_blocks: Per call, how many blocks at its beginning a cache could hold if nothing in them changed.
-            unbroken: Let a cache hold them though something in them changed: what prompts would be served from if
-                changes broke nothing.
-        """
-        count = self.history.call_count + 1
-        reusable_beside = np.zeros(count)
-        whole, removed, reusable, reusable_whole, reusable_removed = (np.zeros(count, dtype=np.int64) for _ in range(5))
-        first_changed = np.full(count, -1, dtype=np.int32)
-        edits = np.zeros(count, dtype=np.int32)
-        shortened, lengthened = (np.zeros(count, dtype=bool) for _ in range(2))
-        rows_of_context = self._rows_by_context(changes)
-        last_of_thread: dict[int, ContextLayout] = {}
-        for context, rows in zip(self.contexts, rows_of_context, strict=True):
-            if not len(context.calls):
-                continue
-            before, last_of_thread[context.thread] = last_of_thread.get(context.thread), context
-            calls = context.calls
-            alike = 0 if before is None else _alike(changes, before, context, int(cached_blocks[calls[0]]))
-            part = self._context_sums(context, changes, rows, cached_blocks, alike, unbroken=unbroken)
-            lengthened[calls[0]] = alike > 0
-            whole[calls], removed[calls] = part.whole, part.removed
-            reusable[calls] = part.reusable
-            reusable_whole[calls], reusable_removed[calls] = part.reusable_whole, part.reusable_removed
-            reusable_beside[calls] = context.beside[part.reusable]
-            edits[calls] = part.edits
-            shortened[calls] = part.reusable < np.minimum(cached_blocks[calls], context.prompt_blocks)
-            broken = part.first_changed >= 0
-            first_changed[calls[broken]] = context.blocks[part.first_changed[broken]]
-        return PromptSums(
-            whole,
-            removed,
-            first_changed,
-            reusable,
-            shortened,
-            lengthened,
-            reusable_whole,
-            reusable_removed,
-            reusable_beside,
-            edits,
-        )
-
-    def _rows_by_context(self, changes: Changes) -> list[NDArray[np.int64]]:
-        """Rows of `changes` that take effect within each context, sorted by call.
-
-        A change is due at a call of its block's thread or, where a strategy named another, at the thread's next one.
-        """
-        by_call = changes.by_call
-        if len(self.contexts) == 1:
-            return [by_call]
-        calls = changes.call[by_call]
-        rows = []
-        for context in self.contexts:
-            if not len(context.calls):
-                rows.append(by_call[:0])
-                continue
-            # A change made between the last call of the context before and the first of this one is seen at that.
-            begins = context.calls[0] if context.call_before < 0 else context.call_before + 1
-            first, last = np.searchsorted(calls, (begins, context.calls[-1] + 1))
-            rows.append(by_call[first:last])
-        return rows
-
-    def _context_sums(
-        self,
-        context: ContextLayout,
-        changes: Changes,
-        rows: NDArray[np.int64],
-        cached_blocks: NDArray[np.int64],
-        alike: int,
-        *,
-        unbroken: bool,
-    ) -> ContextSums:
-        positions = context.positions(changes.block[rows])
-        here = positions >= 0
-        rows, positions = rows[here], positions[here]
-        calls = np.searchsorted(context.calls, changes.call[rows])
-        removed = (changes.previous_tokens[rows] - changes.tokens[rows]).astype(np.int64)
-        if changes.removes_blocks:
-            removed += changes.removals[rows] * self.envelopes[changes.block[rows]]
-        carried = np.zeros(len(context.blocks), dtype=np.int64)
-        if context.carried and len(context.calls):
-            blocks = context.blocks[: context.carried]
-            in_force = changes.in_force(context.call_before)
-            changed = changes.block[in_force]
-            left_out = np.zeros(len(self.history.kind), dtype=np.int64)
-            left_out[changed] = self.tokens[changed] - changes.tokens[in_force]
-            left_out[changed] += (changes.action[in_force] == Action.REMOVED) * self.envelopes[changed]
-            carried[: context.carried] = left_out[blocks]
-        cached = np.minimum(cached_blocks[context.calls], context.prompt_blocks)
-        return context_sums(
-            context.tokens,
-            context.prompt_blocks,
-            min(context.shared, int(context.prompt_blocks[0])),
-            carried,
-            cached,
-            positions,
-            calls,
-            removed,
-            alike,
-            unbroken=unbroken,
-        )
-
-
-def _begins(sums: PromptSums, ratio: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Per call, the provider's tokens of the blocks at its beginning that `sums` takes a cache to hold."""
-    begins: NDArray[np.float64] = ratio * (sums.reusable_whole - sums.reusable_removed) + sums.reusable_beside
-    return begins
-
-
-def _alike(changes: Changes, before: ContextLayout, context: ContextLayout, cached: int) -> int:
-    """How many blocks at its beginning a context's first prompt shares with the one before it under a plan.
-
-    0 where these are no more than were recorded, or the provider's cache held less than it could have.
-    """
-    prompt = int(context.prompt_blocks[0])
-    shared = min(context.shared, prompt)
-    if not changes.removes_blocks or context.carried <= shared or cached < shared:
-        return 0
-    earlier = before.blocks[: int(before.prompt_blocks[-1])]
-    alike = blocks_alike(changes, (context.call_before, earlier), (int(context.calls[0]), context.blocks[:prompt]))
-    return alike if alike > shared else 0
+def _tokens(prefix: ReusablePrefix, ratio: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Per call, the provider's tokens of a prompt's beginning."""
+    tokens: NDArray[np.float64] = ratio * (prefix.whole - prefix.removed) + prefix.beside
+    return tokens
 
 
 def _shared(before: NDArray[np.int32], after: NDArray[np.int32]) -> int:

@@ -12,6 +12,7 @@ ends less than one request's growth before it. That difference is left out.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -60,15 +61,36 @@ class PromptUsage:
         ).reshape(-1, 4)
         return cls(table[:, 0], table[:, 1], table[:, 2], table[:, 3])
 
-    @property
+    @cached_property
     def prompt(self) -> Integers:
         """All prompt tokens of every call."""
         return self.uncached + self.cache_read + self.cache_write_5m + self.cache_write_1h
 
-    @property
+    @cached_property
     def cache_write(self) -> Integers:
         """What was written to a cache of either kind."""
         return self.cache_write_5m + self.cache_write_1h
+
+    @cached_property
+    def least_cached(self) -> int:
+        """The fewest tokens that a cache read, or held, of a prompt; `UNCHANGED` where none did."""
+        held = self.cache_read + self.cache_write
+        seen = np.concatenate((self.cache_read[self.cache_read > 0], held[held > 0]))
+        return int(seen.min(initial=UNCHANGED))
+
+    @cached_property
+    def one_hour_share(self) -> NDArray[np.float64]:
+        """Per call, the share of its writes that went to one-hour entries; of the last that wrote, where it did not.
+
+        Of the first that wrote, before it; NaN where none did.
+        """
+        writers = np.flatnonzero(self.cache_write)
+        count = len(self.cache_write)
+        if not len(writers):
+            return np.full(count, np.nan)
+        last = writers[np.maximum(np.searchsorted(writers, np.arange(count), side="right") - 1, 0)]
+        share: NDArray[np.float64] = self.cache_write_1h[last] / self.cache_write[last]
+        return share
 
     def where(self, mine: NDArray[np.bool_], other: PromptUsage) -> PromptUsage:
         """These columns where `mine` holds, those of `other` elsewhere."""
@@ -189,22 +211,15 @@ def _nearest_multiple(tokens: Integers, step: Integers | int) -> Integers:
 
 def _minimum_seen(cache: CacheModel | CacheColumns, recorded: PromptUsage) -> Integers:
     """The provider's minimum, or what the session shows to be cached with less."""
-    held = recorded.cache_read + recorded.cache_write
-    seen = np.concatenate((recorded.cache_read[recorded.cache_read > 0], held[held > 0]))
-    smallest = int(seen.min()) if len(seen) else UNCHANGED
-    minimum: Integers = np.minimum(np.asarray(cache.minimum_prefix, dtype=np.int64), smallest)
+    minimum: Integers = np.minimum(np.asarray(cache.minimum_prefix, dtype=np.int64), recorded.least_cached)
     return minimum
 
 
 def _one_hour_share(cache: CacheModel | CacheColumns, recorded: PromptUsage) -> NDArray[np.float64]:
-    """Per call, the share of its writes that went to one-hour entries; of the last that wrote, where it did not."""
-    written = recorded.cache_write
-    writers = np.flatnonzero(written)
-    count = len(written)
-    if not len(writers):
-        return np.broadcast_to(np.asarray(cache.writes_one_hour, dtype=np.float64), (count,))
-    last = writers[np.maximum(np.searchsorted(writers, np.arange(count), side="right") - 1, 0)]
-    share: NDArray[np.float64] = recorded.cache_write_1h[last] / written[last]
+    """Per call, the share of its writes that goes to one-hour entries: as recorded, or by the provider's rule."""
+    share = recorded.one_hour_share
+    if len(share) and np.isnan(share[0]):
+        return np.broadcast_to(np.asarray(cache.writes_one_hour, dtype=np.float64), (len(share),))
     return share
 
 

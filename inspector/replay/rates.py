@@ -7,6 +7,7 @@ its tokens and for its output.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -124,11 +125,28 @@ class CallRates:
             One row a call, or one row for all where they share it: uncached, cache read, five-minute write, one-hour
             write, output, and last the dollars of the call itself.
         """
-        row = self._first_row[self.index]
-        starts = self._starts[self.index]
-        for tier in range(starts.shape[1]):
-            row = row + (prompt > starts[:, tier])
-        return self._table if len(self._table) == 1 else self._table[row]
+        if len(self._table) == 1:
+            return self._table
+        if not self._starts.shape[1]:
+            return self._of_calls
+        row = self._first_row_of_calls
+        for starts in self._starts_of_calls:
+            row = row + (prompt > starts)
+        return self._table[row]
+
+    @cached_property
+    def _of_calls(self) -> NDArray[np.float64]:
+        """Where no prompt's length makes a difference."""
+        return self._table[self._first_row_of_calls]
+
+    @cached_property
+    def _first_row_of_calls(self) -> NDArray[np.int64]:
+        return self._first_row[self.index]
+
+    @cached_property
+    def _starts_of_calls(self) -> NDArray[np.int64]:
+        """Per tier, where it starts for every call."""
+        return np.ascontiguousarray(self._starts[self.index].T)
 
     def cost(
         self,

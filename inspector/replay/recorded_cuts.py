@@ -124,8 +124,8 @@ def _left(baseline: Replay) -> Iterator[RecordedCut]:
     inputs, session = baseline.inputs, baseline.history.session
     if not session.compactions:
         return
-    counted = inputs.layout.whole_tokens() - inputs.recorded_removed
-    shown = inputs.sizes.ratio * counted + inputs.layout.beside_prompts()
+    counted = inputs.layout.whole_tokens - inputs.recorded_removed
+    shown = inputs.sizes.ratio * counted + inputs.layout.beside_prompts
     for index, compaction in enumerate(session.compactions):
         call = None if compaction.is_partial else first_call_after(session, index)
         before = -1 if call is None else int(inputs.previous_call[call])

@@ -13,6 +13,7 @@ from inspector.replay.changes import RECORDED
 from inspector.replay.composition import changes_of
 from inspector.replay.inputs import ReplayInputs
 from inspector.replay.ledger import Figures, HowKnown, Ledger, figures_of
+from inspector.replay.placed_changes import PlacedChanges
 from inspector.strategies.history import History
 from inspector.strategies.rendition import Action, Rendition
 from inspector.tokens.counter import load_counter
@@ -79,6 +80,7 @@ class Replay:
         inputs: What it was worked out from.
         plan: The plan.
         changes: Everything the plan changes.
+        placed: The same, placed in the prompts.
         ledger: One row of figures a call.
         figures: Totals.
         reusable_blocks: Per call, the next one included, how many blocks at its beginning a cache could hold, int64.
@@ -87,6 +89,7 @@ class Replay:
     inputs: ReplayInputs
     plan: Plan
     changes: Changes
+    placed: PlacedChanges
     ledger: Ledger
     figures: Figures
     reusable_blocks: NDArray[np.int64]
@@ -108,14 +111,14 @@ class Replay:
         rows = changes.in_force(self.history.call_count)
         rows = rows[changes.action[rows] != Action.WHOLE]
         before = self.table.tokens[changes.block[rows]].astype(np.int64)
-        columns = (changes.reason[rows].tolist(), before.tolist(), changes.tokens[rows].tolist())
+        columns = (np.ones_like(before), before, before - changes.tokens[rows])
+        count = len(changes.reasons)
+        totals = [np.bincount(changes.reason[rows], column, count).astype(np.int64).tolist() for column in columns]
         sums: dict[tuple[int, str], list[int]] = {key: [0, 0, 0] for key in changes.considered}
-        for reason_index, whole, sent in zip(*columns, strict=True):
-            reason = changes.reasons[reason_index]
-            total = sums.setdefault((reason.entry, reason.decision.group), [0, 0, 0])
-            total[0] += 1
-            total[1] += whole
-            total[2] += whole - sent
+        for reason, *of_reason in zip(changes.reasons, *totals, strict=True):
+            if any(of_reason):
+                total = sums.setdefault((reason.entry, reason.decision.group), [0, 0, 0])
+                total[:] = [one + other for one, other in zip(total, of_reason, strict=True)]
         return tuple(
             GroupOutcome(entry, group, changes.considered.get((entry, group), touched), touched, whole, cut)
             for (entry, group), (touched, whole, cut) in sums.items()
@@ -203,11 +206,12 @@ def replay(inputs: ReplayInputs, plan: Plan, told: Circumstances | None = None) 
         told: What is known of the next call by other means than working it out.
     """
     changes = changes_of(inputs.history_of_window, inputs.renderer, plan, inputs.sizes, told)
-    sums = inputs.layout.sums(changes, inputs.cached_blocks)
-    ledger = ledger_of(inputs, sums, changes.model_calls)
+    placed = PlacedChanges.of(inputs.layout, changes)
+    reusable = placed.reusable(inputs.cached_blocks)
+    ledger = ledger_of(inputs, placed, reusable, changes.model_calls)
     untouched = not any(entry.enabled for entry in plan.entries) or not _changed_by_plan(changes)
     figures = figures_of(ledger, *how_known(inputs, untouched=untouched))
-    return Replay(inputs, plan, changes, ledger, figures, sums.reusable)
+    return Replay(inputs, plan, changes, placed, ledger, figures, reusable.blocks)
 
 
 def _changed_by_plan(changes: Changes) -> bool:

@@ -8,7 +8,7 @@ and remembered.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from inspector.tokens.table import TokenTable
 
 Stack = tuple[Operation, ...]
+
+MOST_CUTS = 16
+"""Cuts whose outcome is remembered, the latest ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,22 @@ class Outcome:
     signature: NDArray[np.int64]
 
 
+class _Cuts(NamedTuple):
+    """What one cut makes of blocks.
+
+    Attributes:
+        asked: The blocks, int32.
+        over: Which of them are longer than its limit, bool.
+        tokens: Per block over the limit, its tokens, int32.
+        signature: The same of `Outcome.signature`, int64.
+    """
+
+    asked: NDArray[np.int32]
+    over: NDArray[np.bool_]
+    tokens: NDArray[np.int32]
+    signature: NDArray[np.int64]
+
+
 @dataclass
 class Renderer:
     """Applies stacks to the blocks of one session, and remembers what took work to find.
@@ -73,11 +92,12 @@ class Renderer:
     precise: bool = False
     _renditions: dict[Stack, dict[int, Rendition]] = field(default_factory=dict)
     _outcomes: dict[Stack, dict[int, tuple[int, int, int]]] = field(default_factory=dict)
+    _cuts: dict[CutText, _Cuts] = field(default_factory=dict)
 
     def rendition(self, block: int, stack: Stack) -> Rendition:
         """The rendition a stack makes of one block."""
         known = self._renditions.get(stack)
-        if known is None:
+        if known is None or not np.array_equal(known.asked, blocks):
             known = self._renditions[stack] = {}
         if block not in known:
             source = _CountedBlock(self.history.session, block, self.table)
@@ -134,11 +154,24 @@ class Renderer:
                 self._one_by_one(stack, blocks, where, result)
 
     def _cut_all(self, cut: CutText, blocks: NDArray[np.int32], where: NDArray[np.int64], result: Outcome) -> None:
-        characters = self.history.characters[blocks]
+        # Of a plan whose limits are moved one at a time, most cuts are those of the plan before.
+        known = self._cuts.pop(cut, None)
+        if known is None or not np.array_equal(known.asked, blocks):
+            known = self._cut(cut, blocks)
+        self._cuts[cut] = known
+        for forgotten in list(self._cuts)[:-MOST_CUTS]:
+            self._cuts.pop(forgotten, None)
+        where = where[known.over]
+        result.tokens[where] = known.tokens
+        result.action[where] = Action.CUT
+        result.signature[where] = known.signature
+
+    def _cut(self, cut: CutText, blocks: NDArray[np.int32]) -> _Cuts:
+        asked, characters = blocks, self.history.characters[blocks]
         over = characters > cut.limit
         if cut.never_longer:
             over &= cut.head + len(cut.marker) + cut.tail < characters
-        blocks, where, characters = blocks[over], where[over], characters[over]
+        blocks, characters = blocks[over], characters[over]
         head = np.minimum(cut.head, characters).astype(np.int32)
         tokens = self.table.head_tokens(blocks, head).astype(np.int32)
         if cut.tail:
@@ -149,10 +182,8 @@ class Renderer:
             tokens += self.table.text_tokens(markers[0])
         else:
             tokens += np.array([self.table.text_tokens(marker) for marker in markers], dtype=np.int32)
-        result.tokens[where] = tokens
-        result.action[where] = Action.CUT
         of_marker = np.array([hash(marker) for marker in markers], dtype=np.int64)
-        result.signature[where] = _signature(of_marker, head, np.minimum(cut.tail, characters))
+        return _Cuts(asked, over, tokens, _signature(of_marker, head, np.minimum(cut.tail, characters)))
 
     def _cut_tokens_of_all(
         self, cut: CutTokens, blocks: NDArray[np.int32], where: NDArray[np.int64], result: Outcome

@@ -173,7 +173,7 @@ class Tallies:
     def _newest_prompt(self) -> float:
         """Tokens of the next prompt, not yet made, under the plan."""
         inputs = self.planned.inputs
-        whole = inputs.layout.whole_tokens()[-1] - inputs.recorded_removed[-1]
+        whole = inputs.layout.whole_tokens[-1] - inputs.recorded_removed[-1]
         return float(inputs.sizes.whole[-1] + inputs.sizes.ratio[-1] * (int(self._next.sent.sum()) - whole))
 
     def _row(

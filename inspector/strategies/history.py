@@ -96,6 +96,11 @@ class History:
         return len(self.session.calls)
 
     @cached_property
+    def findings(self) -> dict[object, object]:
+        """What was worked out of these columns; see `once_a_history`."""
+        return {}
+
+    @cached_property
     def kind_bytes(self) -> bytes:
         """`kind` for looking at blocks one by one, which is far quicker in bytes than in a column."""
         return self.kind.tobytes()

@@ -12,12 +12,13 @@ five more tools are classified, and outdated state is dropped from the front of 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
 from inspector.strategies.base import Decision, Schedule
 from inspector.strategies.batching import Batching
+from inspector.strategies.once_a_history import once_a_history
 from inspector.strategies.operations import cut_in
 from inspector.strategies.parameters import Parameter, ParameterKind
 from inspector.strategies.prompt_ends import ageing, last_members, result_runs
@@ -138,13 +139,11 @@ class TieredStale(Batching):
 
     def schedule(self, history: History) -> Schedule:
         """Every result is cut at the first call that sends it and does not end with it."""
-        results = history.results if self.lists else history.results[history.plain_text[history.results]]
-        groups, ends = self._groups(history, results)
-        ages = ageing(history, results, groups, ends)
+        ages = _ages(history, self.variant, lists=self.lists)
         tiers = np.array([TIERS.index(self.tier_of(name)) for name in (*history.tool_names, "")], dtype=np.int32)
         # Tool -1 (no tool known) finds the last entry, that of the empty name.
-        decisions = tiers[history.tool[results]][ages.rows] + np.where(ages.stale, 0, len(TIERS)).astype(np.int32)
-        blocks, calls = results[ages.rows], ages.calls
+        decisions = tiers[history.tool[ages.blocks]] + np.where(ages.stale, 0, len(TIERS)).astype(np.int32)
+        blocks, calls = ages.blocks, ages.calls
         if self.snapshots == "strip" or (self.snapshots == "by-variant" and self.variant == "shipped"):
             texts, turns = stale_snapshots(history)
             blocks = np.concatenate((blocks, texts[turns.rows]))
@@ -152,17 +151,6 @@ class TieredStale(Batching):
             snapshot = np.where(turns.stale, 2 * len(TIERS), 2 * len(TIERS) + 1).astype(np.int32)
             decisions = np.concatenate((decisions, snapshot))
         return Schedule(blocks, calls, decisions, self._table())
-
-    def _groups(self, history: History, results: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """What each result is fresh together with, and per call what is fresh at its end."""
-        if self.variant == "document":
-            runs = result_runs(history)
-            last = history.call_last_message
-            return runs[history.message[results]], np.where(last >= 0, np.append(runs, -1)[last], -1).astype(np.int32)
-        last = last_members(history, history.message_has_results)
-        final_result = np.full(len(history.message_enters) + 1, -1, dtype=np.int32)
-        final_result[history.message[history.results]] = history.results
-        return results, final_result[last]
 
     def _table(self) -> tuple[Decision, ...]:
         cuts = []
@@ -173,6 +161,41 @@ class TieredStale(Batching):
         back = [Decision(None, "fresh again", tier) for tier in TIERS]
         snapshots = [Decision(StripSnapshots(), "outdated snapshot"), Decision(None, "the newest question again")]
         return (*cuts, *back, *snapshots)
+
+
+class _Ages(NamedTuple):
+    """When results change between fresh and stale, by block, then call.
+
+    Attributes:
+        blocks: The results, int32.
+        calls: The call from which on it is so, int32.
+        stale: Whether the result is stale from then on.
+    """
+
+    blocks: NDArray[np.int32]
+    calls: NDArray[np.int32]
+    stale: NDArray[np.bool_]
+
+
+@once_a_history
+def _ages(history: History, variant: str, *, lists: bool) -> _Ages:
+    results = history.results if lists else history.results[history.plain_text[history.results]]
+    ages = ageing(history, results, *_groups(history, results, variant))
+    blocks = results[ages.rows]
+    order = np.lexsort((ages.calls, blocks))
+    return _Ages(blocks[order], ages.calls[order], ages.stale[order])
+
+
+def _groups(history: History, results: NDArray[np.int32], variant: str) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """What each result is fresh together with, and per call what is fresh at its end."""
+    if variant == "document":
+        runs = result_runs(history)
+        last = history.call_last_message
+        return runs[history.message[results]], np.where(last >= 0, np.append(runs, -1)[last], -1).astype(np.int32)
+    last = last_members(history, history.message_has_results)
+    final_result = np.full(len(history.message_enters) + 1, -1, dtype=np.int32)
+    final_result[history.message[history.results]] = history.results
+    return results, final_result[last]
 
 
 def tiered_stale_for(session: Session) -> TieredStale:

@@ -68,8 +68,8 @@ def test_without_reports_the_cache_reads_what_two_prompts_share(data):
     ledger = replay(inputs, Plan((PlanEntry(Told(orders)),))).ledger
 
     ratio, beside = inputs.sizes.ratio, inputs.scale.beside
-    around = inputs.layout.beside_prompts()
-    overhead = inputs.sizes.whole - ratio * inputs.layout.whole_tokens() - around
+    around = inputs.layout.beside_prompts
+    overhead = inputs.sizes.whole - ratio * inputs.layout.whole_tokens - around
     prompts = sent_prompts(session, [orders])
 
     def size(prompt, call: int) -> float:

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from inspector.replay.composition import PromptSizes, changes_of
 from inspector.replay.layout import Layout
+from inspector.replay.placed_changes import PlacedChanges
 from inspector.replay.stacks import Renderer
 from inspector.session.model import Session
 from inspector.strategies.history import History
@@ -48,22 +49,23 @@ class _Source:
         self.tool_name = session.blocks[block].tool_name
 
 
-def sums_under(session: Session, *strategies):
+def placed_under(session: Session, *strategies):
     history = History.of(session)
     table = CharacterTable(session)
     layout = Layout.of(history, table.tokens)
-    whole = layout.whole_tokens()
+    whole = layout.whole_tokens
     sizes = PromptSizes(whole.astype(float), np.ones(len(whole)))
     plan = Plan(tuple(PlanEntry(strategy) for strategy in strategies))
     changes = changes_of(history, Renderer(history, table), plan, sizes)
-    return layout, changes, layout.sums(changes, layout.previous_blocks())
+    return layout, PlacedChanges.of(layout, changes)
 
 
-def check_against_sending(session, layers, layout, sums):
+def check_against_sending(session, layers, layout, placed):
     prompts = sent_prompts(session, layers)
+    reusable = placed.reusable(layout.previous_blocks)
     for call, prompt in enumerate(prompts):
         size = sum(len(text or "") for _, text in prompt)
-        assert sums.whole[call] - sums.removed[call] == size
+        assert layout.whole_tokens[call] - placed.removed[call] == size
         previous = prompts[call - 1] if call else []
         shared_blocks = 0
         while (
@@ -73,9 +75,9 @@ def check_against_sending(session, layers, layout, sums):
         same = 0
         while same < shared_blocks and previous[same] == prompt[same]:
             same += 1
-        assert sums.first_changed[call] == (-1 if same == shared_blocks else previous[same][0])
+        assert placed.first_changed[call] == (-1 if same == shared_blocks else previous[same][0])
         shared = sum(len(text or "") for _, text in prompt[:same])
-        assert sums.reusable_whole[call] - sums.reusable_removed[call] == shared
+        assert reusable.whole[call] - reusable.removed[call] == shared
 
 
 def order_by_call(orders):
@@ -88,9 +90,9 @@ def test_one_scheduled_strategy_equals_sending_every_prompt(data):
     session = data.draw(sessions())
     orders = order_by_call(data.draw(orders_for(session)))
 
-    layout, _, sums = sums_under(session, Told(orders))
+    layout, placed = placed_under(session, Told(orders))
 
-    check_against_sending(session, [orders], layout, sums)
+    check_against_sending(session, [orders], layout, placed)
 
 
 @settings(max_examples=150, deadline=None)
@@ -99,9 +101,9 @@ def test_strategies_in_a_row_equal_sending_every_prompt(data):
     session = data.draw(sessions())
     layers = [order_by_call(data.draw(orders_for(session))) for _ in range(3)]
 
-    layout, _, sums = sums_under(session, Told(layers[0]), ToldStepByStep(layers[1]), Told(layers[2]))
+    layout, placed = placed_under(session, Told(layers[0]), ToldStepByStep(layers[1]), Told(layers[2]))
 
-    check_against_sending(session, layers, layout, sums)
+    check_against_sending(session, layers, layout, placed)
 
 
 @settings(max_examples=100, deadline=None)
@@ -110,8 +112,11 @@ def test_decisions_given_at_once_equal_decisions_given_call_by_call(data):
     session = data.draw(sessions())
     orders = order_by_call(data.draw(orders_for(session)))
 
-    _, _, at_once = sums_under(session, Told(orders))
-    _, _, by_call = sums_under(session, ToldStepByStep(orders))
+    _, at_once = placed_under(session, Told(orders))
+    _, by_call = placed_under(session, ToldStepByStep(orders))
 
-    for column in ("whole", "removed", "first_changed", "reusable_whole", "reusable_removed", "edits"):
+    for column in ("removed", "first_changed", "edits"):
         assert getattr(at_once, column).tolist() == getattr(by_call, column).tolist()
+    prefixes = [placed.reusable(placed.layout.previous_blocks) for placed in (at_once, by_call)]
+    for column in ("blocks", "whole", "removed", "shortened"):
+        assert getattr(prefixes[0], column).tolist() == getattr(prefixes[1], column).tolist()

@@ -1,0 +1,39 @@
+"""A replay remembers what cuts made of blocks; what it then says is what a replay that remembers nothing says."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inspector.replay.inputs import ReplayInputs
+from inspector.replay.prices import Pricing
+from inspector.replay.replay import replay
+from inspector.strategies.history import History
+from inspector.strategies.plan import Plan, PlanEntry
+from inspector.strategies.tiered_stale import TieredStale
+from tests.replay.synthetic import CharacterTable, agent_sessions
+
+PRICING = Pricing()
+
+PLANS = st.builds(
+    TieredStale,
+    default=st.integers(0, 12),
+    data=st.integers(0, 12),
+    marker=st.sampled_from(["", "…", "[cut]"]),
+    variant=st.sampled_from(["document", "shipped"]),
+    lists=st.booleans(),
+    never_longer=st.booleans(),
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(agent_sessions(), st.lists(PLANS, min_size=2, max_size=5))
+def test_a_plan_replays_as_if_no_other_had_been_replayed_before_it(session, strategies):
+    history, table = History.of(session), CharacterTable(session)
+    inputs = ReplayInputs.of(history, table, pricing=PRICING)
+    for strategy in strategies:
+        plan = Plan((PlanEntry(strategy),))
+        after_others = replay(inputs, plan)
+        alone = replay(ReplayInputs.of(History.of(session), table, pricing=PRICING), plan)
+        assert after_others.figures == alone.figures
+        assert after_others.groups == alone.groups
+        for column in ("block", "call", "tokens", "previous_tokens", "action"):
+            assert getattr(after_others.changes, column).tolist() == getattr(alone.changes, column).tolist()

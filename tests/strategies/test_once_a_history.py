@@ -1,0 +1,20 @@
+"""What follows from a session alone is worked out once for each state of it and each setting."""
+
+from inspector.strategies.history import History
+from inspector.strategies.once_a_history import once_a_history
+from tests.strategies.conversations import session_of, steps
+
+
+def test_it_is_worked_out_once_for_each_setting_and_anew_for_another_history():
+    asked = []
+
+    @once_a_history
+    def longest(history: History, least: int, *, doubled: bool = False) -> int:
+        asked.append((history, least, doubled))
+        return max(int(history.characters.max()), least) * (2 if doubled else 1)
+
+    first, second = (History.of(session_of(steps(2, size=size))) for size in (50, 70))
+
+    assert [longest(first, 60), longest(first, 60), longest(second, 60), longest(second, 60)] == [60, 60, 70, 70]
+    assert [longest(first, 10), longest(first, 60, doubled=True)] == [50, 120]
+    assert asked == [(first, 60, False), (second, 60, False), (first, 10, False), (first, 60, True)]
