@@ -18,7 +18,7 @@ from inspector.replay.dominance import weight_below
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from inspector.replay.layout import ContextLayout
+    from inspector.replay.context_layout import ContextLayout
     from inspector.replay.replay import Replay
 
 

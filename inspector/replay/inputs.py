@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inspector.replay.cached_blocks import cached_blocks
 from inspector.replay.composition import PromptSizes, changes_of
 from inspector.replay.context_window import context_window
 from inspector.replay.layout import Layout
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.replay.changes import Changes
     from inspector.replay.context_window import ContextWindow
     from inspector.replay.prompt_cache import CacheModel
     from inspector.replay.rates import CallRates
@@ -155,7 +155,7 @@ class ReplayInputs:
         layout = layout.with_beside(scale.beside, scale.calibration.ratio)
         sums = layout.whole_tokens - recorded_removed
         whole = _whole_prompts(layout, scale, recorded, reported, sums)
-        cached_blocks = _cached_blocks(layout, scale, recorded, anchored, cleared)
+        cached = cached_blocks(layout, scale.ratio, recorded, anchored, cleared)
         first_of_model = {call.model: call for call in reversed(calls)}
         cache_models = {
             model: cache_model_for(model, rates=pricing.rates(model, call.time), named=cache)
@@ -174,9 +174,9 @@ class ReplayInputs:
             output_known=all(call.usage is not None and not call.usage.output_is_placeholder for call in calls),
             scale=scale,
             sizes=PromptSizes(whole, scale.ratio, recorded_removed, layout.envelopes),
-            cached_blocks=cached_blocks,
+            cached_blocks=cached,
             recorded_removed=recorded_removed,
-            recorded_reusable_removed=PlacedChanges.of(layout, cleared).reusable(cached_blocks).removed,
+            recorded_reusable_removed=PlacedChanges.of(layout, cleared).reusable(cached).removed,
             previous_call=previous,
             restarts=(previous >= 0) & (layout.previous_call[:-1] < 0),
             gap_seconds=np.where(previous >= 0, time - time[previous], np.nan) if len(calls) else time,
@@ -226,22 +226,3 @@ def _outputs(history: History, table: TokenTable, scale: Scale) -> NDArray[np.in
     counted = before[first[responses + 1]] - before[first[responses]]
     estimated: NDArray[np.int64] = np.rint(scale.ratio[:-1] * counted).astype(np.int64)
     return np.where(reported >= 0, reported, estimated)
-
-
-def _cached_blocks(
-    layout: Layout, scale: Scale, recorded: PromptUsage, anchored: NDArray[np.bool_], cleared: Changes
-) -> NDArray[np.int64]:
-    """Per call, the blocks the cache held: where the reported read ends, or the previous prompt."""
-    previous_blocks = layout.previous_blocks
-    if not anchored.any():
-        return previous_blocks
-    tail = np.zeros(len(previous_blocks))
-    tail[:-1] = recorded.prompt - recorded.cache_read
-    ends = np.minimum(layout.blocks_before(tail, scale.ratio, cleared), previous_blocks)
-    # A read that ends where the previous prompt ended, but for what that one left uncached, read all of it.
-    previous = layout.previous_call[:-1]
-    expected = np.where(previous >= 0, (recorded.prompt - recorded.uncached)[previous], 0)
-    everything = (previous >= 0) & (recorded.cache_read >= expected - np.maximum(expected // 100, 64))
-    blocks = previous_blocks.copy()
-    blocks[:-1] = np.where(anchored & ~everything, ends[:-1], previous_blocks[:-1])
-    return blocks

@@ -8,57 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.placed_changes import PlacedChanges
+from inspector.replay.context_layout import ContextLayout
 from inspector.replay.prompt_columns import PromptColumns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from inspector.replay.changes import Changes
-    from inspector.replay.placed_changes import ReusablePrefix
     from inspector.strategies.history import History
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class ContextLayout:
-    """One context.
-
-    Attributes:
-        thread: Its thread.
-        blocks: Block indices in the order they are sent, int32.
-        tokens: Their tokens, whole, int32.
-        beside: Provider's tokens that the first so many blocks take beside their counted ones, float64, one longer.
-        carried: How many of them were there when the context began.
-        shared: How many of them, from the first, were also first in the thread's prompt before the context's first.
-        call_before: That prompt's call, -1 for none.
-        calls: Its calls, int64. The last may be the next one, not yet made.
-        prompt_blocks: Per call, how many of `blocks` its prompt holds, int64.
-        in_block_order: `blocks` is sorted, so that a block's position can be searched for.
-    """
-
-    thread: int
-    blocks: NDArray[np.int32]
-    tokens: NDArray[np.int32]
-    beside: NDArray[np.float64]
-    carried: int
-    shared: int
-    call_before: int
-    calls: NDArray[np.int64]
-    prompt_blocks: NDArray[np.int64]
-    in_block_order: bool
-
-    def positions(self, blocks: NDArray[np.int32]) -> NDArray[np.int64]:
-        """Position in the context of each given block, -1 for those that are not in it."""
-        if not len(self.blocks):
-            return np.full(len(blocks), -1, dtype=np.int64)
-        if self.in_block_order:
-            found = np.searchsorted(self.blocks, blocks)
-            places = np.minimum(found, len(self.blocks) - 1)
-            return np.where(self.blocks[places] == blocks, places, -1)
-        order = np.argsort(self.blocks, kind="stable")
-        found = np.searchsorted(self.blocks, blocks, sorter=order)
-        places = order[np.minimum(found, len(self.blocks) - 1)]
-        return np.where(self.blocks[places] == blocks, places, -1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,56 +112,6 @@ class Layout:
         """Per call, how many blocks at its beginning were also first in its thread's previous prompt. int64."""
         columns = self.columns
         return columns.by_call(columns.previous_end - columns.first_place[columns.context])
-
-    def blocks_before(
-        self, tail: NDArray[np.float64], ratio: NDArray[np.float64], changes: Changes
-    ) -> NDArray[np.int64]:
-        """Per call, how many blocks of its prompt come before its last so many tokens, to the nearest block. int64.
-
-        Args:
-            tail: Per call, the provider's tokens at the end of its prompt.
-            ratio: Per call, the provider's tokens for one counted token.
-            changes: How its blocks are sent.
-        """
-        if len(changes.block):
-            return self._blocks_before_changed(tail, ratio, changes)
-        blocks = np.zeros(self.history.call_count + 1, dtype=np.int64)
-        for context in self.contexts:
-            if not len(context.calls) or not len(context.blocks):
-                continue
-            counted = np.concatenate(([0], np.cumsum(context.tokens, dtype=np.int64)))
-            for each in np.unique(ratio[context.calls]).tolist():
-                calls = context.calls[ratio[context.calls] == each]
-                prompt_blocks = context.prompt_blocks[ratio[context.calls] == each]
-                ends = np.maximum.accumulate(each * counted + context.beside)
-                middles = (ends[1:] + ends[:-1]) / 2
-                found = np.searchsorted(middles, ends[prompt_blocks] - tail[calls])
-                blocks[calls] = np.minimum(found, prompt_blocks)
-        return blocks
-
-    def _blocks_before_changed(
-        self, tail: NDArray[np.float64], ratio: NDArray[np.float64], changes: Changes
-    ) -> NDArray[np.int64]:
-        """The same where blocks are not sent whole: their sizes differ from call to call, so ends are searched for."""
-        everything = np.full(self.history.call_count + 1, len(self.tokens), dtype=np.int64)
-        placed = PlacedChanges.of(self, changes)
-        whole = placed.reusable(everything, unbroken=True)
-        target = _tokens(whole, ratio) - tail
-        # The fewest blocks that take so many tokens lie above `low` and no higher than `high`.
-        low, high = np.full_like(everything, -1), whole.blocks
-        while bool((high - low > 1).any()):
-            middle = (low + high) // 2
-            enough = _tokens(placed.reusable(np.maximum(middle, 0), unbroken=True), ratio) >= target
-            low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-        low = np.maximum(low, 0)
-        below, above = (_tokens(placed.reusable(each, unbroken=True), ratio) for each in (low, high))
-        return np.where(target - below < above - target, low, high)
-
-
-def _tokens(prefix: ReusablePrefix, ratio: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Per call, the provider's tokens of a prompt's beginning."""
-    tokens: NDArray[np.float64] = ratio * (prefix.whole - prefix.removed) + prefix.beside
-    return tokens
 
 
 def _shared(before: NDArray[np.int32], after: NDArray[np.int32]) -> int:

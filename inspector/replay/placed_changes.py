@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.changes import Changes
-    from inspector.replay.layout import ContextLayout, Layout
+    from inspector.replay.context_layout import ContextLayout
+    from inspector.replay.layout import Layout
     from inspector.replay.prompt_columns import PromptColumns
 
 

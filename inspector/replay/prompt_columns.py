@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from inspector.replay.layout import ContextLayout
+    from inspector.replay.context_layout import ContextLayout
 
 Number = TypeVar("Number", np.bool_, np.int32, np.int64, np.float64)
 

@@ -97,7 +97,7 @@ class Renderer:
     def rendition(self, block: int, stack: Stack) -> Rendition:
         """The rendition a stack makes of one block."""
         known = self._renditions.get(stack)
-        if known is None or not np.array_equal(known.asked, blocks):
+        if known is None:
             known = self._renditions[stack] = {}
         if block not in known:
             source = _CountedBlock(self.history.session, block, self.table)
