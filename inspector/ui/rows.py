@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -55,7 +55,8 @@ class Row:
         is_error: A tool result that reports failure.
         time: Seconds since the epoch, or None.
         heading: What a row says that stands for a subagent; empty for any other.
-        is_inner: It is a row of a subagent's session, not of this one.
+        is_unfolded: It stands for a subagent whose rows are below it.
+        depth: 0 for a row of this session, 1 for one of its subagent's session, 2 for one of that one's, …
     """
 
     index: int
@@ -69,7 +70,29 @@ class Row:
     is_error: bool
     time: float | None
     heading: str = ""
-    is_inner: bool = False
+    is_unfolded: bool = False
+    depth: int = 0
+
+    @property
+    def is_inner(self) -> bool:
+        """It is a row of a subagent's session, not of this one."""
+        return self.depth > 0
+
+
+class RowPlace(NamedTuple):
+    """What a row is known by among other rows of the session.
+
+    Attributes:
+        block: Its block.
+        kind: 0 for a block's row, 1 for a boundary's, 2 for one that stands for a subagent or is of one.
+        subagent: Which subagent; -1 for none.
+        inner: What it is known by in the subagent's session; None for a row of this session.
+    """
+
+    block: int
+    kind: int
+    subagent: int
+    inner: RowPlace | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,11 +192,14 @@ class Rows:
         subagent = self.opened.get(place)
         if subagent is not None and inner >= 0:
             row = subagent.rows.row(inner)
-            return replace(row, index=index, block=block, thread=row.thread + 1, is_inner=True)
+            return replace(row, index=index, block=block, thread=row.thread + 1, depth=row.depth + 1)
         message = int(self.history.message[block])
         heading = self.subagent_rows[place].label(subagent, self.told.get(place, ""))
         thread = int(self.message_thread[message])
-        return Row(index, block, None, message + 1, False, BOUNDARY_LETTER, "", thread, False, None, heading)
+        is_unfolded = subagent is not None
+        return Row(
+            index, block, None, message + 1, False, BOUNDARY_LETTER, "", thread, False, None, heading, is_unfolded
+        )
 
     def tool_label(self, name: str) -> str:
         """A tool's name, safe to show."""
@@ -214,7 +240,11 @@ class Rows:
     @cached_property
     def is_subagent(self) -> NDArray[np.bool_]:
         """Per row, whether it stands for a subagent with a file of its own."""
-        return (self.subagent >= 0) & (self.inner < 0)
+        stands = (self.subagent >= 0) & (self.inner < 0)
+        for place, subagent in self.opened.items():
+            of_it = (self.subagent == place) & (self.inner >= 0)
+            stands[of_it] = subagent.rows.is_subagent[self.inner[of_it]]
+        return stands
 
     @cached_property
     def inner_count(self) -> int:
@@ -222,23 +252,28 @@ class Rows:
         return int((self.inner >= 0).sum())
 
     def inner_of(self, index: int) -> tuple[Subagent, int] | None:
-        """The subagent a row is of, and which row of that session it is; None for a row of this session."""
-        subagent = self.opened.get(int(self.subagent[index])) if self.inner[index] >= 0 else None
-        return None if subagent is None else (subagent, int(self.inner[index]))
+        """The innermost subagent a row is of, and which row of its session; None for a row of this session."""
+        inner = int(self.inner[index])
+        subagent = self.opened.get(int(self.subagent[index])) if inner >= 0 else None
+        return None if subagent is None else subagent.rows.inner_of(inner) or (subagent, inner)
 
-    def place_of(self, index: int) -> tuple[int, int, int, int]:
+    def place_of(self, index: int) -> RowPlace:
         """What a row is known by among other rows of the session: its block, and what else it stands for."""
         kind = 1 if self.boundary[index] >= 0 else 2 if self.subagent[index] >= 0 else 0
-        return int(self.block[index]), kind, int(self.subagent[index]), int(self.inner[index])
+        place, inner = int(self.subagent[index]), int(self.inner[index])
+        subagent = self.opened.get(place) if inner >= 0 else None
+        within = None if subagent is None else subagent.rows.place_of(inner)
+        return RowPlace(int(self.block[index]), kind, place, within)
 
-    def index_at(self, place: tuple[int, int, int, int]) -> int:
+    def index_at(self, place: RowPlace) -> int:
         """The row that `place_of` said something of, or the nearest that stands for it."""
-        block, kind, subagent, inner = place
-        if kind == 2:
-            stands = np.flatnonzero((self.subagent == subagent) & (self.inner <= inner))
+        if place.kind == 2:
+            subagent, within = self.opened.get(place.subagent), place.inner
+            inner = -1 if subagent is None or within is None else subagent.rows.index_at(within)
+            stands = np.flatnonzero((self.subagent == place.subagent) & (self.inner <= inner))
             if len(stands):
                 return int(stands[-1])
-        return self.index_of(block, boundary=kind == 1)
+        return self.index_of(place.block, boundary=place.kind == 1)
 
     @cached_property
     def is_boundary(self) -> NDArray[np.bool_]:
@@ -268,7 +303,7 @@ class Rows:
     @cached_property
     def largest_message(self) -> int:
         """The highest message number on any row."""
-        inner = (len(subagent.session.messages) for subagent in self.opened.values())
+        inner = (subagent.rows.largest_message for subagent in self.opened.values())
         return max(len(self.history.session.messages), *inner, 0)
 
     def _letter(self, block: int, message: int) -> str:

@@ -24,6 +24,7 @@ import numpy as np
 
 from inspector.session.model import BlockKind, TextUnavailableError
 from inspector.strategies.rendition import Action
+from inspector.ui.subagents import opened_within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -32,9 +33,11 @@ if TYPE_CHECKING:
 
     from inspector.session.model import Block, Session
     from inspector.strategies.history import History
+    from inspector.ui.rows import Rows
+    from inspector.ui.subagents import Key
     from inspector.ui.timeline_view import TimelineView
 
-OWN = -1
+OWN: Key = ()
 """Stands for the session itself beside its subagents."""
 SECONDS_BETWEEN_PARTS = 0.15
 
@@ -149,11 +152,11 @@ class Search:
             is_cancelled: True ends the search.
             progress: Told how much has been looked at, 0 to 1.
         """
-        candidates = {OWN: (view.rows.history, self._candidates(view))}
+        candidates: dict[Key, tuple[History, NDArray[np.bool_]]] = {OWN: (view.rows.history, self._candidates(view))}
         if not self.query.follows_plan and "pinned" not in self.query.states:
-            for place, subagent in view.rows.opened.items():
+            for key, subagent in opened_within(view.rows):
                 history = subagent.rows.history
-                candidates[place] = (history, self._fitting(history, subagent.table.tokens))
+                candidates[key] = (history, self._fitting(history, subagent.table.tokens))
         found = {place: matching for place, (_, matching) in candidates.items()}
         if not self.query.words:
             yield _rows_of(view, found)
@@ -252,12 +255,17 @@ def _in_tier(query: Query, view: TimelineView) -> NDArray[np.bool_]:
     return found
 
 
-def _rows_of(view: TimelineView, found: Mapping[int, NDArray[np.bool_]]) -> NDArray[np.int32]:
-    """The rows of blocks that match, of the session (`OWN`) and of subagents by their place."""
-    rows = view.rows
-    matching = found[OWN][rows.block] & rows.is_block
-    for place, blocks in found.items():
-        if place != OWN:
-            inner, of_it = rows.opened[place].rows, (rows.subagent == place) & (rows.inner >= 0)
-            matching[of_it] = (blocks[inner.block] & inner.is_block)[rows.inner[of_it]]
-    return np.flatnonzero(matching).astype(np.int32)
+def _rows_of(view: TimelineView, found: Mapping[Key, NDArray[np.bool_]]) -> NDArray[np.int32]:
+    """The rows of blocks that match, of the session (`OWN`) and of subagents by what they are known by."""
+    return np.flatnonzero(_matching(view.rows, found, OWN)).astype(np.int32)
+
+
+def _matching(rows: Rows, found: Mapping[Key, NDArray[np.bool_]], within: Key) -> NDArray[np.bool_]:
+    """Per row of a session, those of its subagents among them, whether its block matches."""
+    matching: NDArray[np.bool_] = found[within][rows.block] & rows.is_block
+    for place, subagent in rows.opened.items():
+        key = within + rows.subagent_rows[place].key
+        if key in found:
+            of_it = (rows.subagent == place) & (rows.inner >= 0)
+            matching[of_it] = _matching(subagent.rows, found, key)[rows.inner[of_it]]
+    return matching

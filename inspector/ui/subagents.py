@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from inspector.ui.numbers import plural, short
 from inspector.ui.timeline_amounts import Amount
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from inspector.tokens.table import TokenTable
     from inspector.ui.rows import Rows
 
-    Key = tuple[str, int]
+    Key = tuple[tuple[str, int], ...]
 
 LONGEST_TITLE: Final = 36
 
@@ -36,7 +36,7 @@ class Subagent:
 
     Attributes:
         session: The session.
-        rows: Its rows.
+        rows: Its rows; among them those of subagents it started itself, where they are unfolded.
         table: Its tokens, estimated at first.
     """
 
@@ -52,7 +52,7 @@ class Subagent:
     def amount(self, row: int) -> Amount:
         """What one of its rows comes to: nothing of it is in a prompt of the session that started it."""
         block = int(self.rows.block[row])
-        if self.rows.boundary[row] >= 0 or block >= len(self.table.tokens):
+        if not self.rows.is_block[row] or block >= len(self.table.tokens):
             return Amount(0, 0, False, Action.WHOLE)
         is_estimated = self.table.counter.is_exact_tokenizer and not self.table.block_columns.counted()[block]
         return Amount(int(self.table.tokens[block]), 0, False, Action.WHOLE, is_estimated)
@@ -65,7 +65,8 @@ class SubagentRow:
     Attributes:
         block: The call.
         link: Leads to the subagent's session.
-        key: What it is known by while the session grows: the call, and which of the call's subagents it is.
+        key: What it is known by while the session grows: the call, and which of the call's subagents it is. Of a
+            subagent's subagent, what that one is known by comes before it.
     """
 
     block: int
@@ -83,9 +84,11 @@ class SubagentRow:
         if subagent is not None:
             about = "" if subagent.table.is_complete else "about "
             parts.append(plural(len(subagent.session.messages), "message"))
-            parts.append(f"{about}{short(subagent.tokens)} tokens, not in these prompts")
+            parts.append(f"{about}{short(subagent.tokens)} tokens of its own")
         if problem:
             parts.append(one_line(problem))
+        elif subagent is None:
+            parts.append("→ unfolds it")
         return " · ".join(parts)
 
 
@@ -101,20 +104,60 @@ def subagent_rows(history: History) -> tuple[SubagentRow, ...]:
     for index in np.flatnonzero(history.kind == BlockKind.TOOL_CALL).tolist():
         call = blocks[index].tool_call_id
         links = started.pop(call, ())
-        placed += [SubagentRow(index, link, (call, number)) for number, link in enumerate(links)]
+        placed += [SubagentRow(index, link, ((call, number),)) for number, link in enumerate(links)]
     return tuple(placed)
 
 
-def unfolded(rows: Rows, opened: Mapping[Key, Subagent], problems: Mapping[Key, str]) -> Rows:
-    """Rows with those of some subagents below the rows that stand for them.
+class Started(NamedTuple):
+    """A subagent as a row leads to it.
+
+    Attributes:
+        key: What it is known by.
+        link: Leads to its session.
+        session: The session that started it.
+    """
+
+    key: Key
+    link: SessionLink
+    session: Session
+
+
+def started_at(rows: Rows, index: int) -> Started | None:
+    """The subagent that a row stands for, or is of: the innermost; None for a row of the session itself."""
+    place, inner = int(rows.subagent[index]), int(rows.inner[index])
+    if place < 0:
+        return None
+    row, subagent = rows.subagent_rows[place], rows.opened.get(place)
+    within = started_at(subagent.rows, inner) if subagent is not None and inner >= 0 else None
+    if within is not None:
+        return within._replace(key=row.key + within.key)
+    return Started(row.key, row.link, rows.history.session)
+
+
+def opened_within(rows: Rows, within: Key = ()) -> Iterator[tuple[Key, Subagent]]:
+    """Every subagent whose rows are among these, those of subagents' subagents too, and what each is known by."""
+    for place, subagent in rows.opened.items():
+        key = within + rows.subagent_rows[place].key
+        yield key, subagent
+        yield from opened_within(subagent.rows, key)
+
+
+def unfolded(rows: Rows, opened: Mapping[Key, Subagent], problems: Mapping[Key, str], within: Key = ()) -> Rows:
+    """Rows with those of some subagents below the rows that stand for them, and so on inwards.
 
     Args:
         rows: Rows without any of them.
-        opened: What was read of the subagents to be shown, by the key of their row.
-        problems: Why others are not shown, by the key of their row.
+        opened: What was read of the subagents to be shown, by what they are known by.
+        problems: Why others are not shown, by what they are known by.
+        within: What the subagent is known by whose rows these are; empty for those of the session itself.
     """
-    shown = [(place, opened[row.key]) for place, row in enumerate(rows.subagent_rows) if row.key in opened]
-    told = {place: problems[row.key] for place, row in enumerate(rows.subagent_rows) if row.key in problems}
+    keys = [within + row.key for row in rows.subagent_rows]
+    shown = [
+        (place, replace(each, rows=unfolded(each.rows, opened, problems, key)))
+        for place, key in enumerate(keys)
+        if (each := opened.get(key)) is not None
+    ]
+    told = {place: problems[key] for place, key in enumerate(keys) if key in problems}
     if told:
         rows = replace(rows, told=told)
     if not shown:

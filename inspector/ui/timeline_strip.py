@@ -80,7 +80,7 @@ def row_pieces(
     pieces.append((_role(row), role))
     if columns.tool:
         tool_style = faint or ("timeline--error" if row.is_error else "timeline--tool")
-        tool = INNER + row.tool if row.is_inner else row.tool
+        tool = INNER * row.depth + row.tool
         pieces += [("!" if row.is_error else " ", tool_style), (fit_cells(tool, columns.tool), tool_style)]
     if columns.bar:
         pieces.append((" ", ""))
@@ -137,12 +137,11 @@ def rule(label: str, width: int) -> str:
 def _label(view: TimelineView, row: Row) -> str | None:
     """What a row says that has no block: what begins there, and whether it can be folded; None for any other."""
     if row.heading:
-        is_open = int(view.rows.subagent[row.index]) in view.rows.opened
-        return f"{UNFOLDED if is_open else FOLDED} {row.heading}"
+        return f"{'┆ ' * row.depth}{UNFOLDED if row.is_unfolded else FOLDED} {row.heading}"
     if row.boundary is None:
         return None
     if row.is_inner:
-        return f"┆ {row.boundary.label}"
+        return f"{'┆ ' * row.depth}{row.boundary.label}"
     if row.thread:
         return f"{FOLDED if row.thread in view.folded_threads else UNFOLDED} {row.boundary.label}"
     return row.boundary.label

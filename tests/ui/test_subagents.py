@@ -11,10 +11,11 @@ from inspector.session.open import open_session
 from inspector.strategies.history import History
 from inspector.tokens.table import TokenTable
 from inspector.ui.rows import Rows
-from inspector.ui.subagents import Subagent, unfolded
+from inspector.ui.subagents import Subagent, opened_within, started_at, unfolded
 from inspector.ui.timeline_columns import columns_for
 from inspector.ui.timeline_strip import row_pieces
 from inspector.ui.timeline_view import TimelineView
+from inspector.ui.widgets.timeline import Timeline
 from tests.session.claude_lines import SESSION, Script
 from tests.session.test_links import claude_child, claude_parent
 
@@ -38,7 +39,7 @@ def test_a_row_below_the_call_stands_for_the_subagent(family) -> None:
     row = int(np.flatnonzero(rows.is_subagent)[0])
 
     assert rows.row(row - 1).tool == "Task"
-    assert rows.row(row).heading == "subagent: Look for it"
+    assert rows.row(row).heading == "subagent: Look for it · → unfolds it"
     assert [int(rows.index_of(block)) for block in range(len(rows.history.kind))] == rows.own.tolist()
     assert rows.block[rows.own].tolist() == list(range(len(rows.history.kind)))
 
@@ -106,7 +107,7 @@ async def test_right_unfolds_and_left_folds_the_subagent_and_no_figure_of_the_se
         await run.press("right")
         await run.until(lambda: timeline.view.count > own)
         await run.until(lambda: "2 messages" in run.text())
-        assert "tokens, not in these prompts" in run.text()
+        assert "tokens of its own" in run.text()
         await run.press("down")
         assert timeline.view.rows.inner_of(timeline.cursor_row) is not None
         await run.until(lambda: run.screen.parts.detail.content.raw() == "find it")
@@ -154,3 +155,106 @@ async def test_a_click_on_its_mark_unfolds_a_subagent(running, family) -> None:
         line = next(y for y in range(1, 10) if "▸ subagent" in timeline.render_line(y).text)
         await run.pilot.click(timeline, offset=(timeline.render_line(line).text.index("▸"), line))
         await run.until(lambda: timeline.view.rows.opened)
+
+
+@pytest.fixture
+def generations(tmp_path: Path) -> tuple[Path, Path, Path]:
+    """A session, the subagent it started, and the one that started in turn."""
+    folder = tmp_path / SESSION / "subagents"
+    of_it = {"isSidechain": True, "agentId": "a1b2"}
+    script = Script()
+    script.prompt("find it", **of_it)
+    given = {"description": "Read the logs", "prompt": "read them all", "subagent_type": "Explore"}
+    script.block("m5", {"type": "tool_use", "id": "toolu_5", "name": "Task", "input": given}, **of_it)
+    script.result("toolu_5", "nothing there", toolUseResult={"agentId": "c3d4", "content": []}, **of_it)
+    script.text("m6", **of_it)
+    folder.mkdir(parents=True)
+    child = script.write(folder / "agent-a1b2.jsonl")
+    return claude_parent(tmp_path), child, claude_child(folder / "agent-c3d4.jsonl", "c3d4")
+
+
+def timeline_text(timeline: Timeline) -> list[str]:
+    return [timeline.render_line(line).text for line in range(1, timeline.view.count + 1)]
+
+
+def test_a_subagents_subagent_unfolds_below_the_call_that_started_it(generations) -> None:
+    rows, child, grandchild = rows_of(generations[0]), subagent_of(generations[1]), subagent_of(generations[2])
+    first = rows.subagent_rows[0].key
+    second = first + child.rows.subagent_rows[0].key
+    shown = unfolded(rows, {first: child, second: grandchild}, {})
+
+    depths = [shown.row(row).depth for row in range(len(shown))]
+    assert depths.count(1) == len(child.rows)
+    assert depths.count(2) == len(grandchild.rows)
+    innermost = [row for row, depth in enumerate(depths) if depth == 2]
+    assert [shown.preview(row) for row in innermost] == [grandchild.rows.preview(row) for row in grandchild.rows.own]
+    heading = shown.row(innermost[0] - 1)
+    assert (heading.depth, heading.is_unfolded) == (1, True)
+    assert heading.heading.startswith("subagent: Read the logs")
+    assert shown.is_subagent.sum() == 2
+    assert [shown.inner_of(row)[0].session.path for row in innermost] == [generations[2]] * len(innermost)
+    assert all(started_at(shown, row).key == second for row in [*innermost, heading.index])
+    assert started_at(shown, heading.index - 1).key == first
+    assert dict(opened_within(shown)).keys() == {first, second}
+
+
+def test_the_cursor_stays_on_its_row_while_what_is_above_it_unfolds(generations) -> None:
+    rows, child, grandchild = rows_of(generations[0]), subagent_of(generations[1]), subagent_of(generations[2])
+    first = rows.subagent_rows[0].key
+    outer = unfolded(rows, {first: child}, {})
+    both = unfolded(rows, {first: child, first + child.rows.subagent_rows[0].key: grandchild}, {})
+
+    for index in range(len(outer)):
+        moved = both.row(both.index_at(outer.place_of(index)))
+        assert (moved.depth, both.preview(moved.index)) == (outer.row(index).depth, outer.preview(index))
+        assert outer.index_at(both.place_of(moved.index)) == index
+    inside = [index for index in range(len(both)) if both.row(index).depth == 2]
+    assert all(outer.row(outer.index_at(both.place_of(index))).heading for index in inside)
+
+
+async def test_a_subagents_subagent_is_unfolded_searched_and_folded_in_place(running, generations) -> None:
+    async with running(generations[0]) as run:
+        timeline = run.screen.parts.timeline
+        await run.press("home", "b", "right")
+        await run.until(lambda: any("subagent: Read the logs" in line for line in timeline_text(timeline)))
+        outer = timeline.view.count
+        await run.press("b", "right")
+        await run.until(lambda: timeline.view.count > outer)
+        await run.press("down")
+        row = timeline.view.rows.row(timeline.cursor_row)
+        assert row.depth == 2
+        await run.until(lambda: run.screen.parts.detail.content.raw() == "find it")
+        assert run.screen.subagent[1].identifier == "c3d4"
+        await run.press("slash", *"find", "enter")
+        await run.until(lambda: run.screen.found is not None and len(run.screen.found) >= 2)
+        found = {timeline.view.rows.row(int(index)).depth for index in run.screen.found}
+        assert found >= {1, 2}
+        await run.press("escape")
+        timeline.focus()
+        await run.press("home", "b", "b", "left")
+        assert timeline.view.count == outer
+        await run.press("enter")
+        assert timeline.view.count > outer
+        await run.press("B", "left")
+        assert not timeline.view.rows.opened
+
+
+async def test_a_subagents_subagent_opens_beside_and_leads_back_to_the_one_that_started_it(
+    running, generations
+) -> None:
+    async with running(generations[0]) as run:
+        timeline = run.screen.parts.timeline
+        await run.press("home", "b", "right")
+        await run.until(lambda: any("subagent: Read the logs" in line for line in timeline_text(timeline)))
+        await run.press("b", "ctrl+o")
+        await run.until(lambda: run.app.screen.path == generations[2])
+
+
+async def test_a_subagents_subagent_that_is_gone_says_so_in_its_row(running, generations) -> None:
+    generations[2].unlink()
+    async with running(generations[0], size=(80, 24)) as run:
+        timeline = run.screen.parts.timeline
+        await run.press("home", "b", "right")
+        await run.until(lambda: any("subagent: Read the logs" in line for line in timeline_text(timeline)))
+        await run.press("b", "right")
+        await run.until(lambda: "subagent: Read the logs · its file is not there" in run.text())

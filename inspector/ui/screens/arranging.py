@@ -180,7 +180,7 @@ class Arranging(Searching):
         rows = view.rows
         thread = int(rows.thread[event.row])
         if rows.subagent[event.row] >= 0:
-            self.fold_subagent(int(rows.subagent[event.row]), event.folded)
+            self.fold_subagent(event.row, event.folded)
         elif rows.boundary[event.row] >= 0 and thread:
             folded = thread not in folds.threads if event.folded is None else event.folded
             self.arrange_by(folds=folds.with_thread(thread, folded=folded))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.session.links import SessionLink
+    from inspector.session.model import Session
 
 
 class Related(Studying):
@@ -24,20 +25,24 @@ class Related(Studying):
         raise NotImplementedError
 
     @property
-    def subagent(self) -> SessionLink | None:
-        """The subagent that the call under the cursor started, or whose result is; None for any other row."""
+    def subagent(self) -> tuple[Session, SessionLink] | None:
+        """The subagent the cursor leads to, and the session that started it; None where it leads to none."""
         session, parts = self.session, self.parts
         if session is None or parts is None or not session.links:
             return None
         row = parts.timeline.cursor_row
-        if self.view is not None and row >= 0 and (place := int(self.view.rows.subagent[row])) >= 0:
-            return self.view.rows.subagent_rows[place].link
+        if self.view is not None and row >= 0 and self.view.rows.subagent[row] >= 0:
+            from inspector.ui.subagents import started_at
+
+            started = started_at(self.view.rows, row)
+            return None if started is None else (started.session, started.link)
         block = parts.timeline.cursor_block
         if not 0 <= block < len(session.blocks):
             return None
         from inspector.session.family import subagent_of
 
-        return subagent_of(session, session.blocks[block].tool_call_id)
+        link = subagent_of(session, session.blocks[block].tool_call_id)
+        return None if link is None else (session, link)
 
     @property
     def parent_session(self) -> SessionLink | None:
@@ -58,21 +63,18 @@ class Related(Studying):
 
     def action_open_subagent(self) -> None:
         """Open the subagent that the call under the cursor started."""
-        if (link := self.subagent) is not None:
-            self._open_link(link)
+        if (subagent := self.subagent) is not None:
+            self._open_link(*subagent)
 
     def action_open_parent(self) -> None:
         """Open the session that started this one."""
-        if (link := self.parent_session) is not None:
-            self._open_link(link)
+        if self.session is not None and (link := self.parent_session) is not None:
+            self._open_link(self.session, link)
 
     @work(thread=True, group="link", exclusive=True, description="find a session that belongs to this one")
-    def _open_link(self, link: SessionLink) -> None:
+    def _open_link(self, session: Session, link: SessionLink) -> None:
         from inspector.session.family import locate
 
-        session = self.session
-        if session is None:
-            return
         path = locate(session, link)
         if path is not None:
             self.app.call_from_thread(self.open_beside, path)

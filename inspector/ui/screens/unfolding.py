@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from inspector.session.links import SessionLink
     from inspector.ui.rows import Rows
-    from inspector.ui.subagents import Key, Subagent
+    from inspector.ui.subagents import Key, Started, Subagent
 
 READING = "reading…"
 
@@ -52,27 +51,30 @@ class Unfolding(Viewing):
             self._rows_shown = (about, unfolded(rows, opened, self._problems))
         return self._rows_shown[1]
 
-    def fold_subagent(self, place: int, folded: bool | None) -> None:
-        """Fold or unfold a subagent.
+    def fold_subagent(self, index: int, folded: bool | None) -> None:
+        """Fold or unfold a subagent, of this session or of one of its subagents.
 
         Args:
-            place: Which of the rows that stand for subagents.
+            index: A row that stands for it, or is one of its own.
             folded: Fold it, or unfold it; None for whichever it is not.
         """
-        if self.rows is None or place >= len(self.rows.subagent_rows):
+        from inspector.ui.subagents import started_at
+
+        started = None if self.view is None else started_at(self.view.rows, index)
+        if started is None:
             return
-        row = self.rows.subagent_rows[place]
-        is_open = row.key in self._open_subagents
+        key = started.key
+        is_open = key in self._open_subagents
         folds = is_open if folded is None else folded
         if folds is not is_open:
             return
         if folds:
-            self._open_subagents -= {row.key}
+            self._open_subagents -= {key}
         else:
-            self._open_subagents |= {row.key}
-            if row.key not in self._read:
-                self._problems = {**self._problems, row.key: READING}
-                self._read_subagent(row.key, row.link)
+            self._open_subagents |= {key}
+            if key not in self._read:
+                self._problems = {**self._problems, key: READING}
+                self._read_subagent(started)
         self.show_subagents()
 
     def show_subagents(self) -> None:
@@ -81,11 +83,10 @@ class Unfolding(Viewing):
         self.show_detail()
         self.show_standing()
 
-    def _read_subagent(self, key: Key, link: SessionLink) -> None:
-        session, generation = self.session, self._family
+    def _read_subagent(self, started: Started) -> None:
+        key, link, session = started
+        generation = self._family
         counter = None if self.table is None else self.table.counter
-        if session is None:
-            return
 
         def work() -> None:
             worker = get_current_worker()

@@ -84,7 +84,9 @@ class CostBar(Widget, can_focus=True):
         text = self.get_visual_style("cost--text")
         parts = [Part(self._amount("recorded", summary.recorded), 1, shorter=self._amount("", summary.recorded))]
         if summary.is_idle:
-            parts.append(Part(Content.styled("nothing is cut yet: press 1, or p and move a limit", text), 2))
+            hint = "press 1, or p and move a limit"
+            longer, shorter = (Content.styled(said, text) for said in (f"nothing is cut yet: {hint}", hint))
+            parts.append(Part(longer, 2, shorter=shorter))
             return parts
         parts += [
             Part(
