@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import select
+import signal
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -121,9 +122,11 @@ class Terminal:
         return self
 
     def __exit__(self, *_: object) -> None:
+        # However busy the machine is: asking first, and waiting for an answer, can take longer than pexpect waits.
         with suppress(OSError):
-            self.send(b"\x03q")
-        self._child.close(force=True)
+            self._child.kill(signal.SIGKILL)
+        self._child.wait()
+        self._child.close()
 
     @property
     def process(self) -> int:

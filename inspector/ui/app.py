@@ -15,6 +15,7 @@ from textual import on, work
 from textual.app import App, InvalidModeError, SystemCommand
 
 from inspector.safe_text import one_line
+from inspector.ui.dragging import DraggingApp
 from inspector.ui.painting import PaintingApp
 from inspector.ui.screens.inspect import InspectScreen
 from inspector.ui.settings import Settings, load_settings, save_setting
@@ -48,7 +49,7 @@ ENDINGS = frozenset({"SIGHUP", "SIGTERM"})
 """Signals that ask the program to end."""
 
 
-class InspectorApp(PaintingApp):
+class InspectorApp(DraggingApp, PaintingApp):
     """Opens a session file and follows it."""
 
     TITLE = "inspector"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from textual.content import Content
@@ -22,12 +22,14 @@ class Part:
         rank: Parts of the highest rank are left out first; 0 is never left out.
         right: Stands at the right end of the line.
         shorter: What to show before leaving the part out; None for nothing.
+        least: It may be clipped to so many cells before any other part gives way; None where it may not.
     """
 
     content: Content
     rank: int = 0
     right: bool = False
     shorter: Content | None = None
+    least: int | None = None
 
 
 def one_line(parts: Sequence[Part], width: int, gap: int = GAP) -> Content:
@@ -39,7 +41,11 @@ def one_line(parts: Sequence[Part], width: int, gap: int = GAP) -> Content:
         gap: Cells between two parts.
     """
     kept = [part for part in parts if part.content]
-    while kept and _needed(kept, gap) > width:
+    while kept and (excess := _needed(kept, gap) - width) > 0:
+        clipped = _clipped(kept, excess)
+        if clipped is not None:
+            kept = clipped
+            break
         place = max(range(len(kept)), key=lambda index: (kept[index].rank, index))
         part = kept[place]
         if part.shorter is not None and part.shorter.cell_length < part.content.cell_length:
@@ -55,6 +61,16 @@ def one_line(parts: Sequence[Part], width: int, gap: int = GAP) -> Content:
         return left.truncate(width, ellipsis=True, pad=True)
     room = max(width - right.cell_length, 0)
     return (left.truncate(room, ellipsis=True, pad=True) + right).truncate(width)
+
+
+def _clipped(parts: Sequence[Part], excess: int) -> list[Part] | None:
+    """The parts with one of them clipped by so many cells; None where none may be that short."""
+    for place, part in enumerate(parts):
+        room = part.content.cell_length - excess
+        if part.least is not None and room >= part.least:
+            clipped = replace(part, content=part.content.truncate(room, ellipsis=True))
+            return [*parts[:place], clipped, *parts[place + 1 :]]
+    return None
 
 
 def _needed(parts: Sequence[Part], gap: int) -> int:

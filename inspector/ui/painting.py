@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from textual.widget import Widget
 
+FRAME = 1 / 60
+"""Seconds of a frame on most screens."""
+
 SECONDS_HELD = 0.05
 """Painting is held back for so long at most."""
 

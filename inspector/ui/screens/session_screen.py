@@ -25,7 +25,7 @@ from inspector.ui.messages import (
     TokensCounted,
     WorkFailed,
 )
-from inspector.ui.painting import hold_painting, in_one_frame
+from inspector.ui.painting import FRAME, hold_painting, in_one_frame
 from inspector.ui.plan_history import PlanHistory
 from inspector.ui.screens.session_shown import SessionShown
 
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from inspector.ui.rows import Rows
     from inspector.ui.settings import Settings
 
-FRAME = 1 / 60
 SECONDS_UNTOLD = 0.15
 """A replay that takes longer is told."""
 SECONDS_TO_IDLE = 300

@@ -16,6 +16,9 @@ from inspector.ui.one_line import Part
 from inspector.ui.one_line import one_line as line_of
 
 LIVE, STILL, GONE = "●", "○", "✕"
+LEAST_OF_TITLE = 20
+"""Cells of a title that stay before another part of the line gives way."""
+
 LONGEST_TITLE = 48
 SECONDS_TO_IDLE = 300
 """A file left alone for longer is followed all the same, but no longer called live."""
@@ -86,7 +89,7 @@ class SessionHeader(Widget):
                 Part(
                     Content.styled(title, self.get_visual_style("header--title")),
                     2,
-                    shorter=Content.styled(clip_cells(title, 20), self.get_visual_style("header--title")),
+                    least=LEAST_OF_TITLE,
                 ),
                 Part(model, 3),
                 Part(window, 4),

@@ -1,0 +1,53 @@
+"""Dragging at the pace of the screen: of the moves that come within a frame, the newest stands for all."""
+
+from __future__ import annotations
+
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from textual import events
+from textual.app import App
+
+from inspector.ui.painting import FRAME
+
+if TYPE_CHECKING:
+    from textual.timer import Timer
+
+
+class DraggingApp(App[None]):
+    """An application that takes one move of the mouse a frame while a widget holds it.
+
+    Terminals tell of every cell the mouse passes, mice of up to a thousand places a second: looking each of them up,
+    and following it, would leave no time to paint.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._newest_move: events.MouseMove | None = None
+        self._move_timer: Timer | None = None
+        self._moved = 0.0
+
+    async def on_event(self, event: events.Event) -> None:
+        """Keep a move that comes within the frame of the one before; whatever else comes, comes after it."""
+        if isinstance(event, events.InputEvent) and not event.is_forwarded:
+            if isinstance(event, events.MouseMove) and self.mouse_captured is not None:
+                wait = self._moved + FRAME - monotonic()
+                if wait > 0:
+                    self._newest_move = event
+                    if self._move_timer is None:
+                        self._move_timer = self.set_timer(wait, self._take_newest_move)
+                    return
+                self._newest_move = None
+                self._moved = monotonic()
+            else:
+                await self._take_newest_move()
+        await super().on_event(event)
+
+    async def _take_newest_move(self) -> None:
+        if self._move_timer is not None:
+            self._move_timer.stop()
+            self._move_timer = None
+        move, self._newest_move = self._newest_move, None
+        if move is not None:
+            self._moved = monotonic()
+            await super().on_event(move)

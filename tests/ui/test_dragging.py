@@ -1,0 +1,78 @@
+"""While a widget holds the mouse, it is told of the newest move a frame, and of the last one before anything else."""
+
+import pytest
+from textual import events
+from textual.app import ComposeResult
+from textual.widget import Widget
+
+from inspector.ui.dragging import DraggingApp
+from inspector.ui.painting import FRAME
+
+
+class Held(Widget):
+    """Takes the mouse when it is pressed, and remembers what it is told."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: list[tuple[str, int]] = []
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        self.capture_mouse()
+        self.told.append(("down", event.x))
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        self.told.append(("move", event.x))
+
+    def on_mouse_up(self, event: events.MouseUp) -> None:
+        self.release_mouse()
+        self.told.append(("up", event.x))
+
+
+class HeldApp(DraggingApp):
+    def compose(self) -> ComposeResult:
+        yield Held()
+
+
+def mouse(kind: type[events.MouseEvent], x: int) -> events.MouseEvent:
+    return kind(None, x, 2, 0, 0, 1, shift=False, meta=False, ctrl=False)
+
+
+@pytest.fixture
+async def pressed():
+    async with HeldApp().run_test(size=(80, 24)) as pilot:
+        pilot.app.post_message(mouse(events.MouseDown, 5))
+        await pilot.pause()
+        yield pilot
+
+
+async def test_of_many_moves_at_once_the_first_and_the_last_are_told(pressed):
+    for x in range(10, 60):
+        pressed.app.post_message(mouse(events.MouseMove, x))
+    await pressed.pause(3 * FRAME)
+    told = pressed.app.query_one(Held).told
+    assert told[:2] == [("down", 5), ("move", 10)]
+    assert told[-1] == ("move", 59)
+    assert len(told) < 10
+
+
+async def test_a_release_comes_after_the_last_move(pressed):
+    for x in (10, 20, 30):
+        pressed.app.post_message(mouse(events.MouseMove, x))
+    pressed.app.post_message(mouse(events.MouseUp, 30))
+    await pressed.pause(3 * FRAME)
+    assert pressed.app.query_one(Held).told == [("down", 5), ("move", 10), ("move", 30), ("up", 30)]
+
+
+async def test_moves_a_frame_apart_are_all_told(pressed):
+    for x in (10, 20, 30):
+        pressed.app.post_message(mouse(events.MouseMove, x))
+        await pressed.pause(2 * FRAME)
+    assert pressed.app.query_one(Held).told == [("down", 5), ("move", 10), ("move", 20), ("move", 30)]
+
+
+async def test_moves_are_told_one_by_one_while_nobody_holds_the_mouse():
+    async with HeldApp().run_test(size=(80, 24)) as pilot:
+        for x in range(10, 60):
+            pilot.app.post_message(mouse(events.MouseMove, x))
+        await pilot.pause(3 * FRAME)
+        assert pilot.app.query_one(Held).told == [("move", x) for x in range(10, 60)]

@@ -1,0 +1,37 @@
+"""What gives way on a line that is too narrow for all of its parts."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from textual.content import Content
+
+from inspector.ui.one_line import Part, one_line
+
+TITLE = Part(Content("abcdefghijklmnopqrstuvwxy"), 2, least=10)
+WINDOW = Part(Content("200k window"), 4)
+TOKENS = Part(Content("tokens exact"), 5, right=True)
+STATE = Part(Content("live"), 0, right=True)
+
+
+def shown(width: int) -> str:
+    return one_line([TITLE, WINDOW, STATE, TOKENS], width).plain
+
+
+def test_everything_stands_where_there_is_room():
+    assert shown(70) == "abcdefghijklmnopqrstuvwxy   200k window" + " " * 12 + "live   tokens exact"
+
+
+def test_a_part_that_may_be_clipped_is_clipped_before_another_gives_way():
+    assert shown(50).split() == ["abcdefghijklm…", "200k", "window", "live", "tokens", "exact"]
+
+
+def test_below_its_least_the_highest_rank_gives_way_and_the_clipped_part_has_the_room():
+    assert shown(44).split() == ["abcdefghijklmnopqrstuv…", "200k", "window", "live"]
+
+
+def test_what_has_no_rank_stays():
+    assert shown(6).strip() == "live"
+
+
+@given(st.integers(1, 120))
+def test_the_line_has_exactly_its_width(width):
+    assert one_line([TITLE, WINDOW, STATE, TOKENS], width).cell_length == width
