@@ -104,7 +104,7 @@ def plan_of(request: PlanRequest, session: Session | None = None) -> Plan:
 def _named_plan(text: str, session: Session | None) -> Plan:
     """The plan in the file of that path, else the saved one, else the ready one of that name."""
     from inspector.strategies.presets import PRESETS
-    from inspector.ui.plan_library import SUFFIX, saved_plans
+    from inspector.ui.plan.library import SUFFIX, saved_plans
 
     path = Path(text).expanduser()
     if path.exists() or os.sep in text or text.endswith(SUFFIX):

@@ -60,7 +60,7 @@ def run(options: Namespace) -> int:
 def _show_plans(options: Namespace, *, color: bool) -> int:
     from inspector.report.plan_pages import KnownPlan, plan_data, plan_text, plans_text
     from inspector.strategies.presets import PRESETS
-    from inspector.ui.plan_library import saved_plans
+    from inspector.ui.plan.library import saved_plans
 
     known = [
         KnownPlan(each.name, each.problem or f"Yours, in {each.path}", tuple(each.plan.to_specs()) if each.plan else ())

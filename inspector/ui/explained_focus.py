@@ -16,8 +16,8 @@ from inspector.replay.outcome import outcome_of
 from inspector.replay.projection import project_runs
 from inspector.replay.replay import replay
 from inspector.replay.tallies import Tallies
+from inspector.ui.explanation_text import Explained
 from inspector.ui.outcome import Outcome
-from inspector.ui.screens.explain import Explained
 
 if TYPE_CHECKING:
     from inspector.replay.terms import Terms

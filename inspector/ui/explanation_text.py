@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual.content import Content
@@ -21,6 +22,19 @@ MEANINGS = {
     "projected": "projected: about calls that did not happen",
 }
 """What `how known` means, as a whole line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """A figure and its explanation.
+
+    Attributes:
+        name: What the figure is called; may hold session text.
+        explanation: How it came about.
+    """
+
+    name: str
+    explanation: Explanation
 
 
 def explanation_content(explanation: Explanation, *, in_lines: bool) -> Content:

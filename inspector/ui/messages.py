@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from inspector.strategies.plan import Plan
     from inspector.tokens.table import TokenTable
     from inspector.ui.outcome import Outcome
-    from inspector.ui.plan_difference import Rival
-    from inspector.ui.plan_sizes import PlanSizes
-    from inspector.ui.risks import Risks
-    from inspector.ui.rows import Rows
+    from inspector.ui.plan.difference import Rival
+    from inspector.ui.plan.risks import Risks
+    from inspector.ui.plan.sizes import PlanSizes
     from inspector.ui.session_state import SessionState
+    from inspector.ui.timeline.rows import Rows
 
 
 @dataclass

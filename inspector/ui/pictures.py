@@ -67,7 +67,7 @@ def picture_of_chart(chart: ContextChart, size: tuple[int, int] = CHART_SIZE, ti
     from rich.segment import Segment, Segments
 
     from inspector.safe_text import one_line
-    from inspector.ui.chart_drawing import draw_chart
+    from inspector.ui.chart.drawing import draw_chart
     from inspector.ui.widgets.line_view import strip_of
 
     if chart.series is None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from inspector.safe_text import one_line
 from inspector.ui import numbers
-from inspector.ui.figure_table import Cell, Column, Row
+from inspector.ui.tables.figures import Cell, Column, Row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

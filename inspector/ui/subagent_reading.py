@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from inspector.session.links import SessionLink
     from inspector.session.model import Session
     from inspector.tokens.counter import Counter
-    from inspector.ui.subagents import Key, Subagent
+    from inspector.ui.timeline.subagents import Key, Subagent
 
     IsCancelled = Callable[[], bool]
 
@@ -80,8 +80,8 @@ def _states(
     from inspector.strategies.history import History
     from inspector.tokens.counter import load_counter
     from inspector.tokens.table import TokenTable, count_session
-    from inspector.ui.rows import Rows
-    from inspector.ui.subagents import Subagent
+    from inspector.ui.timeline.rows import Rows
+    from inspector.ui.timeline.subagents import Subagent
 
     earlier = None if before is None else before.rows
     rows = Rows.of(History.of(session, None if earlier is None else earlier.history), earlier)

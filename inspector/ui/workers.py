@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from inspector.strategies.history import History
     from inspector.strategies.plan import Plan
     from inspector.tokens.table import TokenTable
-    from inspector.ui.plan_sizes import PlanSizes
-    from inspector.ui.risks import KnownUses
-    from inspector.ui.rows import Rows
+    from inspector.ui.plan.risks import KnownUses
+    from inspector.ui.plan.sizes import PlanSizes
+    from inspector.ui.timeline.rows import Rows
 
     Post = Callable[[Message], object]
     IsCancelled = Callable[[], bool]
@@ -70,8 +70,8 @@ def read_session(path: Path, plan: Plan | None, generation: int, post: Post, is_
     from inspector.session.follow import Follower
     from inspector.strategies.history import History
     from inspector.tokens.table import TokenTable
-    from inspector.ui.rows import Rows
     from inspector.ui.session_state import load_state
+    from inspector.ui.timeline.rows import Rows
 
     _prepare_widgets()
     history: History | None = None
@@ -121,9 +121,9 @@ def _appears(path: Path, generation: int, post: Post, is_cancelled: IsCancelled)
 
 def _prepare_widgets() -> None:
     """Import what the screen will show a session with, so that it need not."""
-    import inspector.ui.chart_of
-    import inspector.ui.cost_summary
-    import inspector.ui.detail_of
+    import inspector.ui.chart.of_replay
+    import inspector.ui.cost.summary
+    import inspector.ui.detail.of_block
     import inspector.ui.widgets.context_chart
     import inspector.ui.widgets.detail
     import inspector.ui.widgets.plan_panel
@@ -212,8 +212,8 @@ def measure(outcome: Outcome, known: PlanSizes | None, other: tuple[str, Plan] |
     from inspector.replay.comparison import first_firing
     from inspector.replay.outcome import outcome_of
     from inspector.replay.replay import replay
-    from inspector.ui.plan_difference import Rival
-    from inspector.ui.plan_sizes import sizes_of
+    from inspector.ui.plan.difference import Rival
+    from inspector.ui.plan.sizes import sizes_of
 
     if known is None or not known.serves(outcome.replay.history, outcome.plan):
         post(PlanSizesFound(outcome, sizes_of(outcome.baseline, outcome.plan)))
@@ -246,7 +246,7 @@ def judge(
     from inspector.replay.projection import project_runs
     from inspector.replay.terms import Terms
     from inspector.replay.uses import find_uses, needed_later
-    from inspector.ui.risks import KnownUses, Risks
+    from inspector.ui.plan.risks import KnownUses, Risks
 
     costs = outcome.baseline.ledger.cost, outcome.replay.ledger.cost
     days = (terms or Terms()).days_per_month
@@ -290,7 +290,7 @@ async def _follow(
 ) -> None:
     from inspector.strategies.history import History
     from inspector.ui.following import updates_until
-    from inspector.ui.rows import Rows
+    from inspector.ui.timeline.rows import Rows
 
     async for update in updates_until(follower, is_cancelled):
         if update.session is not history.session:

@@ -9,8 +9,8 @@ from textual.app import App, ComposeResult
 from textual.binding import BindingType
 
 from inspector.strategies.rendition import Action, Rendition, Slice
-from inspector.ui.chart_series import ChartSeries
-from inspector.ui.detail_content import CutNote, DetailContent
+from inspector.ui.chart.series import ChartSeries
+from inspector.ui.detail.content import CutNote, DetailContent
 from inspector.ui.widgets.context_chart import ContextChart
 from inspector.ui.widgets.detail import Detail
 from inspector.ui.widgets.timeline import Timeline

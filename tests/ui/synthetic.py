@@ -22,8 +22,8 @@ from inspector.session.model import (
 )
 from inspector.strategies.history import History
 from inspector.strategies.rendition import Action
-from inspector.ui.rows import Rows
-from inspector.ui.timeline_view import TimelineView
+from inspector.ui.timeline.rows import Rows
+from inspector.ui.timeline.view import TimelineView
 
 HOSTILE = [
     "[/foo] is no tag",

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from inspector.session.model import BlockKind, Role
 from inspector.strategies.history import History
-from inspector.ui.arrangement import Arrangement, Folds, Order, arrange
-from inspector.ui.rows import Rows
+from inspector.ui.timeline.arrangement import Arrangement, Folds, Order, arrange
+from inspector.ui.timeline.rows import Rows
 from tests.ui import synthetic
 from tests.ui.synthetic import block, message
 

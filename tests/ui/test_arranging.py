@@ -4,7 +4,7 @@ import numpy as np
 
 from inspector.strategies.plan import Plan
 from inspector.ui import numbers
-from inspector.ui.arrangement import Order
+from inspector.ui.timeline.arrangement import Order
 
 PLAN = Plan.from_specs(["tiered-stale"])
 

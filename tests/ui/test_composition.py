@@ -11,12 +11,12 @@ from inspector.replay.context_blocks import ContextBlocks
 from inspector.replay.context_groups import Grouping
 from inspector.replay.ledger import Figure, HowKnown
 from inspector.strategies.plan import Plan
-from inspector.ui.composition_rows import EVERYTHING, block_table, own_sorting, part_of, part_table
-from inspector.ui.figure_table import Sorting
 from inspector.ui.numbers import MINUS
 from inspector.ui.screens.composition import CompositionScreen
 from inspector.ui.screens.help import HelpScreen
-from inspector.ui.table_drawing import header_pieces, row_pieces, widths_for
+from inspector.ui.tables.composition import EVERYTHING, block_table, own_sorting, part_of, part_table
+from inspector.ui.tables.drawing import header_pieces, row_pieces, widths_for
+from inspector.ui.tables.figures import Sorting
 from tests.hostile import DISTURBING, hostile_copy
 from tests.ui import synthetic
 

@@ -7,8 +7,8 @@ import pytest
 from textual.widgets import Input, Static
 
 from inspector.replay.terms import Terms
-from inspector.ui.cost_rows import Section
-from inspector.ui.cost_terms import TERMS, TermError
+from inspector.ui.cost.rows import Section
+from inspector.ui.cost.terms import TERMS, TermError
 from inspector.ui.screens.costs import CostsScreen
 from inspector.ui.screens.explain import ExplainScreen
 from tests.ui.conftest import Running

@@ -10,8 +10,8 @@ from textual.worker import WorkerFailed
 
 from inspector.session.model import TextUnavailableError
 from inspector.strategies.rendition import Action, Rendition, Slice
-from inspector.ui.detail_content import CutNote, DetailContent, SectionKind
-from inspector.ui.detail_views import EMPTY
+from inspector.ui.detail.content import CutNote, DetailContent, SectionKind
+from inspector.ui.detail.views import EMPTY
 from inspector.ui.widgets import detail as module
 from inspector.ui.widgets.detail import LOADING, NOTHING_CHOSEN, Detail
 from tests.ui.synthetic import HOSTILE

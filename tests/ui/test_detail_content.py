@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from inspector.session.model import BlockKind
 from inspector.strategies.operations import CutText, ReplaceText
 from inspector.strategies.rendition import REMOVED, Action, Rendition, Slice
-from inspector.ui.detail_content import (
+from inspector.ui.detail.content import (
     CutNote,
     DetailContent,
     Document,

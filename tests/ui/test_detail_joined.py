@@ -1,9 +1,9 @@
 """The detail of a folded message shows all of its blocks."""
 
 from inspector.strategies.plan import Plan
-from inspector.ui.detail_content import Document, Section, SectionKind
-from inspector.ui.detail_joined import Joined
-from inspector.ui.detail_views import VIEWS
+from inspector.ui.detail.content import Document, Section, SectionKind
+from inspector.ui.detail.joined import Joined
+from inspector.ui.detail.views import VIEWS
 
 PLAN = Plan.from_specs(["tiered-stale:data=1,search=1,action=1,confirmation=1,default=1"])
 

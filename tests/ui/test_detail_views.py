@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from inspector.strategies.rendition import Action, Rendition, Slice
-from inspector.ui.detail_content import CutNote, DetailContent
-from inspector.ui.detail_difference import difference_page, stretches_of
-from inspector.ui.detail_layout import input_sections, layout_sections
-from inspector.ui.detail_views import VIEWS, Shown, prepare
+from inspector.ui.detail.content import CutNote, DetailContent
+from inspector.ui.detail.difference import difference_page, stretches_of
+from inspector.ui.detail.layout import input_sections, layout_sections
+from inspector.ui.detail.views import VIEWS, Shown, prepare
 from tests.ui.synthetic import HOSTILE
 
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")

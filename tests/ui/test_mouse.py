@@ -4,10 +4,10 @@ import pytest
 from textual.screen import ModalScreen
 
 from inspector.strategies.plan import Plan
-from inspector.ui.arrangement import Order
 from inspector.ui.screens.help import HelpScreen
 from inspector.ui.screens.picker import Picker
 from inspector.ui.screens.value_dialog import ValueDialog
+from inspector.ui.timeline.arrangement import Order
 from inspector.ui.widgets.pane import Pane
 from inspector.ui.widgets.strategy_toggle import StrategyToggle
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from inspector.strategies.plan import Plan
-from inspector.ui.plan_library import library_folder, problem_with_name, save_named, saved_plans, target_of
+from inspector.ui.plan.library import library_folder, problem_with_name, save_named, saved_plans, target_of
 from inspector.ui.screens.export import ExportScreen
 from inspector.ui.screens.picker import Picker
 

@@ -5,9 +5,9 @@ from hypothesis import strategies as st
 from inspector.replay.sizes import Sizes
 from inspector.strategies.plan import Plan
 from inspector.strategies.scale import Scale
-from inspector.ui.plan_difference import setting_rows
-from inspector.ui.plan_sizes import histogram, shape_of
-from inspector.ui.plan_tools import tool_choices, with_tools
+from inspector.ui.plan.difference import setting_rows
+from inspector.ui.plan.sizes import histogram, shape_of
+from inspector.ui.plan.tools import tool_choices, with_tools
 from inspector.ui.screens.difference import DifferenceScreen
 from inspector.ui.screens.tools_dialog import ToolsDialog
 from inspector.ui.widgets.limit_slider import MARK, LimitSlider

@@ -1,7 +1,7 @@
 import pytest
 
 from inspector.strategies.plan import Plan
-from inspector.ui.chart_drawing import HERE
+from inspector.ui.chart.drawing import HERE
 from inspector.ui.screens.playing import SPEEDS
 
 

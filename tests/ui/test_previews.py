@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from inspector.session.model import BlockKind, Media
-from inspector.ui.previews import call_summary, preview
+from inspector.ui.timeline.previews import call_summary, preview
 from tests.ui.synthetic import HOSTILE, block
 
 

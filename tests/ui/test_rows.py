@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from inspector.session.model import BlockKind, Compaction, Context, ContextCause, Message, Role, Session
 from inspector.strategies.history import History
-from inspector.ui.rows import Rows, unchanged
+from inspector.ui.timeline.rows import Rows, unchanged
 from tests.ui import synthetic
 from tests.ui.synthetic import block, message
 

@@ -6,9 +6,9 @@ import pytest
 from inspector.session.model import BlockKind
 from inspector.strategies.history import History
 from inspector.strategies.rendition import Action
-from inspector.ui.rows import Rows
-from inspector.ui.search import Query, QueryError, Search
-from inspector.ui.timeline_view import TimelineView
+from inspector.ui.timeline.rows import Rows
+from inspector.ui.timeline.search import Query, QueryError, Search
+from inspector.ui.timeline.view import TimelineView
 from tests.ui.synthetic import State, session, tokens_of
 
 

@@ -10,11 +10,11 @@ from inspector.safe_text import cell_width
 from inspector.session.open import open_session
 from inspector.strategies.history import History
 from inspector.tokens.table import TokenTable
-from inspector.ui.rows import Rows
-from inspector.ui.subagents import Subagent, opened_within, started_at, unfolded
-from inspector.ui.timeline_columns import columns_for
-from inspector.ui.timeline_strip import row_pieces
-from inspector.ui.timeline_view import TimelineView
+from inspector.ui.timeline.columns import columns_for
+from inspector.ui.timeline.rows import Rows
+from inspector.ui.timeline.strip import row_pieces
+from inspector.ui.timeline.subagents import Subagent, opened_within, started_at, unfolded
+from inspector.ui.timeline.view import TimelineView
 from inspector.ui.widgets.timeline import Timeline
 from tests.session.claude_lines import SESSION, Script
 from tests.session.test_links import claude_child, claude_parent

@@ -11,7 +11,7 @@ from textual.strip import Strip
 
 from inspector.session.model import BlockKind, Message, Role
 from inspector.ui.numbers import whole
-from inspector.ui.timeline_view import TimelineView
+from inspector.ui.timeline.view import TimelineView
 from inspector.ui.widgets.timeline import Timeline
 from tests.ui import synthetic
 from tests.ui.synthetic import block, message

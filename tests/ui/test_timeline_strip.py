@@ -6,9 +6,9 @@ import pytest
 from rich.cells import cell_len
 
 from inspector.session.open import open_session
-from inspector.ui.timeline_columns import columns_for
-from inspector.ui.timeline_strip import header_pieces, row_pieces, rule
-from inspector.ui.timeline_view import TimelineView
+from inspector.ui.timeline.columns import columns_for
+from inspector.ui.timeline.strip import header_pieces, row_pieces, rule
+from inspector.ui.timeline.view import TimelineView
 from tests.ui import synthetic
 
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")

@@ -6,10 +6,10 @@ import pytest
 from inspector.strategies.rendition import Action
 from inspector.tokens.counter import estimated_tokens
 from inspector.tokens.table import TokenTable
-from inspector.ui.timeline_columns import columns_for
-from inspector.ui.timeline_strip import row_pieces
-from inspector.ui.timeline_tokens import row_tokens
-from inspector.ui.timeline_view import TimelineView
+from inspector.ui.timeline.columns import columns_for
+from inspector.ui.timeline.strip import row_pieces
+from inspector.ui.timeline.tokens import row_tokens
+from inspector.ui.timeline.view import TimelineView
 from tests.ui import synthetic
 
 VIEW = synthetic.view_of(synthetic.session(130, compact_every=50))

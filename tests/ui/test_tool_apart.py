@@ -8,7 +8,7 @@ from inspector.strategies.registry import parameter_of, value_of
 from inspector.strategies.rendition import Action
 from inspector.ui.screens.picker import Picker
 from inspector.ui.screens.tune import TuneScreen
-from inspector.ui.tool_apart import tool_apart, tools_with_results
+from inspector.ui.tune.tool_apart import tool_apart, tools_with_results
 
 SPEC = "tiered-stale:tool-set=coding,lists=true,data=70,default=70"
 

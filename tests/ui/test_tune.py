@@ -8,10 +8,10 @@ from inspector.replay.replay import replay
 from inspector.replay.sweep import POINTS
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import STRATEGIES
-from inspector.ui.limits import Limits, key_of
 from inspector.ui.screens.help import HelpScreen
 from inspector.ui.screens.tune import TuneScreen
-from inspector.ui.tune_drawing import LABELS, plot_columns
+from inspector.ui.tune.drawing import LABELS, plot_columns
+from inspector.ui.tune.limits import Limits, key_of
 from inspector.ui.widgets.choice_strip import ChoiceStrip
 from inspector.ui.widgets.pane import Placeholder
 from tests.hostile import DISTURBING, hostile_copy

@@ -12,9 +12,9 @@ from inspector.safe_text import cell_width
 from inspector.strategies.plan import Plan
 from inspector.strategies.scale import Scale
 from inspector.ui import numbers
-from inspector.ui.heat_drawing import HeatChart, draw_heat, fitting, place_at
-from inspector.ui.tune_chart import Curve, TuneChart, short_value, ticks
-from inspector.ui.tune_drawing import LABELS, draw_tuning, plot_columns
+from inspector.ui.tune.chart import Curve, TuneChart, short_value, ticks
+from inspector.ui.tune.drawing import LABELS, draw_tuning, plot_columns
+from inspector.ui.tune.heat_drawing import HeatChart, draw_heat, fitting, place_at
 
 RANGE = Scale(0, 100_000, logarithmic=True)
 

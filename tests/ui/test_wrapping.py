@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from inspector.safe_text import safe_text
-from inspector.ui.wrapping import wrap
+from inspector.ui.detail.wrapping import wrap
 from tests.ui.synthetic import HOSTILE
 
 any_text = st.text(st.characters(exclude_categories=()), max_size=200)

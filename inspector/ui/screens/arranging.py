@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from inspector.ui.arrangement import Arrangement, Order
     from inspector.ui.outcome import Outcome
-    from inspector.ui.timeline_view import TimelineView
+    from inspector.ui.timeline.arrangement import Arrangement, Order
+    from inspector.ui.timeline.view import TimelineView
     from inspector.ui.widgets.timeline import Timeline
 
 
@@ -54,7 +54,7 @@ class Arranging(Searching):
     @property
     def arrangement(self) -> Arrangement:
         """How the rows are shown."""
-        from inspector.ui.arrangement import Arrangement
+        from inspector.ui.timeline.arrangement import Arrangement
 
         if self._arrangement is None:
             self._arrangement = Arrangement()
@@ -62,7 +62,7 @@ class Arranging(Searching):
 
     def arranged(self, view: TimelineView) -> TimelineView:
         """The rows of a view in the order asked for, what is folded folded, what is found found."""
-        from inspector.ui.arrangement import Order, arrange
+        from inspector.ui.timeline.arrangement import Order, arrange
 
         view = super().arranged(view)
         arrangement = self.arrangement
@@ -102,7 +102,7 @@ class Arranging(Searching):
 
     def action_order(self) -> None:
         """Order the rows as recorded, by size, or by what was carried."""
-        from inspector.ui.arrangement import Order
+        from inspector.ui.timeline.arrangement import Order
 
         order = self.arrangement.order.next
         self._begins_anew = order is Order.CARRIED and self._carried is None
@@ -138,7 +138,7 @@ class Arranging(Searching):
 
     def _weigh(self) -> None:
         """Find out what was carried, where the rows are ordered by it."""
-        from inspector.ui.arrangement import Order
+        from inspector.ui.timeline.arrangement import Order
 
         outcome = self.outcome
         if outcome is None or self.arrangement.order is not Order.CARRIED:
@@ -169,7 +169,7 @@ class Arranging(Searching):
 
     def on_timeline_fold_asked(self, event: Timeline.FoldAsked) -> None:
         """Fold or unfold a message, a subagent, or everything."""
-        from inspector.ui.arrangement import Folds
+        from inspector.ui.timeline.arrangement import Folds
 
         view, folds = self.view, self.arrangement.folds
         if view is None:
@@ -193,7 +193,7 @@ class Arranging(Searching):
 
     def action_show_all(self) -> None:
         """Show every row: forget what they are filtered by, and unfold what is folded."""
-        from inspector.ui.arrangement import Folds
+        from inspector.ui.timeline.arrangement import Folds
 
         if self.find_bar is not None and self.is_filtered:
             self.find_bar.action_close()

@@ -20,10 +20,10 @@ from inspector.replay.replay import replay
 from inspector.safe_text import one_line
 from inspector.strategies.plan import Plan
 from inspector.ui import numbers
-from inspector.ui.compare_rows import NOTHING_CUT, Contender, about, compare_table, current_name, legend
-from inspector.ui.figure_table import Sorting
-from inspector.ui.plan_library import saved_plans
+from inspector.ui.plan.library import saved_plans
 from inspector.ui.screens.study import StudyScreen
+from inspector.ui.tables.compare import NOTHING_CUT, Contender, about, compare_table, current_name, legend
+from inspector.ui.tables.figures import Sorting
 from inspector.ui.widgets.facts import Facts
 from inspector.ui.widgets.figure_table import FigureTable
 from inspector.ui.widgets.header import SessionHeader
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from inspector.replay.comparison import Compared
     from inspector.replay.inputs import ReplayInputs
     from inspector.replay.replay import Replay
-    from inspector.ui.screens.explain import Explained
+    from inspector.ui.explanation_text import Explained
     from inspector.ui.screens.inspect import InspectScreen
 
 BASELINE, CURRENT = "nothing cut", "current plan"

@@ -18,17 +18,17 @@ from inspector.replay.consumers import consumers_of
 from inspector.replay.context_groups import Grouping
 from inspector.safe_text import one_line
 from inspector.ui import numbers
-from inspector.ui.composition_rows import (
+from inspector.ui.screens.inspect_keys import FAR
+from inspector.ui.screens.study import StudyScreen
+from inspector.ui.tables.cells import letters
+from inspector.ui.tables.composition import (
     MOST_BLOCKS,
     block_table,
     own_sorting,
     part_of,
     part_table,
 )
-from inspector.ui.figure_cells import letters
-from inspector.ui.figure_table import Sorting
-from inspector.ui.screens.inspect_keys import FAR
-from inspector.ui.screens.study import StudyScreen
+from inspector.ui.tables.figures import Sorting
 from inspector.ui.widgets.choice_strip import Choices, ChoiceStrip
 from inspector.ui.widgets.figure_table import FigureTable
 from inspector.ui.widgets.header import SessionHeader
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from inspector.replay.replay import Replay
+    from inspector.ui.explanation_text import Explained
     from inspector.ui.outcome import Outcome
-    from inspector.ui.screens.explain import Explained
     from inspector.ui.screens.inspect import InspectScreen
 
 GROUPINGS = tuple(Grouping)

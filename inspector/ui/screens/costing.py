@@ -14,8 +14,8 @@ from inspector.ui.screens.remembering import Remembering
 
 if TYPE_CHECKING:
     from inspector.replay.terms import Terms
+    from inspector.ui.explanation_text import Explained
     from inspector.ui.outcome import Outcome
-    from inspector.ui.screens.explain import Explained
 
 
 class Costing(Remembering):

@@ -14,14 +14,14 @@ from textual.message import Message
 from textual.widgets import Static
 
 from inspector.replay.cost_sheet import CostSheet, cost_sheet
-from inspector.ui.cost_rows import Section, nothing_in, own_sorting, section_table, term_table
-from inspector.ui.cost_terms import RUNS, TERMS, TermError, term_lines
-from inspector.ui.explanation_text import explanation_content
-from inspector.ui.figure_cells import letters
-from inspector.ui.screens.explain import Explained, ExplainScreen
+from inspector.ui.cost.rows import Section, nothing_in, own_sorting, section_table, term_table
+from inspector.ui.cost.terms import RUNS, TERMS, TermError, term_lines
+from inspector.ui.explanation_text import Explained, explanation_content
+from inspector.ui.screens.explain import ExplainScreen
 from inspector.ui.screens.inspect import problem_with_runs
 from inspector.ui.screens.study import StudyScreen
 from inspector.ui.screens.value_dialog import ValueDialog
+from inspector.ui.tables.cells import letters
 from inspector.ui.widgets.choice_strip import Choices, ChoiceStrip
 from inspector.ui.widgets.figure_table import FigureTable
 from inspector.ui.widgets.header import SessionHeader
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from inspector.replay.explanation import Explanation
     from inspector.replay.terms import Terms
-    from inspector.ui.cost_terms import Term
+    from inspector.ui.cost.terms import Term
     from inspector.ui.outcome import Outcome
     from inspector.ui.screens.inspect import InspectScreen
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
-    from inspector.ui.plan_difference import DifferenceRow
+    from inspector.ui.plan.difference import DifferenceRow
 
 WIDEST_CELL = 24
 GAP = 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -13,8 +12,8 @@ from textual.widgets import Static
 
 from inspector.safe_text import one_line
 from inspector.ui.explanation_text import explanation_content, quantity
-from inspector.ui.figure_table import Cell, Column, Row, Table
 from inspector.ui.screens.dialog import Dialog, key_words
+from inspector.ui.tables.figures import Cell, Column, Row, Table
 from inspector.ui.widgets.figure_table import FigureTable
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
-    from inspector.replay.explanation import Explanation
+    from inspector.ui.explanation_text import Explained
 
 COLUMNS = (
     Column("name", "figure", 24, 60, is_text=True, falls=False),
@@ -31,19 +30,6 @@ COLUMNS = (
 )
 
 LEAST_ROWS = 6
-
-
-@dataclass(frozen=True, slots=True)
-class Explained:
-    """A figure and its explanation.
-
-    Attributes:
-        name: What the figure is called; may hold session text.
-        explanation: How it came about.
-    """
-
-    name: str
-    explanation: Explanation
 
 
 class ExplainedFigures(FigureTable):

@@ -198,7 +198,7 @@ class InspectScreen(Related):
 
     def show_costs(self) -> None:
         """Figures, each with how it is known."""
-        from inspector.ui.cost_summary import summarise
+        from inspector.ui.cost.summary import summarise
 
         outcome = self.outcome
         if outcome is not None:

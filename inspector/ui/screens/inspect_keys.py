@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from textual.binding import Binding, BindingType
 
-from inspector.ui.plan_history import NUMBERED
+from inspector.ui.plan.history import NUMBERED
 from inspector.ui.widgets.status_bar import KeyHint
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from inspector.ui.screens.arranging import Arranging
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from inspector.ui.jumps import Jump
     from inspector.ui.outcome import Outcome
+    from inspector.ui.timeline.jumps import Jump
 
 
 class Jumping(Arranging):
@@ -20,13 +20,13 @@ class Jumping(Arranging):
 
     def action_to_rise(self, step: int) -> None:
         """To another of the places where the context grew most."""
-        from inspector.ui.jumps import rises_of
+        from inspector.ui.timeline.jumps import rises_of
 
         self._jump(rises_of, step, "the context never grew")
 
     def action_to_break(self, step: int) -> None:
         """To another call at which cached tokens were lost."""
-        from inspector.ui.jumps import breaks_of
+        from inspector.ui.timeline.jumps import breaks_of
 
         self._jump(breaks_of, step, "no call loses what a cache held")
 

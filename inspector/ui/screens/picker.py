@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -20,24 +19,9 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
+    from inspector.ui.choice import Choice
+
 NAME_WIDTH = 27
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """Something that may be chosen.
-
-    Attributes:
-        identifier: What is answered.
-        name: What it is called.
-        title: What it is, in a few words.
-        help: What it does and where it comes from.
-    """
-
-    identifier: str
-    name: str
-    title: str
-    help: str
 
 
 class Picker(Dialog[str | None]):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from textual import on, work
 
 from inspector.ui.messages import PlanSizesFound, RivalReplayed
-from inspector.ui.plan_history import PlanHistory
+from inspector.ui.plan.history import PlanHistory
 from inspector.ui.screens.session_screen import SessionScreen
 
 if TYPE_CHECKING:
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from inspector.strategies.parameters import ParameterValue
     from inspector.strategies.plan import Plan
     from inspector.ui.outcome import Outcome
-    from inspector.ui.plan_difference import Rival
-    from inspector.ui.plan_sizes import PlanSizes
+    from inspector.ui.plan.difference import Rival
+    from inspector.ui.plan.sizes import PlanSizes
     from inspector.ui.widgets.choice_control import TextControl
     from inspector.ui.widgets.plan_panel import PlanPanel
     from inspector.ui.widgets.strategy_toggle import StrategyToggle
@@ -100,7 +100,7 @@ class PlanEditing(SessionScreen):
 
     def show_rival(self) -> None:
         """Below the plan."""
-        from inspector.ui.plan_difference import brief
+        from inspector.ui.plan.difference import brief
 
         if self.panel is not None:
             rival, outcome = self.rival, self.outcome
@@ -108,7 +108,7 @@ class PlanEditing(SessionScreen):
 
     def action_show_difference(self) -> None:
         """Everything the two plans differ in."""
-        from inspector.ui.plan_difference import figure_rows, setting_rows
+        from inspector.ui.plan.difference import figure_rows, setting_rows
         from inspector.ui.screens.difference import DifferenceScreen
 
         if self.rival is None or self.outcome is None or self.plan is None:
@@ -184,7 +184,7 @@ class PlanEditing(SessionScreen):
 
     @work(group="dialog", exclusive=True, description="edit a list of tools", exit_on_error=False)
     async def _edit_tools(self, control: TextControl) -> None:
-        from inspector.ui.plan_tools import tool_choices, with_tools
+        from inspector.ui.plan.tools import tool_choices, with_tools
         from inspector.ui.screens.tools_dialog import ToolsDialog
 
         if self.plan is None or self.history is None or not isinstance(control.value, tuple):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from textual import work
 
 from inspector.ui.delivery import deliver_in_browser
-from inspector.ui.plan_names import PlanNames
+from inspector.ui.plan.names import PlanNames
 from inspector.ui.screens.plan_editing import PlanEditing
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class PlanFiles(PlanEditing):
     @work(group="dialog", exclusive=True, description="choose a strategy", exit_on_error=False)
     async def action_add_strategy(self) -> None:
         """Choose a strategy and put it at the end of the plan, switched on; or take a ready plan in its place."""
-        from inspector.ui.plan_choices import READY, ready_choices, strategy_choices
+        from inspector.ui.plan.choices import READY, ready_choices, strategy_choices
         from inspector.ui.screens.picker import Picker
 
         if self.plan is None:
@@ -59,8 +59,8 @@ class PlanFiles(PlanEditing):
     @work(group="dialog", exclusive=True, description="open a plan", exit_on_error=False)
     async def action_open_plan(self) -> None:
         """Take a saved plan, a ready one, or one in a file, in place of this one."""
-        from inspector.ui.plan_choices import file_choice, ready_choices, saved_choices
-        from inspector.ui.plan_library import saved_plans
+        from inspector.ui.plan.choices import file_choice, ready_choices, saved_choices
+        from inspector.ui.plan.library import saved_plans
         from inspector.ui.screens.picker import Picker
 
         if self.plan is None:
@@ -74,7 +74,7 @@ class PlanFiles(PlanEditing):
     def take_plan(self, identifier: str) -> None:
         """Use another plan in place of this one; see `chosen_plan` for the identifier."""
         from inspector.strategies.plan import PlanError
-        from inspector.ui.plan_choices import chosen_plan
+        from inspector.ui.plan.choices import chosen_plan
 
         try:
             plan = chosen_plan(identifier, self.session)
@@ -90,7 +90,7 @@ class PlanFiles(PlanEditing):
     @work(group="dialog", exclusive=True, description="save the plan", exit_on_error=False)
     async def action_save_plan(self) -> None:
         """Save the plan under a name, or in a file of the user's choice."""
-        from inspector.ui.plan_library import problem_with_name, save_named
+        from inspector.ui.plan.library import problem_with_name, save_named
         from inspector.ui.screens.value_dialog import ValueDialog
 
         if self.plan is None:
@@ -166,7 +166,7 @@ def _problem_with_file(text: str) -> str:
 
 
 def _replaces(text: str) -> str:
-    from inspector.ui.plan_library import target_of
+    from inspector.ui.plan.library import target_of
 
     is_path = Path(text).suffix not in ("", ".toml")
     path = Path(text).expanduser() if is_path else target_of(text)

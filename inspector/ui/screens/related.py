@@ -32,7 +32,7 @@ class Related(Studying):
             return None
         row = parts.timeline.cursor_row
         if self.view is not None and row >= 0 and self.view.rows.subagent[row] >= 0:
-            from inspector.ui.subagents import started_at
+            from inspector.ui.timeline.subagents import started_at
 
             started = started_at(self.view.rows, row)
             return None if started is None else (started.session, started.link)

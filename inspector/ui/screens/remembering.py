@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from inspector.ui.plan_history import PlanHistory
+from inspector.ui.plan.history import PlanHistory
 from inspector.ui.screens.playing import Playing
 from inspector.ui.session_state import SessionState, save_state
 from inspector.ui.widgets.cost_bar import CostBar
@@ -83,8 +83,8 @@ class Remembering(Playing):
 
     def _look_as(self, kept: SessionState) -> None:
         """Order, filter and views as they were; what this version does not know is passed over."""
-        from inspector.ui.arrangement import Order
-        from inspector.ui.detail_views import VIEWS
+        from inspector.ui.detail.views import VIEWS
+        from inspector.ui.timeline.arrangement import Order
 
         parts = self.parts
         if parts is None:
@@ -99,7 +99,7 @@ class Remembering(Playing):
 
     def state_now(self) -> SessionState | None:
         """What would be kept; None while there is nothing to keep."""
-        from inspector.ui.arrangement import Order
+        from inspector.ui.timeline.arrangement import Order
 
         if self.plan is None or self.parts is None:
             return None

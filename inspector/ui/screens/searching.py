@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from inspector.ui.rows import Rows
-    from inspector.ui.search import Search
-    from inspector.ui.timeline_view import TimelineView
+    from inspector.ui.timeline.rows import Rows
+    from inspector.ui.timeline.search import Search
+    from inspector.ui.timeline.view import TimelineView
     from inspector.ui.widgets.find_bar import FindBar
 
 
@@ -63,7 +63,7 @@ class Searching(Unfolding):
 
     def _words(self) -> tuple[str, ...]:
         """What a word of a query may be, the fixed ones first."""
-        from inspector.ui.search import STATES, WHO
+        from inspector.ui.timeline.search import STATES, WHO
 
         history, view = self.history, self.view
         tools = history.tool_names if history is not None else ()
@@ -84,7 +84,7 @@ class Searching(Unfolding):
 
     def on_find_bar_changed(self, event: FindBar.Changed) -> None:
         """Look for something else."""
-        from inspector.ui.search import Query, QueryError, Search
+        from inspector.ui.timeline.search import Query, QueryError, Search
 
         self.is_filtered = event.is_filter
         try:

@@ -26,7 +26,7 @@ from inspector.ui.messages import (
     WorkFailed,
 )
 from inspector.ui.painting import FRAME, hold_painting, in_one_frame
-from inspector.ui.plan_history import PlanHistory
+from inspector.ui.plan.history import PlanHistory
 from inspector.ui.screens.session_shown import SessionShown
 
 if TYPE_CHECKING:
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from inspector.strategies.plan import Plan
     from inspector.tokens.table import TokenTable
     from inspector.ui.outcome import Outcome
-    from inspector.ui.risks import KnownUses, Risks
-    from inspector.ui.rows import Rows
+    from inspector.ui.plan.risks import KnownUses, Risks
     from inspector.ui.settings import Settings
+    from inspector.ui.timeline.rows import Rows
 
 SECONDS_UNTOLD = 0.15
 """A replay that takes longer is told."""

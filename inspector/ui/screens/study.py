@@ -16,7 +16,7 @@ from textual.worker import Worker, WorkerState
 
 from inspector.safe_text import one_line
 from inspector.ui.help import help_sections
-from inspector.ui.screens.explain import Explained, ExplainScreen
+from inspector.ui.screens.explain import ExplainScreen
 from inspector.ui.screens.inspect_keys import key_hints
 from inspector.ui.widgets.header import SessionHeader
 from inspector.ui.widgets.status_bar import StatusBar
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from textual.timer import Timer
 
+    from inspector.ui.explanation_text import Explained
     from inspector.ui.outcome import Outcome
     from inspector.ui.screens.inspect import InspectScreen
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -14,6 +13,7 @@ from textual.widgets.option_list import Option
 
 from inspector.safe_text import clip_cells, one_line
 from inspector.ui import numbers
+from inspector.ui.plan.tools import ToolChoice
 from inspector.ui.screens.dialog import Dialog, key_words
 
 if TYPE_CHECKING:
@@ -21,22 +21,8 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
+
 WIDEST_NAME = 34
-
-
-@dataclass(frozen=True, slots=True)
-class ToolChoice:
-    """A tool that may be in the list.
-
-    Attributes:
-        name: Its name; session text.
-        results: How many results of the session are its.
-        place: Where it is now when it is not in this list, in words; empty where there is nothing to say.
-    """
-
-    name: str
-    results: int
-    place: str = ""
 
 
 class ToolsDialog(Dialog[tuple[str, ...] | None]):

@@ -14,11 +14,11 @@ from inspector.replay.sweep import POINTS
 from inspector.safe_text import one_line
 from inspector.strategies.parameters import ParameterError
 from inspector.ui import numbers
-from inspector.ui.figure_cells import letters
-from inspector.ui.heat_drawing import fitting
-from inspector.ui.limits import Limits, key_of
 from inspector.ui.screens.tune_replays import TuneReplays
-from inspector.ui.tune_rows import chart_of, heat_of, marked_pairs, marked_values, rows_of
+from inspector.ui.tables.cells import letters
+from inspector.ui.tune.heat_drawing import fitting
+from inspector.ui.tune.limits import Limits, key_of
+from inspector.ui.tune.rows import chart_of, heat_of, marked_pairs, marked_values, rows_of
 from inspector.ui.widgets.choice_strip import Choices, ChoiceStrip
 from inspector.ui.widgets.figure_table import FigureTable
 from inspector.ui.widgets.header import SessionHeader
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
     from inspector.replay.axes import Axis
     from inspector.replay.grid import Grid
-    from inspector.ui.screens.explain import Explained
+    from inspector.ui.explanation_text import Explained
     from inspector.ui.screens.inspect import InspectScreen
-    from inspector.ui.tool_apart import ToolApart
+    from inspector.ui.tune.tool_apart import ToolApart
 
 ONE_TOOL = (
     "In the plan that is tried the tool has a tier of its own, or a copy of the strategy that leaves alone all other "
@@ -215,8 +215,9 @@ class TuneScreen(TuneReplays):
     @work(group="dialog", exclusive=True, description="choose a tool", exit_on_error=False)
     async def action_one_tool(self) -> None:
         """Choose a tool to find a limit for it alone: in the plan that is tried it is apart from the others."""
-        from inspector.ui.screens.picker import Choice, Picker
-        from inspector.ui.tool_apart import entry_to_take_apart, tool_apart, tools_with_results
+        from inspector.ui.choice import Choice
+        from inspector.ui.screens.picker import Picker
+        from inspector.ui.tune.tool_apart import entry_to_take_apart, tool_apart, tools_with_results
 
         plan, history = self.source.plan or self.outcome.plan, self.outcome.inputs.history
         axis = self.limits.axis if self.limits.axes else None

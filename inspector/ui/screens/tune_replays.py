@@ -15,8 +15,8 @@ from inspector.replay.apart import ReplayCancelledError, apart
 from inspector.replay.grid import Grid, grid
 from inspector.replay.sizes import Sizes, sizes_for
 from inspector.replay.sweep import COARSE, Point, Sweep, point_at, sweep
-from inspector.ui.limits import LimitKey, Limits, Subject, key_of
 from inspector.ui.screens.study import StudyScreen
+from inspector.ui.tune.limits import LimitKey, Limits, Subject, key_of
 
 if TYPE_CHECKING:
     from inspector.ui.screens.inspect import InspectScreen

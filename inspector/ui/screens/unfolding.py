@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from inspector.ui.rows import Rows
-    from inspector.ui.subagents import Key, Started, Subagent
+    from inspector.ui.timeline.rows import Rows
+    from inspector.ui.timeline.subagents import Key, Started, Subagent
 
 READING = "reading…"
 
@@ -45,7 +45,7 @@ class Unfolding(Viewing):
             return rows
         about = (rows, self._open_subagents, self._read, self._problems)
         if self._rows_shown is None or any(old is not new for old, new in zip(self._rows_shown[0], about, strict=True)):
-            from inspector.ui.subagents import unfolded
+            from inspector.ui.timeline.subagents import unfolded
 
             opened = {key: subagent for key, subagent in self._read.items() if key in self._open_subagents}
             self._rows_shown = (about, unfolded(rows, opened, self._problems))
@@ -58,7 +58,7 @@ class Unfolding(Viewing):
             index: A row that stands for it, or is one of its own.
             folded: Fold it, or unfold it; None for whichever it is not.
         """
-        from inspector.ui.subagents import started_at
+        from inspector.ui.timeline.subagents import started_at
 
         started = None if self.view is None else started_at(self.view.rows, index)
         if started is None:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from inspector.replay.replay import Replay
     from inspector.ui.outcome import Outcome
-    from inspector.ui.rows import Rows
-    from inspector.ui.timeline_view import TimelineView
+    from inspector.ui.timeline.rows import Rows
+    from inspector.ui.timeline.view import TimelineView
     from inspector.ui.widgets.context_chart import ContextChart
     from inspector.ui.widgets.detail import Detail
     from inspector.ui.widgets.timeline import Timeline
@@ -85,8 +85,8 @@ class Viewing(PlanFiles):
 
     def show_timeline(self) -> None:
         """Rows and bars as of the call looked at."""
-        from inspector.ui.timeline_tokens import row_tokens
-        from inspector.ui.timeline_view import TimelineView
+        from inspector.ui.timeline.tokens import row_tokens
+        from inspector.ui.timeline.view import TimelineView
 
         outcome, rows, table, parts = self.outcome, self.rows_to_show(), self.table, self.parts
         if rows is None or table is None or parts is None:
@@ -124,8 +124,8 @@ class Viewing(PlanFiles):
 
     def show_detail(self) -> None:
         """The block under the cursor."""
-        from inspector.ui.detail_of import detail_of, detail_of_message
-        from inspector.ui.folding import blocks_of_message
+        from inspector.ui.detail.of_block import detail_of, detail_of_message
+        from inspector.ui.timeline.folding import blocks_of_message
 
         parts, session, table, view = self.parts, self.session, self.table, self.view
         if parts is None or session is None or table is None or view is None or parts.timeline.cursor < 0:
@@ -148,7 +148,7 @@ class Viewing(PlanFiles):
 
     def show_chart(self) -> None:
         """Every call's prompt, and the call looked at."""
-        from inspector.ui.chart_of import chart_of
+        from inspector.ui.chart.of_replay import chart_of
 
         outcome, parts = self.outcome, self.parts
         if outcome is None or parts is None:
@@ -227,7 +227,7 @@ class Viewing(PlanFiles):
 
     def action_call_here(self) -> None:
         """Look at the call that first sends the row under the cursor; at a compaction, at the last one before it."""
-        from inspector.ui.boundaries import calls_around
+        from inspector.ui.timeline.boundaries import calls_around
 
         view, parts, outcome = self.view, self.parts, self.outcome
         if view is None or parts is None or outcome is None or parts.timeline.cursor < 0:

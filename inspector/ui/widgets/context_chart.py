@@ -12,8 +12,8 @@ from textual.reactive import reactive
 from textual.strip import Strip
 from textual.widget import Widget
 
-from inspector.ui.chart_drawing import AXIS, HERE, Run, draw_chart, layout_of
-from inspector.ui.chart_series import ChartSeries, columns_of, place_of
+from inspector.ui.chart.drawing import AXIS, HERE, Run, draw_chart, layout_of
+from inspector.ui.chart.series import ChartSeries, columns_of, place_of
 from inspector.ui.widgets.line_view import strip_of
 
 if TYPE_CHECKING:

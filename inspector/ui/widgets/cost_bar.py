@@ -16,7 +16,7 @@ from inspector.ui.one_line import Part
 from inspector.ui.one_line import one_line as line_of
 
 if TYPE_CHECKING:
-    from inspector.ui.cost_summary import Amount, CostSummary, CostUntil
+    from inspector.ui.cost.summary import Amount, CostSummary, CostUntil
 
 
 class CostBar(Widget, can_focus=True):

@@ -12,8 +12,8 @@ from textual.reactive import reactive, var
 from textual.worker import Worker, WorkerState, get_current_worker
 
 from inspector.safe_text import cell_width, clip_cells, one_line, safe_text
-from inspector.ui.detail_content import Document, Section, SectionKind
-from inspector.ui.detail_views import VIEWS, Shown, prepare
+from inspector.ui.detail.content import Document, Section, SectionKind
+from inspector.ui.detail.views import VIEWS, Shown, prepare
 from inspector.ui.numbers import plural, whole
 from inspector.ui.widgets.detail_look import CLASSES, CSS
 from inspector.ui.widgets.detail_search import FoundPlaces, highlighted
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from textual import events
     from textual.strip import Strip
 
-    from inspector.ui.detail_content import DetailContent
-    from inspector.ui.detail_page import Page
+    from inspector.ui.detail.content import DetailContent
+    from inspector.ui.detail.page import Page
 
 NOTHING_CHOSEN: Final = "Move the cursor to a row to see what it holds."
 LOADING: Final = "loading…"

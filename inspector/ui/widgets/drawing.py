@@ -12,7 +12,7 @@ from inspector.ui.widgets.line_view import strip_of
 if TYPE_CHECKING:
     from textual import events
 
-    from inspector.ui.chart_drawing import Run
+    from inspector.ui.chart.drawing import Run
 
 
 class Drawing(Widget, can_focus=True):

@@ -8,7 +8,7 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from inspector.ui.wrapping import wrap
+from inspector.ui.detail.wrapping import wrap
 
 Fact = tuple[str, str]
 """A label and what it says; may hold session text."""

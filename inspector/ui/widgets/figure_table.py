@@ -9,8 +9,8 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.reactive import reactive, var
 
-from inspector.ui.figure_table import Sorting, Table
-from inspector.ui.table_drawing import column_at, header_pieces, row_pieces, widths_for
+from inspector.ui.tables.drawing import column_at, header_pieces, row_pieces, widths_for
+from inspector.ui.tables.figures import Sorting, Table
 from inspector.ui.widgets.line_view import LineView, strip_of
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from textual import events
     from textual.strip import Strip
 
-    from inspector.ui.figure_table import Row
-    from inspector.ui.table_drawing import Piece
+    from inspector.ui.tables.drawing import Piece
+    from inspector.ui.tables.figures import Row
 
 
 class FigureTable(LineView):

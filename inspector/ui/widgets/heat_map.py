@@ -9,11 +9,11 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.reactive import reactive
 
-from inspector.ui.heat_drawing import HeatChart, Place, draw_heat, place_at
+from inspector.ui.tune.heat_drawing import HeatChart, Place, draw_heat, place_at
 from inspector.ui.widgets.drawing import Drawing
 
 if TYPE_CHECKING:
-    from inspector.ui.chart_drawing import Run
+    from inspector.ui.chart.drawing import Run
 
 
 class HeatMap(Drawing):

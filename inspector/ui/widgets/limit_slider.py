@@ -132,7 +132,7 @@ class LimitSlider(ParameterControl):
         return "" if self.sizes is None else numbers.plural(len(self.sizes.values), self.sizes.noun)
 
     def _histogram(self, width: int) -> str:
-        from inspector.ui.plan_sizes import histogram
+        from inspector.ui.plan.sizes import histogram
 
         key = (self.sizes, self.scale, width)
         if self.sizes is not None and key != self._bars[0]:

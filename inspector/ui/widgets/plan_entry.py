@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from inspector.replay.sizes import Sizes
     from inspector.strategies.parameters import Parameter, ParameterValue
     from inspector.strategies.plan import PlanEntry
-    from inspector.ui.plan_sizes import LimitName
+    from inspector.ui.plan.sizes import LimitName
 
 NARROWEST_LABEL, WIDEST_LABEL = 8, 14
 MOST_SHOWN = 2

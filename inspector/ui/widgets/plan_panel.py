@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from inspector.replay.sizes import Sizes
     from inspector.strategies.parameters import ParameterValue
     from inspector.strategies.plan import Plan
-    from inspector.ui.plan_sizes import LimitName
+    from inspector.ui.plan.sizes import LimitName
 
 
 class AddStrategy(Static, can_focus=True):

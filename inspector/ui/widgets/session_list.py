@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.message import Message
 from textual.reactive import var
 
-from inspector.ui.figure_table import Sorting
 from inspector.ui.session_rows import COLUMNS, row_of
-from inspector.ui.table_drawing import header_pieces, row_pieces, widths_for
+from inspector.ui.tables.drawing import header_pieces, row_pieces, widths_for
+from inspector.ui.tables.figures import Sorting
 from inspector.ui.widgets.line_view import LineView, strip_of
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from textual.strip import Strip
 
     from inspector.ui.session_book import Line
-    from inspector.ui.table_drawing import Piece
+    from inspector.ui.tables.drawing import Piece
 
 
 class SessionList(LineView, can_focus=False):

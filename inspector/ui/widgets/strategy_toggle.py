@@ -12,7 +12,7 @@ from textual.reactive import reactive
 from textual.style import Style
 from textual.widget import Widget
 
-from inspector.ui.plan_history import NUMBERED
+from inspector.ui.plan.history import NUMBERED
 from inspector.ui.widgets.parameter_control import FOCUS_MARK, NO_EFFECT, Effect
 
 if TYPE_CHECKING:

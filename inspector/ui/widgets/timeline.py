@@ -9,9 +9,9 @@ import numpy as np
 from textual.message import Message
 from textual.reactive import reactive, var
 
-from inspector.ui.timeline_columns import GUTTER, Columns, columns_for
-from inspector.ui.timeline_map import marks_of
-from inspector.ui.timeline_strip import MARK_OF_HEADING, header_pieces, row_pieces
+from inspector.ui.timeline.columns import GUTTER, Columns, columns_for
+from inspector.ui.timeline.scroll_map import marks_of
+from inspector.ui.timeline.strip import MARK_OF_HEADING, header_pieces, row_pieces
 from inspector.ui.widgets.line_view import LineView, strip_of
 from inspector.ui.widgets.scroll_map import scroll_map
 from inspector.ui.widgets.timeline_keys import TIMELINE_BINDINGS
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
     from textual.strip import Strip
 
-    from inspector.ui.timeline_map import Marks
-    from inspector.ui.timeline_strip import Piece
-    from inspector.ui.timeline_view import TimelineView
+    from inspector.ui.timeline.scroll_map import Marks
+    from inspector.ui.timeline.strip import Piece
+    from inspector.ui.timeline.view import TimelineView
     from inspector.ui.widgets.scroll_map import Lanes
 
 

@@ -10,12 +10,12 @@ from textual.message import Message
 from textual.reactive import reactive
 
 from inspector.strategies.scale import LARGE_STEP
-from inspector.ui.tune_chart import TuneChart
-from inspector.ui.tune_drawing import LABELS, draw_tuning, plot_columns
+from inspector.ui.tune.chart import TuneChart
+from inspector.ui.tune.drawing import LABELS, draw_tuning, plot_columns
 from inspector.ui.widgets.drawing import Drawing
 
 if TYPE_CHECKING:
-    from inspector.ui.chart_drawing import Run
+    from inspector.ui.chart.drawing import Run
 
 
 class TuneCurves(Drawing):

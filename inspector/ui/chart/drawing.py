@@ -1,0 +1,269 @@
+"""The context chart as text: an area of what is sent on one of what was recorded, an axis, and marks under it."""
+
+from __future__ import annotations
+
+import math
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from inspector.ui.chart.series import ChartColumns, ChartSeries, columns_of
+from inspector.ui.numbers import elapsed
+from inspector.ui.numbers import window as window_size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+PLANNED: Final = "█"
+RECORDED: Final = "░"
+WINDOW: Final = "┄"
+LEVEL: Final = "╌"
+COMPACTION: Final = "▲"
+FIRING: Final = "△"
+BREAK: Final = "×"  # noqa: RUF001  a multiplication sign stands higher on its line than the letter
+CURSOR: Final = "│"
+CURSOR_FOOT: Final = "◆"
+HERE: Final = "◇"
+"""Stands under the call the timeline's cursor came with."""
+AXIS: Final = "─"
+_LOWER_EIGHTHS: Final = " ▁▂▃▄▅▆▇█"
+
+_AREAS: Final = ("chart--planned", "chart--edge", "chart--recorded", "chart--level-within")
+"""Classes of the areas; an edge is the top of what is sent, in a cell the recorded area goes on in."""
+
+LEGEND_HEIGHT: Final = 5
+"""Rows from which on the last one explains the chart."""
+
+_ROUND: Final = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
+
+
+class Run(NamedTuple):
+    """A piece of a row and the component class it is drawn in."""
+
+    text: str
+    style: str
+
+
+class Layout(NamedTuple):
+    """Where the parts of a chart are.
+
+    Attributes:
+        labels: Cells of the labels at the left, the blank after them included.
+        columns: Cells of the plot.
+        rows: Rows of the plot, those of the marks and the legend left out.
+        top: Tokens at the upper end of the plot.
+    """
+
+    labels: int
+    columns: int
+    rows: int
+    top: int
+
+
+class Line(NamedTuple):
+    """A line across the plot.
+
+    Attributes:
+        glyph: What it is drawn with.
+        style: Its component class.
+        tokens: Where it is.
+        name: What is there.
+    """
+
+    glyph: str
+    style: str
+    tokens: int
+    name: str
+
+
+def layout_of(series: ChartSeries, width: int, height: int) -> Layout:
+    """Where everything goes on `width` by `height` cells."""
+    top = upper_end(series.peak, series.window, *(level.tokens for level in series.levels))
+    values = (top, top // 2, series.window or 0, *(level.tokens for level in series.levels))
+    labels = max(len(short_size(value)) for value in values if value <= top) + 1
+    if width < 4 * labels:
+        labels = 0
+    rows = height - 2 if height >= LEGEND_HEIGHT else height - 1
+    return Layout(labels, max(width - labels, 0), max(rows, 0), top)
+
+
+def upper_end(peak: int, window: int | None, *levels: int) -> int:
+    """Tokens at the upper end: the window where the session comes near it, or a round number above the peak.
+
+    A level the session comes near has its place below the upper end too.
+    """
+    if window and 0.4 * window <= peak <= window:
+        return window
+    highest = max((level for level in levels if 0.5 * level <= peak), default=0)
+    highest = max(peak, highest, 1)
+    unit = 10.0 ** math.floor(math.log10(highest))
+    return max(round(next(unit * factor for factor in _ROUND if unit * factor >= highest)), 10)
+
+
+def draw_chart(series: ChartSeries, width: int, height: int) -> tuple[tuple[Run, ...], ...]:
+    """The chart.
+
+    Returns:
+        `height` rows from the top, each exactly `width` cells.
+    """
+    layout = layout_of(series, width, height)
+    columns = columns_of(series, layout.columns)
+    planned = columns.recorded if columns.planned is None else columns.planned
+    solid, shaded = (_eighths(values, layout) for values in (planned, columns.recorded))
+    drawn: list[Iterable[tuple[str, str]]] = []
+    lines = lines_of(series, layout)
+    for row in range(layout.rows):
+        line = lines.get(row)
+        label = _label(row, layout, lines)
+        cells = _named(list(_plot_row(row, layout, columns, solid, shaded, line)), line)
+        drawn.append([*_cells(label.rjust(layout.labels - 1) + " ", "chart--label", layout.labels), *cells])
+    if height > layout.rows:
+        label = "0".rjust(layout.labels - 1) + " "
+        drawn.append([*_cells(label, "chart--label", layout.labels), *_marks(columns)])
+    if height > layout.rows + 1:
+        drawn.append(_legend(series, layout, width))
+    return tuple(_runs(row) for row in drawn[:height])
+
+
+def _eighths(values: NDArray[np.int64], layout: Layout) -> NDArray[np.int64]:
+    """Heights in eighths of a row; anything above nothing shows."""
+    heights = values * (layout.rows * 8) // max(layout.top, 1)
+    return np.minimum(np.maximum(heights, values > 0), layout.rows * 8)
+
+
+def lines_of(series: ChartSeries, layout: Layout) -> dict[int, Line]:
+    """The lines across the plot by the row they are in: levels of the plan, and over them the window."""
+    lines: dict[int, Line] = {}
+    for level in series.levels:
+        row = _row_of(level.tokens, layout)
+        if row is not None:
+            same = lines.get(row)
+            name = level.name if same is None or same.name == level.name else f"{same.name}, {level.name}"
+            lines[row] = Line(LEVEL, "chart--level", level.tokens, name)
+    row = _row_of(series.window, layout)
+    if row is not None and series.window:
+        lines[row] = Line(WINDOW, "chart--window", series.window, "window")
+    return lines
+
+
+def _row_of(tokens: int | None, layout: Layout) -> int | None:
+    """The row an amount falls into, or None where it is above the chart or unknown."""
+    if not tokens or tokens > layout.top or not layout.rows:
+        return None
+    return min(layout.rows - 1, layout.rows - math.ceil(tokens * layout.rows / layout.top))
+
+
+def short_size(tokens: int) -> str:
+    """Tokens as an axis names them: `0`, `40`, `7.5k`, `200k`."""
+    return window_size(tokens) if tokens >= 1000 else str(tokens)
+
+
+def _label(row: int, layout: Layout, lines: dict[int, Line]) -> str:
+    if row in lines:
+        return short_size(lines[row].tokens)
+    if row == 0:
+        return short_size(layout.top)
+    if row * 2 == layout.rows and row - 1 not in lines and row + 1 not in lines:
+        return short_size(layout.top // 2)
+    return ""
+
+
+def _plot_row(
+    row: int,
+    layout: Layout,
+    columns: ChartColumns,
+    solid: NDArray[np.int64],
+    shaded: NDArray[np.int64],
+    line: Line | None,
+) -> Iterable[tuple[str, str]]:
+    bottom = (layout.rows - 1 - row) * 8
+    # Lists: a number taken out of an array costs more than everything that is done with it here.
+    for column, (level, shade) in enumerate(zip((solid - bottom).tolist(), (shaded - bottom).tolist(), strict=True)):
+        is_later = columns.cursor is not None and column > columns.cursor
+        is_shaded = shade >= 4 or (bottom == 0 and shade > 0)
+        if level >= 8 and line is not None and line.glyph == LEVEL:
+            glyph, style = line.glyph, "chart--level-within"
+        elif level > 0:
+            on_recorded = level < 8 <= shade
+            glyph, style = _LOWER_EIGHTHS[min(level, 8)], "chart--edge" if on_recorded else "chart--planned"
+        elif is_shaded and (line is None or line.glyph != LEVEL):
+            glyph, style = RECORDED, "chart--recorded"
+        elif line is not None:
+            glyph, style = line.glyph, line.style
+        else:
+            glyph, style = " ", ""
+        if column == columns.cursor:
+            yield (CURSOR if glyph in (" ", WINDOW, LEVEL) else glyph), "chart--cursor"
+        elif is_later and style in _AREAS:
+            yield glyph, "chart--later"
+        else:
+            yield glyph, style
+
+
+def _named(cells: list[tuple[str, str]], line: Line | None) -> list[tuple[str, str]]:
+    """A row of the plot with the name of its line at the right end, where nothing else is drawn there."""
+    if line is None:
+        return cells
+    text = f" {line.name}"
+    place = len(cells) - len(text)
+    if place < len(text) or any(style != line.style for _, style in cells[place:]):
+        return cells
+    return [*cells[:place], *_cells(text, line.style, len(text))]
+
+
+def _marks(columns: ChartColumns) -> Iterable[tuple[str, str]]:
+    for column in range(len(columns.recorded)):
+        if columns.compaction[column]:
+            glyph, style = COMPACTION, "chart--compaction"
+        elif columns.fires[column]:
+            glyph, style = FIRING, "chart--firing"
+        elif columns.is_break[column]:
+            glyph, style = BREAK, "chart--break"
+        else:
+            glyph, style = AXIS, "chart--axis"
+        if column == columns.cursor:
+            yield (CURSOR_FOOT if glyph == AXIS else glyph), "chart--cursor"
+        else:
+            yield glyph, style
+
+
+def _legend(series: ChartSeries, layout: Layout, width: int) -> Iterable[tuple[str, str]]:
+    """The calls at both ends, and what the glyphs mean, as far as there is room."""
+    first = "call 1" if series.call_count else "no calls"
+    last = f"{series.call_count:,}" if series.call_count > 1 else ""
+    if series.span:
+        first, last = elapsed(0), elapsed(series.span)
+    entries = []
+    if series.planned is not None:
+        entries += [(PLANNED, "chart--planned", "with the plan"), (RECORDED, "chart--recorded", "recorded")]
+    else:
+        entries.append((PLANNED, "chart--planned", "recorded"))
+    if len(series.compactions):
+        entries.append((COMPACTION, "chart--compaction", "compaction"))
+    if len(series.firings):
+        entries.append((FIRING, "chart--firing", "plan acts"))
+    if len(series.breaks):
+        entries.append((BREAK, "chart--break", "cache lost"))
+    room = width - layout.labels - len(first) - len(last) - 4
+    shown: list[tuple[str, str]] = []
+    for glyph, style, label in entries:
+        if len(shown) + 4 + len(label) > room:
+            break
+        shown += [(glyph, style), *((letter, "chart--label") for letter in f" {label}  ")]
+    blank = max(width - layout.labels - len(first) - len(last) - len(shown), 0)
+    left = blank // 2
+    text = [*((letter, "chart--label") for letter in " " * layout.labels + first + " " * left), *shown]
+    text += [(letter, "chart--label") for letter in " " * (blank - left) + last]
+    return text[:width]
+
+
+def _cells(text: str, style: str, width: int) -> Iterable[tuple[str, str]]:
+    return [(letter, style) for letter in text[:width]]
+
+
+def _runs(cells: Iterable[tuple[str, str]]) -> tuple[Run, ...]:
+    return tuple(Run("".join(map(itemgetter(0), group)), style) for style, group in groupby(cells, key=itemgetter(1)))

@@ -1,0 +1,363 @@
+"""What the cost screen says: the figures of a plan in sections, as rows of a table. Every row's key has an explanation.
+
+Sections are tables of their own columns: totals, parts of prompts, tiers, single results, recorded compactions, what is
+projected, and the terms all of it is worked out on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+from inspector.replay.cost_sheet import OVERHEAD
+from inspector.replay.ledger import Figure, HowKnown
+from inspector.safe_text import one_line
+from inspector.ui import numbers
+from inspector.ui.explanation_text import quantity
+from inspector.ui.tables.cells import figure_cell
+from inspector.ui.tables.figures import Cell, Column, Row, Sorting, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+    from inspector.replay.bands import Band, Comparison
+    from inspector.replay.compaction_forecast import CompactionForecast
+    from inspector.replay.cost_sheet import CostSheet
+    from inspector.replay.projection import RunProjection
+    from inspector.replay.tallies import CarriedBlock, Tally
+    from inspector.ui.timeline.rows import Rows
+
+
+class Section(StrEnum):
+    """A part of the screen."""
+
+    TOTALS = "totals"
+    PARTS = "parts"
+    TIERS = "tiers"
+    RESULTS = "results"
+    COMPACTIONS = "compactions"
+    AHEAD = "ahead"
+    TERMS = "terms"
+
+
+_TOTALS: Final = (
+    ("cost_usd", "cost"),
+    ("cache_read_usd", "  reading again, cached"),
+    ("cache_write_usd", "  writing to the cache"),
+    ("uncached_usd", "  reading uncached"),
+    ("output_usd", "  responses"),
+    ("peak_prompt_tokens", "largest prompt"),
+    (OVERHEAD, "  system and tools, each"),
+    ("prompt_tokens", "tokens sent"),
+    ("cache_read_tokens", "  read from the cache"),
+    ("cache_read_share", "  as a share of what is sent"),
+    ("cache_write_tokens", "  written to the cache"),
+    ("uncached_tokens", "  neither"),
+    ("output_tokens", "responses"),
+    ("cache_breaks", "cache breaks"),
+)
+
+_OF_PLAN: Final = (
+    ("saved_tokens", "tokens saved"),
+    ("saved_usd", "dollars saved"),
+    ("saved_share", "  as a share of the cost"),
+    ("break_even_call", "pays off from"),
+    ("breaks", "breaks by the plan"),
+    ("resent_tokens", "  tokens taken again"),
+    ("rebuild_usd", "  what taking them costs"),
+    ("break_usd", "  more than reading them"),
+)
+
+_TOTAL_COLUMNS: Final = (
+    Column("name", "", 26, 40, is_text=True, falls=False),
+    Column("before", "without", 14, 18),
+    Column("after", "with the plan", 14, 18, short="with plan"),
+    Column("change", "change", 12, 16, falls=False, rank=1),
+)
+
+_TALLY_COLUMNS: Final = (
+    Column("name", "", 18, 44, is_text=True, falls=False),
+    Column("blocks", "blocks", 7, rank=5),
+    Column("carried", "in newest", 9, rank=4, short="newest"),
+    Column("sent", "sent in all", 11, 14, short="sent"),
+    Column("cut", "cut in all", 10, rank=3, short="cut"),
+    Column("share", "of all", 7, rank=6),
+    Column("cost", "cost", 9),
+    Column("saved", "saved", 9, rank=2),
+)
+
+_TIER_COLUMNS: Final = (
+    Column("name", "", 24, 44, is_text=True, falls=False),
+    Column("changed", "changed", 9, 12, rank=3),
+    *(column for column in _TALLY_COLUMNS if column.name not in ("name", "blocks")),
+)
+
+_RESULT_COLUMNS: Final = (
+    Column("number", "#", 6, falls=False),
+    Column("tool", "tool", 10, 16, is_text=True, falls=False),
+    Column("tokens", "tokens", 8),
+    Column("calls", "stayed for", 11, short="calls"),
+    Column("sent", "sent in all", 11, short="sent"),
+    Column("cost", "cost", 9),
+    Column("what", "what", 14, 200, is_text=True, falls=False, rank=1),
+)
+
+_COMPACTION_COLUMNS: Final = (
+    Column("name", "", 14, 20, is_text=True, falls=False),
+    Column("trigger", "set off at", 11),
+    Column("prompt", "with the plan", 13, short="with plan"),
+    Column("reached", "reached at call", 15, 18, short="reached"),
+    Column("avoided", "avoided", 8, rank=1),
+    Column("saved", "saves", 10),
+)
+
+_BAND_COLUMNS: Final = (
+    Column("name", "", 20, 40, is_text=True, falls=False),
+    Column("before", "without", 12, 16),
+    Column("after", "with the plan", 12, 16, short="with plan"),
+    Column("saved", "saved", 10, 14),
+    Column("band", "from … to", 17, 26, rank=1),
+)
+
+_TERM_COLUMNS: Final = (
+    Column("name", "", 20, 28, is_text=True, falls=False),
+    Column("value", "", 30, 160, is_text=True, falls=False),
+    Column("hint", "", 13, is_text=True, falls=False, rank=1),
+)
+
+
+def own_sorting(section: Section) -> Sorting:
+    """How a section's rows stand at first."""
+    return Sorting("cost") if section in (Section.PARTS, Section.RESULTS) else Sorting()
+
+
+def section_table(section: Section, sheet: CostSheet, rows: Rows, terms: Table) -> Table:
+    """A section's table.
+
+    Args:
+        section: Which.
+        sheet: The figures.
+        rows: The session's rows, for what single results hold.
+        terms: The table of terms, which are the screen's.
+    """
+    match section:
+        case Section.TOTALS:
+            return Table(_TOTAL_COLUMNS, (*_totals(sheet), *_plan_totals(sheet)))
+        case Section.PARTS:
+            return Table(_TALLY_COLUMNS, tuple(_tally(("kind", at), row) for at, row in enumerate(sheet.kinds)))
+        case Section.TIERS:
+            return Table(_TIER_COLUMNS, tuple(_tiers(sheet)))
+        case Section.RESULTS:
+            return Table(_RESULT_COLUMNS, tuple(_result(row, sheet, rows) for row in sheet.results))
+        case Section.COMPACTIONS:
+            return Table(_COMPACTION_COLUMNS, tuple(_compaction(each) for each in sheet.compactions))
+        case Section.AHEAD:
+            return Table(_BAND_COLUMNS, tuple(_ahead(sheet)))
+        case Section.TERMS:
+            return terms
+
+
+def nothing_in(section: Section, sheet: CostSheet) -> str:
+    """What to say where a section has no rows."""
+    is_idle = sheet.planned is sheet.baseline
+    words = {
+        Section.TIERS: "the plan changes nothing yet" if is_idle else "the plan touches no result",
+        Section.RESULTS: "no tool result was sent",
+        Section.COMPACTIONS: "no compaction was recorded",
+        Section.AHEAD: "nothing can be projected without a price; terms name one",
+    }
+    return words.get(section, "")
+
+
+def term_table(terms: tuple[tuple[Hashable, str, str, str], ...]) -> Table:
+    """Terms and sources: key, name, value, and what enter does there."""
+    return Table(
+        _TERM_COLUMNS,
+        tuple(
+            Row(
+                key,
+                {
+                    "name": Cell(name, style="table--name" if hint else "table--faint"),
+                    "value": Cell(one_line(value)),
+                    "hint": Cell(hint, style="table--faint"),
+                },
+            )
+            for key, name, value, hint in terms
+        ),
+    )
+
+
+def _totals(sheet: CostSheet) -> list[Row]:
+    found = []
+    for name, label in _TOTALS:
+        after = sheet.explained[name]
+        before = after if name == OVERHEAD else sheet.explained.get(("before", name))
+        unit = after.unit
+        cells = {"name": Cell(label, style="table--name")}
+        cells["after"] = _cell(Figure(after.value, after.known), unit)
+        if before is not None:
+            cells["before"] = _cell(Figure(before.value, before.known), unit)
+            if before.value is not None and after.value is not None and after.value != before.value:
+                # Responses cost the same in both, so the change is known as well as the saving is.
+                known = sheet.outcome.savings.usd.known if name == "cost_usd" else after.known
+                cells["change"] = _cell(Figure(after.value - before.value, known), unit)
+        found.append(Row(name, cells))
+    return found
+
+
+def _plan_totals(sheet: CostSheet) -> list[Row]:
+    if sheet.planned is sheet.baseline:
+        return []
+    found = []
+    for name, label in _OF_PLAN:
+        each = sheet.explained[name]
+        is_loss = name.startswith("saved") and (each.value or 0) < 0
+        style = "table--lost" if is_loss else "table--saved" if name.startswith("saved") else ""
+        cell = _cell(Figure(each.value, each.known), each.unit, style)
+        if name == "break_even_call" and each.value is None:
+            cell = Cell("never here", style="table--faint")
+        found.append(Row(name, {"name": Cell(label, style="table--name"), "after": cell}))
+    return found
+
+
+def _cell(figure: Figure, unit: str, style: str = "") -> Cell:
+    return figure_cell(figure, lambda value: quantity(value, "" if unit in ("tokens", "calls") else unit), style=style)
+
+
+def _tiers(sheet: CostSheet) -> list[Row]:
+    found = []
+    for place, (group, row) in enumerate(sheet.tiers):
+        strategy = sheet.planned.plan.entries[group.entry].strategy.name
+        name = f"{strategy} {group.group}".rstrip()
+        changed = Cell(f"{group.touched} of {group.results}", f"{group.touched}", order=float(group.touched))
+        if row is not None:
+            made = _tally(("tier", place), row, name)
+            found.append(replace(made, cells={**made.cells, "changed": changed}))
+        else:
+            cells = {"name": Cell(name, order=name), "changed": changed}
+            found.append(Row(("tier", place), cells, style="table--faint"))
+    return found
+
+
+def _tally(key: Hashable, row: Tally, name: str = "") -> Row:
+    label = one_line(name or f"{row.name} {row.part}".rstrip())
+    saved = "table--lost" if (row.saved.value or 0) < 0 else "table--saved" if row.saved.value else "table--faint"
+    return Row(
+        key,
+        {
+            "name": Cell(label, style="table--name", order=label),
+            "blocks": Cell(numbers.whole(row.blocks), order=float(row.blocks)) if row.blocks else Cell(),
+            "carried": figure_cell(row.carried, numbers.whole, numbers.short),
+            "sent": figure_cell(row.sent, numbers.whole, numbers.short),
+            "cut": figure_cell(row.cut, numbers.whole, numbers.short) if row.cut.value else Cell("·", order=0.0),
+            "share": figure_cell(row.share, numbers.percent),
+            "cost": figure_cell(row.cost, numbers.dollars),
+            "saved": figure_cell(row.saved, numbers.dollars, style=saved) if row.saved.value else Cell("·", order=0.0),
+        },
+    )
+
+
+def _result(row: CarriedBlock, sheet: CostSheet, rows: Rows) -> Row:
+    shown = rows.row(rows.index_of(row.block))
+    tool = one_line(sheet.planned.history.session.blocks[row.block].tool_name)
+    return Row(
+        ("result", row.block),
+        {
+            "number": Cell(str(shown.message), order=float(shown.message), style="table--faint"),
+            "tool": Cell(tool, order=tool),
+            "tokens": figure_cell(row.tokens, numbers.whole, numbers.short),
+            "calls": Cell(numbers.plural(row.calls, "call"), numbers.whole(row.calls), order=float(row.calls)),
+            "sent": figure_cell(row.sent, numbers.whole, numbers.short),
+            "cost": figure_cell(row.cost, numbers.dollars),
+            "what": Cell(rows.preview(shown.index), style="table--faint"),
+        },
+    )
+
+
+def _compaction(each: CompactionForecast) -> Row:
+    reached = "as it was" if each.reached_at == each.call else ""
+    if each.asked_for:
+        reached = "asked for"
+    elif each.reached_at is None:
+        reached = "never here" if each.until is None else f"not before {each.until + 1}"
+    elif not reached:
+        reached = numbers.whole(each.reached_at + 1)
+    saved = each.saved_usd
+    style = "table--lost" if (saved.value or 0) < 0 else "table--saved"
+    return Row(
+        ("compaction", each.compaction),
+        {
+            "name": Cell(f"at call {each.call + 1:,}", style="table--name", order=float(each.call)),
+            "trigger": figure_cell(each.trigger_tokens, numbers.whole, numbers.short),
+            "prompt": Cell("·") if each.asked_for else figure_cell(each.prompt_tokens, numbers.whole, numbers.short),
+            # A letter stands behind numbers alone: behind a word it would be read as part of it.
+            "reached": Cell(reached, known="p" if reached[-1:].isdigit() else ""),
+            "avoided": Cell("·") if each.asked_for else Cell(str(each.avoided), known="p"),
+            "saved": Cell("·")
+            if each.asked_for or not each.is_avoided
+            else figure_cell(saved, numbers.dollars, style=style),
+        },
+    )
+
+
+def _ahead(sheet: CostSheet) -> list[Row]:
+    found = []
+    if sheet.runs is not None:
+        runs = sheet.runs
+        found.append(_this_run(sheet, runs))
+        for key, name, each in (
+            ("usd_per_day", f"a day, {runs.runs_per_day:,.6g} runs", runs.per_day),
+            ("usd_per_month", f"a month, {runs.days_per_month:g} days", runs.per_month),
+        ):
+            found.append(_band_row(key, name, each))
+    if sheet.next_calls is not None:
+        ahead = sheet.next_calls
+        found.append(_band_row(("next", "calls"), f"next {numbers.plural(ahead.calls, 'call')}", ahead.cost))
+        cells = {
+            "name": Cell("  last prompt then"),
+            "before": _projected(ahead.baseline_prompt_tokens, numbers.whole),
+            "after": _projected(ahead.plan_prompt_tokens, numbers.whole),
+            "band": _range(ahead.plan_prompt_tokens, numbers.whole, numbers.short),
+        }
+        found.append(Row(("next", "prompt"), cells))
+    return found
+
+
+def _this_run(sheet: CostSheet, runs: RunProjection) -> Row:
+    """The session itself, whose totals are known; only how far a like one may be off is projected."""
+    saved = sheet.outcome.savings.usd
+    style = "table--lost" if (saved.value or 0) < 0 else "table--saved"
+    return Row(
+        "saved_usd",
+        {
+            "name": Cell("this run", style="table--name"),
+            "before": figure_cell(sheet.baseline.figures.cost_usd, numbers.dollars),
+            "after": figure_cell(sheet.outcome.figures.cost_usd, numbers.dollars),
+            "saved": figure_cell(saved, numbers.dollars, style=style),
+            "band": _range(runs.per_run.saving, numbers.dollars, numbers.short_dollars),
+        },
+    )
+
+
+def _band_row(key: Hashable, name: str, each: Comparison) -> Row:
+    style = "table--lost" if each.saving.middle < 0 else "table--saved"
+    return Row(
+        key,
+        {
+            "name": Cell(name, style="table--name"),
+            "before": _projected(each.baseline, numbers.dollars),
+            "after": _projected(each.plan, numbers.dollars),
+            "saved": _projected(each.saving, numbers.dollars, style),
+            "band": _range(each.saving, numbers.dollars, numbers.short_dollars),
+        },
+    )
+
+
+def _projected(band: Band, written: Callable[[float], str], style: str = "") -> Cell:
+    return figure_cell(Figure(band.middle, HowKnown.PROJECTED), written, style=style)
+
+
+def _range(band: Band, written: Callable[[float], str], shorter: Callable[[float], str]) -> Cell:
+    text, short = (f"{each(band.low)} … {each(band.high)}" for each in (written, shorter))
+    return Cell(text, short, style="table--faint", known="p")

@@ -1,0 +1,242 @@
+"""What the detail shows of one block: its text as recorded, or what is sent of it, with everything cut said aloud."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from enum import StrEnum
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from inspector.safe_text import one_line
+from inspector.strategies.rendition import Action, Rendition, Slice
+from inspector.ui.detail.forms import Form, form_of, member_pieces, row_style
+from inspector.ui.detail.page import PageRow, rows_of_words
+from inspector.ui.detail.wrapping import Wrapped, wrap
+from inspector.ui.numbers import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable
+
+    from numpy.typing import NDArray
+
+    from inspector.session.format import StoredOutput
+
+ELLIPSIS: Final = "⋯"
+
+
+class SectionKind(StrEnum):
+    """What a part of the detail is."""
+
+    RECORDED = "recorded"
+    INSERTED = "inserted"
+    """Sent in place of what was cut: a marker, a pointer, a summary."""
+    ABSENT = "absent"
+    """Recorded, and not part of the prompt."""
+    TAKEN = "taken"
+    """Recorded, and cut by the plan."""
+    NAME = "name"
+    """Names the text under it."""
+    NOTE = "note"
+    """Neither recorded nor sent: said by the inspector."""
+
+
+_GUTTERS: Final = {SectionKind.INSERTED: "▎", SectionKind.ABSENT: "┊", SectionKind.TAKEN: "-"}
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of what the detail shows; text not yet safe."""
+
+    text: str
+    kind: SectionKind
+    form: Form = Form.PLAIN
+
+
+@dataclass(frozen=True, slots=True)
+class CutNote:
+    """Why a block is not sent whole.
+
+    Attributes:
+        tokens: Tokens left out; negative where the plan added.
+        reason: Who cut it and why: `tiered-stale: stale, tier search`.
+        call: The number of the call from which on it is so, counted from 1; None where that means nothing.
+        known: How `tokens` is known; empty to say nothing of it.
+    """
+
+    tokens: int
+    reason: str
+    call: int | None = None
+    known: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class DetailContent:
+    """One block to be shown, or all of a message.
+
+    Attributes:
+        key: Identifies the block: contents with equal keys have equal recorded texts, read once.
+        title: What it is, in a few words. Need not be safe.
+        raw: Reads the recorded text. Called in a thread; may raise `TextUnavailableError` or `OSError`.
+        sent: How it is sent, None for as recorded.
+        note: Why it is not sent whole, where it is not.
+        absent: Why nothing of it is sent, for a block that is not in the prompt; empty for one that is.
+        is_json: The text is JSON, and can be laid out as such.
+        is_tool_call: The text is the input of a tool.
+        media: The images and documents in it, each in a few safe words.
+        record: Reads the record the block was read from; None where there is none. Raises what `raw` does.
+        stored: Finds the whole output behind a recorded text that is a preview of it; None where no block has any.
+        parts: The blocks of a message that is shown as one; empty for a single block.
+    """
+
+    key: Hashable
+    title: str
+    raw: Callable[[], str]
+    sent: Rendition | None = None
+    note: CutNote | None = None
+    absent: str = ""
+    is_json: bool = False
+    is_tool_call: bool = False
+    media: tuple[str, ...] = ()
+    record: Callable[[], bytes] | None = None
+    stored: Callable[[str], StoredOutput | None] | None = None
+    parts: tuple[DetailContent, ...] = ()
+
+    def shows_the_same(self, other: DetailContent | None) -> bool:
+        """Whether another content is of the same block, sent in the same way for the same reasons."""
+        said = attrgetter("key", "title", "sent", "note", "absent")
+        if other is None or said(self) != said(other) or len(self.parts) != len(other.parts):
+            return False
+        return all(part.shows_the_same(there) for part, there in zip(self.parts, other.parts, strict=True))
+
+
+def sent_sections(recorded: str, content: DetailContent) -> tuple[Section, ...]:
+    """What is sent of a block, in order, with a note wherever something was left out."""
+    if content.absent:
+        return (note_section(one_line(content.absent)), Section(recorded, SectionKind.ABSENT))
+    rendition = content.sent
+    if rendition is None or rendition.action is Action.WHOLE:
+        return (Section(recorded, SectionKind.RECORDED, form_of(recorded)),)
+    if rendition.action is Action.REMOVED:
+        return (note_section(cut_note("removed", len(recorded), content.note)),)
+    gaps, form = gaps_of(rendition, len(recorded)), form_of(recorded)
+    verb = "replaced" if rendition.action is Action.REPLACED else "cut here"
+    sections: list[Section] = []
+    is_first = True
+    for index, piece in enumerate((*rendition.pieces, "")):
+        if gaps[index]:
+            sections.append(note_section(cut_note(verb, gaps[index], content.note if is_first else None)))
+            is_first = False
+        if isinstance(piece, Slice):
+            sections.append(Section(recorded[piece.start : piece.stop], SectionKind.RECORDED, form))
+        elif piece:
+            sections.append(Section(piece, SectionKind.INSERTED))
+    return tuple(section for section in sections if section.text)
+
+
+def laid_out(text: str) -> str | None:
+    """JSON with one member a line, or None where the text is not JSON."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Document:
+    """Sections folded to a width.
+
+    Attributes:
+        sections: What is shown.
+        folded: The sections folded.
+        first_rows: Per section, its first row, and at the end the number of rows.
+    """
+
+    sections: tuple[Section, ...]
+    folded: tuple[Wrapped, ...]
+    first_rows: tuple[int, ...]
+
+    @classmethod
+    def of(cls, sections: Iterable[Section], width: int) -> Document:
+        """Fold sections to `width` cells."""
+        kept = tuple(sections)
+        folded = tuple(wrap(section.text, width) for section in kept)
+        first_rows = [0]
+        for part in folded:
+            first_rows.append(first_rows[-1] + len(part))
+        return cls(kept, folded, tuple(first_rows))
+
+    def __len__(self) -> int:
+        return self.first_rows[-1]
+
+    def row(self, index: int) -> tuple[str, SectionKind]:
+        """One row, safe to show, and what it is part of."""
+        part = int(np.searchsorted(self.first_rows, index, side="right")) - 1
+        return self.folded[part].row(index - self.first_rows[part]), self.sections[part].kind
+
+    def shown(self, index: int) -> PageRow:
+        """One row as it is drawn: what it is part of stands before it, and a form tells its parts apart."""
+        part = int(np.searchsorted(self.first_rows, index, side="right")) - 1
+        section, folded, row = self.sections[part], self.folded[part], index - self.first_rows[part]
+        style = f"detail--{section.kind.value}"
+        text = folded.row(row)
+        if section.form is Form.DIFFERENCE:
+            style = row_style(folded, row, style)
+        pieces = member_pieces(text, style) if section.form is Form.JSON else ((text, style),)
+        gutter = (_GUTTERS.get(section.kind, " "), style)
+        return PageRow((gutter, *pieces), style if section.kind is SectionKind.INSERTED else "")
+
+    def find(self, words: str) -> NDArray[np.int64]:
+        """The row of every place that holds the words, rising."""
+        found = [np.zeros(0, dtype=np.int64)]
+        found += [first + rows_of_words(words, part) for first, part in zip(self.first_rows, self.folded, strict=False)]
+        return np.concatenate(found)
+
+    def whole(self) -> str:
+        """All sections, notes left out where there is anything else."""
+        texts = [section.text for section in self.sections if section.kind is not SectionKind.NOTE]
+        return "".join(texts or [section.text for section in self.sections])
+
+    def note_rows(self) -> tuple[int, ...]:
+        """The first row of every note."""
+        return tuple(
+            first
+            for first, section in zip(self.first_rows, self.sections, strict=False)
+            if section.kind is SectionKind.NOTE
+        )
+
+
+def gaps_of(rendition: Rendition, length: int) -> list[int]:
+    """Characters left out before every piece and after the last; what stands for a gap follows it."""
+    gaps = [0] * (len(rendition.pieces) + 1)
+    position, earliest = 0, 0
+    for index, piece in enumerate(rendition.pieces):
+        if isinstance(piece, Slice):
+            gaps[earliest] += max(piece.start - position, 0)
+            position, earliest = piece.stop, index + 1
+    gaps[earliest] += max(length - position, 0)
+    return gaps
+
+
+def cut_note(verb: str, characters: int, note: CutNote | None) -> str:
+    """How much was left out, by whom and since when; without a note only how much."""
+    amount = plural(characters, "character")
+    if note is None:
+        return f"{amount} {verb}"
+    tokens = plural(note.tokens, "token") if note.tokens >= 0 else f"{plural(-note.tokens, 'token')} more than recorded"
+    sentence = f"{tokens} ({amount}) {verb}" if note.tokens >= 0 else f"{amount} {verb}, {tokens},"
+    if note.reason:
+        sentence += f" by {one_line(note.reason)}"
+    if note.call is not None:
+        sentence += f", at call {note.call:,}"
+    return f"{sentence} {ELLIPSIS} {note.known}" if note.known else sentence
+
+
+def note_section(sentence: str) -> Section:
+    """Something the inspector says, set apart from what was recorded and sent."""
+    return Section(
+        f"{ELLIPSIS} {sentence} {ELLIPSIS}" if ELLIPSIS not in sentence else f"{ELLIPSIS} {sentence}", SectionKind.NOTE
+    )

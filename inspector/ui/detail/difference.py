@@ -1,0 +1,198 @@
+"""A block as recorded beside the same as sent: one page of paired rows, so that both sides scroll as one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from inspector.safe_text import fit_cells
+from inspector.strategies.rendition import Action, Slice
+from inspector.ui.detail.content import DetailContent, Document, Section, SectionKind, cut_note, note_section
+from inspector.ui.detail.page import PageRow, rows_of_words
+from inspector.ui.detail.wrapping import Wrapped, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from inspector.ui.detail.page import Page
+
+LEAST_WIDTH: Final = 64
+"""Cells from which on both stand side by side; below, what was cut stands over what is sent for it."""
+
+SENT_WHOLE: Final = "⋯ sent as recorded: there is no difference ⋯"
+_RULE: Final = " │ "
+_NOTHING: Final = Wrapped("", np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32))
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A part of a block: kept on both sides, or cut on the left with what is sent for it on the right.
+
+    Attributes:
+        kept: Text of both sides.
+        cut: Text of the recorded side alone.
+        put_in: Text of the sent side alone.
+        note: Why it was cut, over both sides; empty for none.
+    """
+
+    kept: str = ""
+    cut: str = ""
+    put_in: str = ""
+    note: str = ""
+
+
+def stretches_of(recorded: str, content: DetailContent) -> tuple[Stretch, ...]:
+    """What became of every part of a recorded text, in order."""
+    if content.absent:
+        return (Stretch(cut=recorded, note=content.absent),)
+    rendition = content.sent
+    if rendition is None or rendition.action is Action.WHOLE:
+        return (Stretch(kept=recorded, note=SENT_WHOLE),)
+    if rendition.action is Action.REMOVED:
+        return (Stretch(cut=recorded, note=cut_note("removed", len(recorded), content.note)),)
+    verb = "replaced" if rendition.action is Action.REPLACED else "cut here"
+    stretches: list[Stretch] = []
+    position, put_in, told = 0, "", False
+    for piece in (*rendition.pieces, Slice(len(recorded), len(recorded))):
+        if isinstance(piece, str):
+            put_in += piece
+            continue
+        gap = recorded[position : max(piece.start, position)]
+        if gap or put_in:
+            note = cut_note(verb, len(gap), None if told else content.note)
+            told = True
+            stretches.append(Stretch(cut=gap, put_in=put_in, note=note))
+        if piece.stop > piece.start:
+            stretches.append(Stretch(kept=recorded[piece.start : piece.stop]))
+        position, put_in = max(piece.stop, position), ""
+    return tuple(stretches)
+
+
+def difference_page(recorded: str, content: DetailContent, width: int) -> Page:
+    """Both texts side by side, or under one another where there is no room for two.
+
+    Args:
+        recorded: The recorded text.
+        content: The block.
+        width: Cells of a row, the first of them left out.
+    """
+    stretches = stretches_of(recorded, content)
+    if width < LEAST_WIDTH:
+        return Document.of(_under_one_another(stretches), width)
+    return Difference.of(stretches, (width - len(_RULE)) // 2, width)
+
+
+def _under_one_another(stretches: Iterable[Stretch]) -> Iterable[Section]:
+    for stretch in stretches:
+        if stretch.note:
+            yield note_section(stretch.note)
+        for text, kind in (
+            (stretch.cut, SectionKind.TAKEN),
+            (stretch.put_in, SectionKind.INSERTED),
+            (stretch.kept, SectionKind.RECORDED),
+        ):
+            if text:
+                yield Section(text, kind)
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """A stretch folded.
+
+    Attributes:
+        left: What the recorded side shows.
+        right: What the sent side shows.
+        styles: The component classes of both.
+        gutters: What stands before either.
+        is_note: It is a sentence over both sides, in `left`.
+    """
+
+    left: Wrapped
+    right: Wrapped
+    styles: tuple[str, str] = ("detail--recorded", "detail--recorded")
+    gutters: tuple[str, str] = (" ", " ")
+    is_note: bool = False
+
+    def __len__(self) -> int:
+        return max(len(self.left), len(self.right))
+
+
+@dataclass(frozen=True, eq=False)
+class Difference:
+    """Paired rows.
+
+    Attributes:
+        sides: The stretches folded.
+        first_rows: Per stretch its first row, and at the end the number of rows.
+        column: Cells of either side.
+    """
+
+    sides: tuple[Side, ...]
+    first_rows: tuple[int, ...]
+    column: int
+
+    @classmethod
+    def of(cls, stretches: Iterable[Stretch], column: int, width: int) -> Difference:
+        """Fold stretches to two columns of so many cells, notes to `width`."""
+        sides: list[Side] = []
+        for stretch in stretches:
+            if stretch.note:
+                sides.append(Side(wrap(note_section(stretch.note).text, width), _NOTHING, is_note=True))
+            if stretch.kept:
+                kept = wrap(stretch.kept, column - 1)
+                sides.append(Side(kept, kept))
+            elif stretch.cut or stretch.put_in:
+                cut, put_in = wrap(stretch.cut, column - 1), wrap(stretch.put_in, column - 1)
+                sides.append(Side(cut, put_in, ("detail--taken", "detail--inserted"), ("-", "▎")))
+        first_rows = [0]
+        for side in sides:
+            first_rows.append(first_rows[-1] + len(side))
+        return cls(tuple(sides), tuple(first_rows), column)
+
+    def __len__(self) -> int:
+        return self.first_rows[-1]
+
+    def shown(self, index: int) -> PageRow:
+        """One row of both sides."""
+        place = int(np.searchsorted(self.first_rows, index, side="right")) - 1
+        side, row = self.sides[place], index - self.first_rows[place]
+        if side.is_note:
+            return PageRow(((" ", "detail--note"), (side.left.row(row), "detail--note")))
+        pieces: list[tuple[str, str]] = []
+        for folded, style, gutter in zip((side.left, side.right), side.styles, side.gutters, strict=True):
+            if pieces:
+                pieces.append((_RULE, "detail--header"))
+            has_row = row < len(folded)
+            text = gutter + folded.row(row) if has_row else ""
+            pieces.append((fit_cells(text, self.column, ellipsis=""), style if has_row else "detail--recorded"))
+        return PageRow(tuple(pieces))
+
+    def note_rows(self) -> tuple[int, ...]:
+        """The first row of every note."""
+        return tuple(first for first, side in zip(self.first_rows, self.sides, strict=False) if side.is_note)
+
+    def find(self, words: str) -> NDArray[np.int64]:
+        """The rows that hold the words on either side, rising."""
+        found = [np.zeros(0, dtype=np.int64)]
+        for first, side in zip(self.first_rows, self.sides, strict=False):
+            found.append(first + rows_of_words(words, side.left))
+            if side.right is not side.left:
+                found.append(first + rows_of_words(words, side.right))
+        return np.sort(np.concatenate(found))
+
+    def whole(self) -> str:
+        """The difference as text: `-` before what was cut, `+` before what is sent for it."""
+        lines: list[str] = []
+        for side in self.sides:
+            if side.is_note:
+                lines.append(side.left.text)
+            elif side.left is side.right:
+                lines += [f" {line}" for line in side.left.text.splitlines()]
+            else:
+                lines += [f"-{line}" for line in side.left.text.splitlines()]
+                lines += [f"+{line}" for line in side.right.text.splitlines()]
+        return "\n".join(lines) + "\n"

@@ -1,0 +1,79 @@
+"""A text laid out by what it is: the input of a tool by its arguments, edits as differences, JSON a member a line."""
+
+from __future__ import annotations
+
+import json
+from difflib import unified_diff
+from typing import Final
+
+from inspector.ui.detail.content import Section, SectionKind, laid_out
+from inspector.ui.detail.forms import Form, form_of
+
+NOTHING_TO_LAY_OUT: Final = "⋯ nothing to lay out: neither JSON nor a difference ⋯"
+LONGEST_COMPARED: Final = 4000
+"""Lines of an edit that are compared one by one; longer ones are shown as taken out and put in."""
+
+_PAIRS: Final = (("old_string", "new_string"), ("old_str", "new_str"), ("oldText", "newText"), ("old_text", "new_text"))
+
+
+def layout_sections(recorded: str, *, is_tool_call: bool) -> tuple[Section, ...]:
+    """A recorded text laid out.
+
+    Args:
+        recorded: The text.
+        is_tool_call: It is the input of a tool, as JSON.
+    """
+    if is_tool_call:
+        try:
+            value = json.loads(recorded)
+        except (ValueError, RecursionError):
+            value = None
+        if isinstance(value, dict):
+            return input_sections(value)
+    formatted = laid_out(recorded)
+    if formatted is not None:
+        return (Section(formatted, SectionKind.RECORDED, Form.JSON),)
+    form = form_of(recorded)
+    if form is Form.DIFFERENCE:
+        return (Section(recorded, SectionKind.RECORDED, form),)
+    return (Section(NOTHING_TO_LAY_OUT, SectionKind.NOTE), Section(recorded, SectionKind.RECORDED))
+
+
+def input_sections(arguments: dict[str, object]) -> tuple[Section, ...]:
+    """The input of a tool: an argument after the other, long texts under their names, edits as differences."""
+    sections: list[Section] = []
+    told: set[str] = set()
+    for name, value in arguments.items():
+        if name in told:
+            continue
+        pair = next((pair for pair in _PAIRS if name in pair and _is_edit(arguments, pair)), None)
+        if pair is not None:
+            told |= set(pair)
+            sections += _edit(str(arguments[pair[0]]), str(arguments[pair[1]]))
+        else:
+            sections += _argument(name, value)
+    return tuple(sections)
+
+
+def _is_edit(arguments: dict[str, object], pair: tuple[str, str]) -> bool:
+    return all(isinstance(arguments.get(name), str) for name in pair)
+
+
+def _edit(old: str, new: str) -> list[Section]:
+    before, after = old.splitlines(), new.splitlines()
+    if max(len(before), len(after)) > LONGEST_COMPARED:
+        lines = [*(f"-{line}" for line in before), *(f"+{line}" for line in after)]
+    else:
+        lines = list(unified_diff(before, after, n=3, lineterm=""))[2:] or [f" {line}" for line in before]
+    return [Section("\n".join(lines) + "\n", SectionKind.RECORDED, Form.DIFFERENCE)]
+
+
+def _argument(name: str, value: object) -> list[Section]:
+    if isinstance(value, str) and "\n" in value:
+        text = value if value.endswith("\n") else f"{value}\n"
+        return [Section(f"{name}:\n", SectionKind.NAME), Section(text, SectionKind.RECORDED, form_of(value))]
+    if isinstance(value, list) and value and all(isinstance(entry, dict) for entry in value):
+        named = [Section(f"{name}:\n", SectionKind.NAME)]
+        return [*named, *(section for entry in value for section in input_sections(entry))]
+    shown = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
+    return [Section(f'"{name}": {shown}\n', SectionKind.RECORDED, Form.JSON)]

@@ -1,0 +1,1 @@
+"""Tables of figures: values, rows for screens, and drawing them."""

@@ -1,0 +1,322 @@
+"""The rows of the timeline: one a block, one where a context begins, one for every subagent with a file of its own.
+
+Columns of numbers, words when looked at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from inspector.safe_text import one_line
+from inspector.session.model import BlockKind, Role
+from inspector.ui.timeline.boundaries import Boundary, boundaries_of
+from inspector.ui.timeline.previews import preview
+from inspector.ui.timeline.subagents import subagent_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from inspector.session.model import Message
+    from inspector.strategies.history import History
+    from inspector.ui.timeline.subagents import Subagent, SubagentRow
+
+_LETTER_OF_KIND: Final = {
+    BlockKind.SYSTEM_TEXT: "S",
+    BlockKind.USER_TEXT: "U",
+    BlockKind.ASSISTANT_TEXT: "A",
+    BlockKind.THINKING: "T",
+    BlockKind.TOOL_CALL: "A",
+    BlockKind.TOOL_RESULT: "R",
+    BlockKind.OTHER: "·",
+}
+_LETTER_OF_ROLE: Final = {Role.SYSTEM: "S", Role.USER: "U", Role.ASSISTANT: "A", Role.TOOL: "R", Role.OTHER: "·"}
+BOUNDARY_LETTER: Final = "─"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What one row says, amounts left out. All texts are safe to show.
+
+    Attributes:
+        index: Its place among all rows.
+        block: Its block; for a boundary, the first block after it.
+        boundary: What begins here, for a boundary's row; None for a block's.
+        message: The number of its message, counted from 1.
+        starts_message: It is the first block of its message.
+        letter: Who speaks: S system, U user, A assistant, T thinking, R tool result, · anything else.
+        tool: The tool of a call or result; empty for other blocks.
+        thread: 0 for the main conversation, a number of its own for every subagent.
+        is_error: A tool result that reports failure.
+        time: Seconds since the epoch, or None.
+        heading: What a row says that stands for a subagent; empty for any other.
+        is_unfolded: It stands for a subagent whose rows are below it.
+        depth: 0 for a row of this session, 1 for one of its subagent's session, 2 for one of that one's, …
+    """
+
+    index: int
+    block: int
+    boundary: Boundary | None
+    message: int
+    starts_message: bool
+    letter: str
+    tool: str
+    thread: int
+    is_error: bool
+    time: float | None
+    heading: str = ""
+    is_unfolded: bool = False
+    depth: int = 0
+
+    @property
+    def is_inner(self) -> bool:
+        """It is a row of a subagent's session, not of this one."""
+        return self.depth > 0
+
+
+class RowPlace(NamedTuple):
+    """What a row is known by among other rows of the session.
+
+    Attributes:
+        block: Its block.
+        kind: 0 for a block's row, 1 for a boundary's, 2 for one that stands for a subagent or is of one.
+        subagent: Which subagent; -1 for none.
+        inner: What it is known by in the subagent's session; None for a row of this session.
+    """
+
+    block: int
+    kind: int
+    subagent: int
+    inner: RowPlace | None
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """All rows of a session in order. Equal only to itself: comparing columns would cost more than drawing them.
+
+    Attributes:
+        history: What the rows are of.
+        block: Per row, its block; for a boundary the first block after it, for a subagent's the call that started it,
+            int32. Never falls.
+        boundary: Per row, index into `boundaries`, -1 for any other row, int32.
+        boundaries: Where contexts begin.
+        message_time: Per message, seconds since the epoch, NaN where unknown, float64.
+        message_thread: Per message, its thread, int32.
+        subagent: Per row, index into `subagent_rows` of the one it stands for or is of, -1 for any other row, int32.
+        inner: Per row of an unfolded subagent, the row of that session, -1 for any other row, int32.
+        subagent_rows: What stands for subagents.
+        opened: The subagents whose rows are among these, by index into `subagent_rows`.
+        told: What keeps other subagents from being shown, by index into `subagent_rows`.
+    """
+
+    history: History
+    block: NDArray[np.int32]
+    boundary: NDArray[np.int32]
+    boundaries: tuple[Boundary, ...]
+    message_time: NDArray[np.float64]
+    message_thread: NDArray[np.int32]
+    subagent: NDArray[np.int32]
+    inner: NDArray[np.int32]
+    subagent_rows: tuple[SubagentRow, ...] = ()
+    opened: Mapping[int, Subagent] = field(default_factory=dict)
+    told: Mapping[int, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, history: History, previous: Rows | None = None) -> Rows:
+        """The rows of `history`, built from those of an earlier state of the session where they are given."""
+        messages = history.session.messages
+        kept = 0 if previous is None else unchanged(messages, previous.history.session.messages)
+        new = messages[kept:]
+        time = np.array([np.nan if message.time is None else message.time for message in new], dtype=np.float64)
+        thread = np.array([message.thread for message in new], dtype=np.int32)
+        if previous is not None and kept:
+            time = np.concatenate((previous.message_time[:kept], time))
+            thread = np.concatenate((previous.message_thread[:kept], thread))
+        boundaries = boundaries_of(history)
+        subagents = subagent_rows(history)
+        blocks = np.arange(len(history.kind), dtype=np.int32)
+        before = np.array([boundary.block for boundary in boundaries], dtype=np.int32)
+        calls = np.array([row.block for row in subagents], dtype=np.int32)
+        # A subagent stands below its call, and above what may begin after the call.
+        places = np.concatenate((calls + 1, before))
+        nothing, none = np.full(len(blocks), -1, dtype=np.int32), np.full(len(places), -1, dtype=np.int32)
+        boundary, subagent = none.copy(), none.copy()
+        boundary[len(calls) :] = np.arange(len(before))
+        subagent[: len(calls)] = np.arange(len(calls))
+        return cls(
+            history=history,
+            block=np.insert(blocks, places, np.concatenate((calls, before))),
+            boundary=np.insert(nothing, places, boundary),
+            boundaries=boundaries,
+            message_time=time,
+            message_thread=thread,
+            subagent=np.insert(nothing, places, subagent),
+            inner=np.insert(nothing, places, none),
+            subagent_rows=subagents,
+        )
+
+    def __len__(self) -> int:
+        return len(self.block)
+
+    def row(self, index: int) -> Row:
+        """One row."""
+        if self.subagent[index] >= 0:
+            return self._subagent_row(index)
+        history = self.history
+        block = int(self.block[index])
+        boundary = int(self.boundary[index])
+        message = int(history.message[block])
+        tool = int(history.tool[block])
+        time = float(self.message_time[message])
+        return Row(
+            index=index,
+            block=block,
+            boundary=self.boundaries[boundary] if boundary >= 0 else None,
+            message=message + 1,
+            starts_message=block == int(history.message_first_block[message]),
+            letter=BOUNDARY_LETTER if boundary >= 0 else self._letter(block, message),
+            tool=self.tool_label(history.tool_names[tool]) if tool >= 0 else "",
+            thread=int(self.message_thread[message]),
+            is_error=bool(history.is_error[block]),
+            time=None if np.isnan(time) else time,
+        )
+
+    def _subagent_row(self, index: int) -> Row:
+        """A row that stands for a subagent, or one of its session's."""
+        place, inner, block = int(self.subagent[index]), int(self.inner[index]), int(self.block[index])
+        subagent = self.opened.get(place)
+        if subagent is not None and inner >= 0:
+            row = subagent.rows.row(inner)
+            return replace(row, index=index, block=block, thread=row.thread + 1, depth=row.depth + 1)
+        message = int(self.history.message[block])
+        heading = self.subagent_rows[place].label(subagent, self.told.get(place, ""))
+        thread = int(self.message_thread[message])
+        is_unfolded = subagent is not None
+        return Row(
+            index, block, None, message + 1, False, BOUNDARY_LETTER, "", thread, False, None, heading, is_unfolded
+        )
+
+    def tool_label(self, name: str) -> str:
+        """A tool's name, safe to show."""
+        return one_line(name, 200)
+
+    def preview(self, index: int) -> str:
+        """What the row's block holds, in one safe line; read from what the session keeps, never from the file."""
+        if self.subagent[index] >= 0:
+            subagent = self.opened.get(int(self.subagent[index]))
+            return "" if subagent is None or self.inner[index] < 0 else subagent.rows.preview(int(self.inner[index]))
+        session = self.history.session
+        message = int(self.history.message[self.block[index]])
+        position = int(self.block[index]) - int(self.history.message_first_block[message])
+        return preview(session.messages[message].blocks[position], session.working_directory)
+
+    def index_of(self, block: int, *, boundary: bool = False) -> int:
+        """The row of a block, or of the last boundary before it; the nearest where there is none.
+
+        Args:
+            block: Index of the block.
+            boundary: Look for the boundary's row.
+        """
+        if not len(self.block):
+            return -1
+        row = int(self.own[min(block, len(self.own) - 1)])
+        return row - 1 if boundary and row > 0 and self.boundary[row - 1] >= 0 else row
+
+    @cached_property
+    def own(self) -> NDArray[np.int32]:
+        """Per block, its row."""
+        return np.flatnonzero(self.is_block).astype(np.int32)
+
+    @cached_property
+    def is_block(self) -> NDArray[np.bool_]:
+        """Per row, whether it is that of a block of this session."""
+        return (self.boundary < 0) & (self.subagent < 0)
+
+    @cached_property
+    def is_subagent(self) -> NDArray[np.bool_]:
+        """Per row, whether it stands for a subagent with a file of its own."""
+        stands = (self.subagent >= 0) & (self.inner < 0)
+        for place, subagent in self.opened.items():
+            of_it = (self.subagent == place) & (self.inner >= 0)
+            stands[of_it] = subagent.rows.is_subagent[self.inner[of_it]]
+        return stands
+
+    @cached_property
+    def inner_count(self) -> int:
+        """Rows of subagents' sessions."""
+        return int((self.inner >= 0).sum())
+
+    def inner_of(self, index: int) -> tuple[Subagent, int] | None:
+        """The innermost subagent a row is of, and which row of its session; None for a row of this session."""
+        inner = int(self.inner[index])
+        subagent = self.opened.get(int(self.subagent[index])) if inner >= 0 else None
+        return None if subagent is None else subagent.rows.inner_of(inner) or (subagent, inner)
+
+    def place_of(self, index: int) -> RowPlace:
+        """What a row is known by among other rows of the session: its block, and what else it stands for."""
+        kind = 1 if self.boundary[index] >= 0 else 2 if self.subagent[index] >= 0 else 0
+        place, inner = int(self.subagent[index]), int(self.inner[index])
+        subagent = self.opened.get(place) if inner >= 0 else None
+        within = None if subagent is None else subagent.rows.place_of(inner)
+        return RowPlace(int(self.block[index]), kind, place, within)
+
+    def index_at(self, place: RowPlace) -> int:
+        """The row that `place_of` said something of, or the nearest that stands for it."""
+        if place.kind == 2:
+            subagent, within = self.opened.get(place.subagent), place.inner
+            inner = -1 if subagent is None or within is None else subagent.rows.index_at(within)
+            stands = np.flatnonzero((self.subagent == place.subagent) & (self.inner <= inner))
+            if len(stands):
+                return int(stands[-1])
+        return self.index_of(place.block, boundary=place.kind == 1)
+
+    @cached_property
+    def is_boundary(self) -> NDArray[np.bool_]:
+        """Per row, whether a context begins there."""
+        return self.boundary >= 0
+
+    @cached_property
+    def is_error(self) -> NDArray[np.bool_]:
+        """Per row, whether it is a tool result that reports failure."""
+        failed: NDArray[np.bool_] = self.history.is_error[self.block] & self.is_block
+        for place, subagent in self.opened.items():
+            of_it = (self.subagent == place) & (self.inner >= 0)
+            failed[of_it] = subagent.rows.is_error[self.inner[of_it]]
+        return failed
+
+    @cached_property
+    def thread(self) -> NDArray[np.int32]:
+        """Per row, the thread of its message."""
+        return self.message_thread[self.history.message[self.block]]
+
+    @cached_property
+    def start_time(self) -> float | None:
+        """The earliest time any message has, or None."""
+        known = self.message_time[~np.isnan(self.message_time)]
+        return float(known.min()) if len(known) else None
+
+    @cached_property
+    def largest_message(self) -> int:
+        """The highest message number on any row."""
+        inner = (subagent.rows.largest_message for subagent in self.opened.values())
+        return max(len(self.history.session.messages), *inner, 0)
+
+    def _letter(self, block: int, message: int) -> str:
+        letter = _LETTER_OF_KIND.get(BlockKind(int(self.history.kind[block])))
+        return letter or _LETTER_OF_ROLE[self.history.session.messages[message].role]
+
+
+def unchanged(after: Sequence[Message], before: Sequence[Message]) -> int:
+    """How many messages at the beginning of two states of a session are equal; the change is looked for at the end."""
+    common, step = min(len(after), len(before)), 64
+    while common and after[:common] != before[:common]:
+        common, step = max(common - step, 0), step * 2
+    longest = min(len(after), len(before))
+    while common < longest and after[common] == before[common]:
+        common += 1
+    return common

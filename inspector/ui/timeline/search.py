@@ -1,0 +1,271 @@
+"""Finding rows: by what they say, whose they are, and what the plan does to them.
+
+A query is words, all of which must hold:
+
+    router            the block's text holds it, in any case
+    "two words"       … holds this phrase
+    tool:bash         the tool's name holds it
+    who:user          what the block is: system, user, assistant, thinking, call, result
+    tier:data         a result of this tier of the plan, or what this part of a strategy cut; by:tiered: what that
+                      strategy cut
+    is:changed        the plan does not send it whole; is:cut, is:replaced, is:removed say how; is:whole: it does
+    is:error          a failed result; is:out: not in the prompt looked at; is:pinned
+    tokens>1000       more tokens than that, as recorded
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from inspector.session.model import BlockKind, TextUnavailableError
+from inspector.strategies.rendition import Action
+from inspector.ui.timeline.subagents import opened_within
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from inspector.session.model import Block, Session
+    from inspector.strategies.history import History
+    from inspector.ui.timeline.rows import Rows
+    from inspector.ui.timeline.subagents import Key
+    from inspector.ui.timeline.view import TimelineView
+
+OWN: Key = ()
+"""Stands for the session itself beside its subagents."""
+SECONDS_BETWEEN_PARTS = 0.15
+
+WHO = {
+    "system": (BlockKind.SYSTEM_TEXT,),
+    "user": (BlockKind.USER_TEXT,),
+    "assistant": (BlockKind.ASSISTANT_TEXT,),
+    "thinking": (BlockKind.THINKING,),
+    "call": (BlockKind.TOOL_CALL,),
+    "result": (BlockKind.TOOL_RESULT,),
+    "image": (BlockKind.IMAGE, BlockKind.DOCUMENT),
+}
+ACTIONS = {action.label: action for action in Action}
+STATES = ("changed", *ACTIONS, "error", "out", "pinned")
+_WORD = re.compile(r'"([^"]*)"?|(\S+)')
+
+
+class QueryError(ValueError):
+    """A query that means nothing; the message says what is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is looked for.
+
+    Attributes:
+        words: Texts that a block's own must hold, in lower case.
+        tools: What the tool's name must hold, in lower case.
+        kinds: What the block may be; empty for anything.
+        states: Of `STATES`, all that must hold.
+        tiers: What its tier, or the part of a strategy that changed it, must hold in its name, in lower case.
+        strategies: What the strategy that changed it must hold in its name, in lower case.
+        above: Tokens it must have more of; -1 for any.
+    """
+
+    words: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    kinds: tuple[BlockKind, ...] = ()
+    states: tuple[str, ...] = ()
+    tiers: tuple[str, ...] = ()
+    strategies: tuple[str, ...] = ()
+    above: int = -1
+
+    @classmethod
+    def parse(cls, text: str) -> Query:
+        """Read a query.
+
+        Raises:
+            QueryError: A word of it means nothing.
+        """
+        words: list[str] = []
+        named: dict[str, list[str]] = {"tool": [], "tier": [], "by": []}
+        kinds: list[BlockKind] = []
+        states: list[str] = []
+        above = -1
+        for phrase, word in _WORD.findall(text):
+            name, colon, value = word.partition(":")
+            if phrase:
+                words.append(phrase.lower())
+            elif name in named and colon:
+                named[name].append(value.lower())
+            elif name == "who" and colon:
+                kinds.extend(_kinds(value))
+            elif name == "is" and colon:
+                if value not in STATES:
+                    raise QueryError(f"is: takes {', '.join(STATES)}")
+                states.append(value)
+            elif match := re.fullmatch(r"tokens>(\d[\d,]*)", word):
+                above = int(match[1].replace(",", ""))
+            elif word:
+                words.append(word.lower())
+        tools, tiers, strategies = (tuple(values) for values in named.values())
+        return cls(tuple(words), tools, tuple(kinds), tuple(states), tiers, strategies, above)
+
+    @property
+    def follows_plan(self) -> bool:
+        """Whether what matches depends on what the plan does, or on the call looked at."""
+        return bool(self.tiers or self.strategies or set(self.states) - {"error", "pinned"})
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether everything matches."""
+        return self == Query()
+
+
+def _kinds(value: str) -> tuple[BlockKind, ...]:
+    named = [name for name in WHO if value and name.startswith(value.lower())]
+    if not named:
+        raise QueryError(f"who: takes {', '.join(WHO)}")
+    return tuple(kind for name in named for kind in WHO[name])
+
+
+@dataclass
+class Search:
+    """A query at work on a session that may grow: no text is read twice.
+
+    Attributes:
+        query: What is looked for.
+        known: Whether the texts looked at hold the words, by digest.
+    """
+
+    query: Query
+    known: dict[bytes, bool] = field(default_factory=dict)
+
+    def rows(
+        self, view: TimelineView, is_cancelled: Callable[[], bool], progress: Callable[[float], None]
+    ) -> Iterator[NDArray[np.int32]]:
+        """The rows that match, rising: what was found so far now and then, at last all of them.
+
+        Args:
+            view: Where to look, whether shown or not.
+            is_cancelled: True ends the search.
+            progress: Told how much has been looked at, 0 to 1.
+        """
+        candidates: dict[Key, tuple[History, NDArray[np.bool_]]] = {OWN: (view.rows.history, self._candidates(view))}
+        if not self.query.follows_plan and "pinned" not in self.query.states:
+            for key, subagent in opened_within(view.rows):
+                history = subagent.rows.history
+                candidates[key] = (history, self._fitting(history, subagent.table.tokens))
+        found = {place: matching for place, (_, matching) in candidates.items()}
+        if not self.query.words:
+            yield _rows_of(view, found)
+            return
+        total = max(sum(int(history.characters[fits].sum()) for history, fits in candidates.values()), 1)
+        found = {place: np.zeros(len(fits), dtype=np.bool_) for place, (_, fits) in candidates.items()}
+        done, shown = 0, monotonic()
+        for place, (history, fits) in candidates.items():
+            session, blocks = history.session, history.session.blocks
+            for index in np.flatnonzero(fits).tolist():
+                if is_cancelled():
+                    return
+                block = blocks[index]
+                found[place][index] = self._holds(session, block)
+                done += block.characters
+                if monotonic() - shown > SECONDS_BETWEEN_PARTS:
+                    progress(done / total)
+                    yield _rows_of(view, found)
+                    shown = monotonic()
+        yield _rows_of(view, found)
+
+    def _holds(self, session: Session, block: Block) -> bool:
+        held = self.known.get(block.digest)
+        if held is None:
+            try:
+                lowered = session.text(block).lower()
+            except (TextUnavailableError, OSError):
+                return False
+            held = self.known[block.digest] = all(word in lowered for word in self.query.words)
+        return held
+
+    def _candidates(self, view: TimelineView) -> NDArray[np.bool_]:
+        """Per block of the session, whether everything but the words holds."""
+        matching = self._fitting(view.rows.history, view.tokens)
+        if "pinned" in self.query.states:
+            matching &= np.isin(np.arange(len(matching)), list(view.pins))
+        return matching & _decided(self.query, view, len(matching))
+
+    def _fitting(self, history: History, tokens: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Per block, whether what was recorded of it but its words holds."""
+        query = self.query
+        count = len(history.kind)
+        matching = np.ones(count, dtype=np.bool_)
+        if query.kinds:
+            matching &= np.isin(history.kind, np.array(query.kinds, dtype=np.uint8))
+        if query.tools:
+            named = [all(part in name.lower() for part in query.tools) for name in history.tool_names]
+            matching &= np.array([*named, False], dtype=np.bool_)[history.tool]
+        if query.above >= 0:
+            known = min(count, len(tokens))
+            matching[:known] &= tokens[:known] > query.above
+        if "error" in query.states:
+            matching &= history.is_error
+        return matching
+
+
+def _decided(query: Query, view: TimelineView, count: int) -> NDArray[np.bool_]:
+    """Per block, whether the plan does with it what is asked for."""
+    matching = np.ones(count, dtype=np.bool_)
+    in_prompt, action = np.ones(count, dtype=np.bool_), np.zeros(count, dtype=np.uint8)
+    state = view.state
+    if state is not None:
+        known = min(count, len(state.action))
+        in_prompt[:known], action[:known] = state.in_prompt[:known], state.action[:known]
+    if "changed" in query.states:
+        matching &= in_prompt & (action != Action.WHOLE)
+    for label, wanted in ACTIONS.items():
+        if label in query.states:
+            matching &= in_prompt & (action == wanted)
+    if "out" in query.states:
+        matching &= ~in_prompt
+    if query.tiers or query.strategies:
+        reason, names = view.decisions()
+        held = [
+            all(part in group.lower() for part in query.tiers)
+            and all(part in strategy.lower() for part in query.strategies)
+            for strategy, group in names
+        ]
+        padded = np.full(count, -1, dtype=np.int64)
+        padded[: len(reason)] = reason[:count]
+        found = in_prompt & np.array([*held, False], dtype=np.bool_)[padded]
+        if not query.strategies:
+            found |= _in_tier(query, view)
+        matching &= found
+    return matching
+
+
+def _in_tier(query: Query, view: TimelineView) -> NDArray[np.bool_]:
+    """Per block, whether it is the result of a tool in such a tier, cut or not."""
+    history = view.rows.history
+    found = np.zeros(len(history.kind), dtype=np.bool_)
+    for tiers in view.tiers():
+        held = [all(part in tier.lower() for part in query.tiers) for tier in tiers]
+        found |= np.array([*held, False], dtype=np.bool_)[history.tool]
+    found &= history.kind == BlockKind.TOOL_RESULT
+    return found
+
+
+def _rows_of(view: TimelineView, found: Mapping[Key, NDArray[np.bool_]]) -> NDArray[np.int32]:
+    """The rows of blocks that match, of the session (`OWN`) and of subagents by what they are known by."""
+    return np.flatnonzero(_matching(view.rows, found, OWN)).astype(np.int32)
+
+
+def _matching(rows: Rows, found: Mapping[Key, NDArray[np.bool_]], within: Key) -> NDArray[np.bool_]:
+    """Per row of a session, those of its subagents among them, whether its block matches."""
+    matching: NDArray[np.bool_] = found[within][rows.block] & rows.is_block
+    for place, subagent in rows.opened.items():
+        key = within + rows.subagent_rows[place].key
+        if key in found:
+            of_it = (rows.subagent == place) & (rows.inner >= 0)
+            matching[of_it] = _matching(subagent.rows, found, key)[rows.inner[of_it]]
+    return matching

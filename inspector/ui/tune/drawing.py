@@ -1,0 +1,208 @@
+"""A limit's curves as text: prompt tokens, cost and breaks over its range, and below them the sizes it is about.
+
+Curves are drawn in quarters of a cell; their scale goes from the least to the most of each, and both ends are written
+beside it. All parts share one line of values, so that what stands above a size is what the limit
+comes to there.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from inspector.replay.sizes import counts_along
+from inspector.ui.chart.drawing import Run
+from inspector.ui.numbers import short, whole
+from inspector.ui.tune.chart import short_value, ticks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from inspector.replay.sizes import Sizes
+    from inspector.ui.tune.chart import Curve, TuneChart
+
+HERE, PLAN, KNEE, LEAST = "◆", "▲", "◇", "▾"
+"""Marks on the axis: the value looked at, the plan's, the knee's, and that of the least amount."""
+
+POINT: Final = "●"
+CURSOR: Final = "│"
+KNEE_LINE: Final = "┊"
+LEVEL: Final = "┄"
+AXIS, TICK = "─", "┴"
+CUT: Final = "░"
+_EIGHTHS: Final = " ▁▂▃▄▅▆▇█"
+_QUARTERS: Final = " ▘▝▀▖▌▞▛▗▚▐▜▄▙▟█"
+"""By which quarters are filled: the upper ones count 1 and 2, the lower ones 4 and 8."""
+
+LABELS: Final = 10
+"""Cells at the left for what stands beside the curves."""
+
+AXIS_ROWS: Final = 2
+LEAST_ROWS: Final = 2
+MOST_SIZES: Final = 6
+
+Cell = tuple[str, str]
+
+
+def plot_columns(width: int) -> int:
+    """Cells the curves have of a chart's width."""
+    return max(width - LABELS, 1)
+
+
+def draw_tuning(chart: TuneChart, width: int, height: int) -> tuple[tuple[Run, ...], ...]:
+    """The chart.
+
+    Returns:
+        `height` rows from the top, each exactly `width` cells.
+    """
+    columns = plot_columns(width)
+    shown, heights, size_rows = _heights(chart, height)
+    rows: list[Iterable[Cell]] = []
+    for curve, count in zip(shown, heights, strict=True):
+        rows += _curve_rows(chart, curve, columns, count)
+    rows += _axis_rows(chart, columns)
+    if chart.sizes is not None and size_rows:
+        rows += _size_rows(chart, chart.sizes, columns, size_rows)
+    blank = [(" ", "")] * width
+    rows += [blank] * (height - len(rows))
+    return tuple(_runs([*row][:width]) for row in rows[:height])
+
+
+def _heights(chart: TuneChart, height: int) -> tuple[list[Curve], list[int], int]:
+    """The curves there is room for, their rows, and the rows of the sizes."""
+    room = height - AXIS_ROWS
+    sizes = 0 if chart.sizes is None or room < 2 * LEAST_ROWS else min(max(room // 5, LEAST_ROWS), MOST_SIZES)
+    curves = [curve for curve in chart.curves if len(curve.amounts)]
+    while curves and len(curves) * LEAST_ROWS > room - sizes:
+        curves.pop()
+    if not curves:
+        return [], [], sizes
+    # The last curve has half the height of each of the others.
+    unit = (room - sizes) / max(len(curves) - 0.5, 0.5)
+    heights = [max(int(unit), LEAST_ROWS)] * (len(curves) - 1)
+    return curves, [*heights, max(room - sizes - sum(heights), LEAST_ROWS)], sizes
+
+
+def _curve_rows(chart: TuneChart, curve: Curve, columns: int, count: int) -> list[list[Cell]]:
+    low, high = curve.range
+    span = high - low or 1.0
+    quarters = _quarters(curve, columns, count, low, span)
+    here = chart.column(chart.here, columns)
+    knee = None if chart.knee is None else chart.column(chart.knee, columns)
+    level = None if curve.level is None or not low <= curve.level <= high else _row_of(curve.level, low, span, count)
+    point = _row_of(_height_at(curve, chart.scale.fraction(chart.here)), low, span, count)
+    rows = []
+    for row in range(count):
+        cells = _label_cells(_curve_label(curve, row, count, low, high))
+        for column in range(columns):
+            drawn = int(quarters[row, column])
+            if column == here:
+                cells.append((POINT, "tune--here") if row == point else (CURSOR, "tune--cursor"))
+            elif drawn:
+                cells.append((_QUARTERS[drawn], curve.style))
+            elif column == knee:
+                cells.append((KNEE_LINE, "tune--knee"))
+            elif row == level:
+                cells.append((LEVEL, "tune--level"))
+            else:
+                cells.append((" ", ""))
+        rows.append(cells)
+    return rows
+
+
+def _quarters(curve: Curve, columns: int, rows: int, low: float, span: float) -> NDArray[np.int64]:
+    """Per cell, the quarters of it that the curve fills."""
+    across, down = columns * 2, rows * 2
+    heights = np.interp((np.arange(across) + 0.5) / across, curve.fractions, curve.amounts)
+    level = np.rint((1 - (heights - low) / span) * (down - 1)).astype(int)
+    cells = np.zeros((rows, columns), dtype=np.int64)
+    before = level[0]
+    for place, now in enumerate(level.tolist()):
+        # A step is drawn as a line down to where the curve was.
+        first, last = (before + 1, now) if now > before else (now, before - 1) if now < before else (now, now)
+        for height in range(first, last + 1):
+            cells[height // 2, place // 2] |= 1 << (place % 2 + height % 2 * 2)
+        before = now
+    return cells
+
+
+def _height_at(curve: Curve, fraction: float) -> float:
+    return float(np.interp(fraction, curve.fractions, curve.amounts))
+
+
+def _row_of(amount: float, low: float, span: float, rows: int) -> int:
+    return round((1 - (amount - low) / span) * (rows * 2 - 1)) // 2
+
+
+def _curve_label(curve: Curve, row: int, count: int, low: float, high: float) -> tuple[str, str]:
+    # Where both ends round to the same short amount, only the whole one tells them apart.
+    written = whole if low != high and curve.written is short and short(low) == short(high) else curve.written
+    if row == 0:
+        return written(high), "tune--number"
+    if row == 1:
+        return f"{curve.name}{' ' if curve.known else ''}{curve.known}", curve.style
+    return (written(low), "tune--number") if row == count - 1 else ("", "")
+
+
+def _axis_rows(chart: TuneChart, columns: int) -> list[list[Cell]]:
+    marks = [(chart.least, LEAST, "tune--least"), (chart.knee, KNEE, "tune--knee")]
+    marks += [(chart.plan, PLAN, "tune--plan"), (chart.here, HERE, "tune--here")]
+    line: list[Cell] = [(AXIS, "tune--axis")] * columns
+    names = [" "] * columns
+    named = ticks(chart.scale)
+    for value in named:
+        line[chart.column(value, columns)] = (TICK, "tune--axis")
+    # The ends of the range are named first; others where there is room left.
+    for value in dict.fromkeys((named[0], named[-1], *named)):
+        label = short_value(value)
+        start = min(max(chart.column(value, columns) - len(label) // 2, 0), max(columns - len(label), 0))
+        if not "".join(names[max(start - 1, 0) : start + len(label) + 1]).strip():
+            names[start : start + len(label)] = label
+    for place, glyph, style in marks:
+        if place is not None:
+            line[chart.column(place, columns)] = (glyph, style)
+    unlabelled = _label_cells(("", ""))
+    return [[*unlabelled, *line], [*unlabelled, *((letter, "tune--number") for letter in names)]]
+
+
+def _size_rows(chart: TuneChart, sizes: Sizes, columns: int, count: int) -> list[list[Cell]]:
+    counts = counts_along(sizes.values, chart.scale, columns)
+    most = int(counts.max(initial=0))
+    here = chart.column(chart.here, columns)
+    rows = []
+    for row in range(count):
+        cells = _label_cells(_size_label(sizes, row, count, most))
+        for column, size in enumerate(counts.tolist()):
+            eighths = math.ceil(size * count * 8 / most) if most else 0
+            filled = min(max(eighths - (count - 1 - row) * 8, 0), 8)
+            if column == here and not filled:
+                cells.append((CURSOR, "tune--cursor"))
+            elif column > here:
+                cells.append((CUT if filled else " ", "tune--cut"))
+            else:
+                cells.append((_EIGHTHS[filled], "tune--whole"))
+        rows.append(cells)
+    return rows
+
+
+def _size_label(sizes: Sizes, row: int, count: int, most: int) -> tuple[str, str]:
+    if row == 0:
+        return whole(most), "tune--number"
+    if row == 1:
+        return f"{sizes.noun}s", "tune--label"
+    return ("0", "tune--number") if row == count - 1 else ("", "")
+
+
+def _label_cells(label: tuple[str, str]) -> list[Cell]:
+    text, style = label
+    return [(letter, style) for letter in f"{text[: LABELS - 1]:>{LABELS - 1}} "]
+
+
+def _runs(cells: Iterable[Cell]) -> tuple[Run, ...]:
+    return tuple(Run("".join(map(itemgetter(0), group)), style) for style, group in groupby(cells, key=itemgetter(1)))

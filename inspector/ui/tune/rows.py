@@ -1,0 +1,166 @@
+"""What the tune screen says: a sweep as curves, and the values worth a look as rows of figures."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from inspector.replay.savings import savings_of
+from inspector.report.figures_table import MARKS
+from inspector.ui import numbers
+from inspector.ui.tables.cells import figure_cell, savings_style
+from inspector.ui.tables.figures import Cell, Column, Row, Table
+from inspector.ui.tune.chart import Curve, TuneChart, short_value
+from inspector.ui.tune.drawing import HERE, KNEE, LEAST, PLAN
+from inspector.ui.tune.heat_drawing import HeatChart
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from inspector.replay.grid import Grid
+    from inspector.replay.ledger import Figures
+    from inspector.replay.sizes import Sizes
+    from inspector.replay.sweep import Sweep
+
+COLUMNS: Final = (
+    Column("what", "", 11, 24, is_text=True),
+    Column("value", "value", 12, 18),
+    Column("tokens", "tokens", 8, 14),
+    Column("cost", "cost", 10),
+    Column("saved", "saved", 10, rank=1),
+    Column("share", "share", 8),
+    Column("breaks", "breaks", 8, rank=3),
+    Column("peak", "peak", 8, rank=4),
+)
+
+WAITING: Final = "…"
+
+
+def tokens_text(tokens: float) -> str:
+    """Tokens with a digit more than a table needs, so that both ends of a curve differ: `47.8M`."""
+    for size, suffix in ((1e6, "M"), (1e3, "k")):
+        if abs(tokens) >= size:
+            return f"{tokens / size:,.1f}{suffix}"
+    return numbers.whole(tokens)
+
+
+_CURVES: Final[tuple[tuple[str, str, str, Callable[[float], str]], ...]] = (
+    ("cost", "cost_usd", "tune--cost", numbers.dollars),
+    ("tokens", "prompt_tokens", "tune--tokens", tokens_text),
+    ("breaks", "cache_breaks", "tune--breaks", numbers.whole),
+)
+
+
+def chart_of(found: Sweep, baseline: Figures, sizes: Sizes | None, here: float, plan: float) -> TuneChart:
+    """A sweep as it is drawn.
+
+    Args:
+        found: The sweep so far.
+        baseline: The session with nothing cut.
+        sizes: What the limit is about.
+        here: The value looked at.
+        plan: The plan's value.
+    """
+    curves = []
+    for name, field, style, written in _CURVES:
+        amounts = found.column(field)
+        if not np.isnan(amounts).any():
+            level = getattr(baseline, field).value
+            letter = MARKS[found.known(field).value]
+            curves.append(Curve(name, letter, style, found.fractions, amounts, level, written))
+    knee, least = found.knee, found.least
+    return TuneChart(
+        found.axis.scale,
+        tuple(curves),
+        sizes,
+        here,
+        plan,
+        None if knee is None else knee.value,
+        None if least is None else least.value,
+    )
+
+
+Marked = tuple[str, str, str, "Figures | None"]
+"""A value worth a look: its mark, what it is, the value in words, and its figures, None while they are worked out."""
+
+
+def rows_of(marked: Sequence[Marked], baseline: Figures, unit: str) -> Table:
+    """Values worth a look, with what they come to.
+
+    Args:
+        marked: The values.
+        baseline: The session with nothing cut.
+        unit: What they are values of.
+    """
+    columns = tuple(replace(column, title=unit) if column.name == "value" and unit else column for column in COLUMNS)
+    return Table(columns, tuple(_row(*each, baseline) for each in marked))
+
+
+def marked_values(found: Sweep, here: float, plan: float, in_plan: str) -> list[Marked]:
+    """The value looked at, the plan's, the knee's and that of the least amount.
+
+    Args:
+        found: The sweep so far.
+        here: The value looked at.
+        plan: The plan's value.
+        in_plan: What the plan's value is called.
+    """
+    knee, least = found.knee, found.least
+    marked: list[tuple[str, str, float]] = [(HERE, "here", here), (PLAN, in_plan, plan)]
+    if knee is not None:
+        marked.append((KNEE, "at the knee", knee.value))
+    if least is not None:
+        of = "tokens" if np.isnan(found.column("cost_usd")).any() else "cost"
+        marked.append((LEAST, f"least {of}", least.value))
+    points = [(*each, found.at(each[-1])) for each in marked]
+    return [
+        (mark, what, value_text(value), None if point is None else point.figures) for mark, what, value, point in points
+    ]
+
+
+def heat_of(found: Grid, here: tuple[float, float], plan: tuple[float, float]) -> HeatChart:
+    """A grid as it is drawn; pairs are values across and down."""
+    written: Callable[[float], str] = numbers.dollars if found.has_cost else numbers.short
+    amount = "cost" if found.has_cost else "tokens"
+    return HeatChart(found, found.place(*here), found.place(*plan), written, amount)
+
+
+def marked_pairs(chart: HeatChart, in_plan: str) -> list[Marked]:
+    """The pair looked at, the plan's, and that of the least amount."""
+    grid = chart.grid
+    places = [(HERE, "here", chart.here), (PLAN, in_plan, chart.plan)]
+    if grid.least is not None:
+        places.append((LEAST, f"least {chart.amount}", grid.least))
+    return [
+        (
+            mark,
+            what,
+            f"{value_text(grid.columns[column])}, {value_text(grid.rows[row])}",
+            grid.figures.get((row, column)),
+        )
+        for mark, what, (row, column) in places
+    ]
+
+
+def value_text(value: float) -> str:
+    """A value in full where it is whole."""
+    return numbers.whole(value) if value == int(value) else short_value(value)
+
+
+def _row(mark: str, what: str, value: str, figures: Figures | None, baseline: Figures) -> Row:
+    cells = {"what": Cell(what), "value": Cell(value, style="table--name")}
+    if figures is None:
+        return Row(what, {**cells, "tokens": Cell(WAITING, style="table--waiting")}, mark)
+    savings = savings_of(baseline, figures)
+    style = savings_style(savings)
+    cells |= {
+        "tokens": figure_cell(figures.prompt_tokens, numbers.whole, numbers.short),
+        "cost": figure_cell(figures.cost_usd, numbers.dollars),
+        "saved": figure_cell(savings.usd, numbers.dollars, style=style),
+        "share": figure_cell(savings.share, numbers.percent, style=style),
+        "breaks": figure_cell(figures.cache_breaks, numbers.whole),
+        "peak": figure_cell(figures.peak_prompt_tokens, numbers.short),
+    }
+    return Row(what, cells, mark)

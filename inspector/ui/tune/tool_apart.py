@@ -1,0 +1,175 @@
+"""A plan with one tool apart from the others, so that a limit can be found for it alone.
+
+A strategy with tiers gives the tool a tier of its own. One that can leave tools alone leaves this one alone, and a copy
+of it, which follows it in the plan, leaves all others alone. What treats all tools alike cannot be taken apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from inspector.replay.axes import axes_of
+from inspector.strategies.plan import Plan, PlanEntry
+from inspector.strategies.registry import parameter_of, value_of, with_values
+from inspector.strategies.tiered_stale import TIERS, TieredStale
+from inspector.ui.plan.tools import tool_choices, with_tools
+
+if TYPE_CHECKING:
+    from inspector.strategies.base import Strategy
+    from inspector.strategies.history import History
+    from inspector.strategies.parameters import Parameter
+    from inspector.ui.plan.tools import ToolChoice
+
+LEFT_ALONE: Final = ("exempt-tools", "exclude-tools", "protected-tools", "keep-tools", "deny")
+"""Parameters that name the tools a strategy leaves alone."""
+ONLY: Final = {"openclaw-prune": "allow", "vercel-prune": "tools"}
+"""Per strategy, the parameter that names the only tools it is about, all where it names none."""
+
+
+@dataclass(frozen=True, eq=False)
+class ToolApart:
+    """One tool apart; equal only to itself.
+
+    Attributes:
+        before: The plan before.
+        plan: The plan with the tool apart. A tier of its own has the limit the tool had, and so cuts as before.
+        entry: Place of the strategy that is about this tool.
+        limit: Name of the limit to be moved.
+        tool: The tool.
+        is_copy: All limits of the strategy at `entry` are about this tool alone, not only `limit`.
+    """
+
+    before: Plan
+    plan: Plan
+    entry: int
+    limit: str
+    tool: str
+    is_copy: bool = False
+
+
+def can_take_apart(strategy: Strategy) -> bool:
+    """Whether a strategy can treat one tool unlike the others."""
+    return isinstance(strategy, TieredStale) or _left_alone(strategy) is not None or strategy.name in ONLY
+
+
+def entry_to_take_apart(plan: Plan, wanted: int | None = None) -> int | None:
+    """The place of the strategy to take a tool out of; None where every strategy of the plan treats all tools alike.
+
+    Args:
+        plan: The plan.
+        wanted: The place of the one looked at, which comes first; then one with tiers, one in use before others.
+    """
+    places = [place for place, entry in enumerate(plan.entries) if can_take_apart(entry.strategy)]
+    if wanted in places:
+        return wanted
+
+    def rank(place: int) -> tuple[bool, bool]:
+        return not plan.entries[place].enabled, not isinstance(plan.entries[place].strategy, TieredStale)
+
+    return min(places, key=rank, default=None)
+
+
+def tools_with_results(plan: Plan, history: History, entry: int | None = None) -> list[ToolChoice]:
+    """The session's tools that have results, those with the most first, and what the strategy does with each.
+
+    Args:
+        plan: The plan.
+        history: What was recorded.
+        entry: Place of the strategy; None for the one that is taken apart before others.
+    """
+    place = entry_to_take_apart(plan) if entry is None else entry
+    if place is None or not can_take_apart(plan.entries[place].strategy):
+        return []
+    strategy = plan.entries[place].strategy
+    if isinstance(strategy, TieredStale):
+        listed = parameter_of(strategy, "default-tools")
+        choices = (each for each in tool_choices(history, strategy, listed) if each.results)
+        return [replace(each, place=f"now {strategy.tier_of(each.name)}") for each in choices]
+    parameter = _left_alone(strategy) or parameter_of(strategy, ONLY[strategy.name])
+    alone = set(_listed(strategy, _left_alone(strategy)))
+    choices = (each for each in tool_choices(history, strategy, parameter) if each.results)
+    return [replace(each, place="left alone now" if each.name in alone else "as the others") for each in choices]
+
+
+def tool_apart(plan: Plan, history: History, tool: str, entry: int | None = None, limit: str = "") -> ToolApart | None:
+    """A plan with a tool apart from the others.
+
+    Args:
+        plan: The plan.
+        history: What was recorded.
+        tool: The tool.
+        entry: Place of the strategy to take it out of; None for the one that is taken apart before others.
+        limit: The limit to be moved, where the strategy is copied; empty for its first.
+
+    Returns:
+        None where there is no such strategy, or where each of its tiers has another tool of the session.
+    """
+    place = entry_to_take_apart(plan) if entry is None else entry
+    if place is None or not can_take_apart(plan.entries[place].strategy):
+        return None
+    strategy = plan.entries[place].strategy
+    if isinstance(strategy, TieredStale):
+        return _in_a_tier(plan, history, place, strategy, tool)
+    others = tuple(each.name for each in tools_with_results(plan, history, place) if each.name != tool)
+    made = Plan(
+        (
+            *plan.entries[:place],
+            replace(plan.entries[place], strategy=_without(strategy, tool, others)),
+            PlanEntry(_for_only(strategy, tool, others), enabled=plan.entries[place].enabled),
+            *plan.entries[place + 1 :],
+        ),
+        name=plan.name,
+    )
+    limits = [axis.parameter.name for axis in axes_of(made) if axis.entry == place + 1]
+    if not limits:
+        return None
+    return ToolApart(plan, made, place + 1, limit if limit in limits else limits[0], tool, is_copy=True)
+
+
+def _in_a_tier(plan: Plan, history: History, entry: int, strategy: TieredStale, tool: str) -> ToolApart | None:
+    """A plan with the tool in a tier no other tool of the session is in."""
+    now = strategy.tier_of(tool)
+    taken = {strategy.tier_of(each.name) for each in tools_with_results(plan, history, entry) if each.name != tool}
+    tier = next((tier for tier in (now, *TIERS) if tier not in taken), None)
+    if tier is None:
+        return None
+    if tier == now:
+        return ToolApart(plan, plan, entry, tier, tool)
+    edited = parameter_of(strategy, f"{tier}-tools")
+    moved = with_tools(strategy, edited, (*_listed(strategy, edited), tool))
+    moved = with_values(moved, {tier: strategy.limit(now)})
+    return ToolApart(plan, plan.with_strategy(entry, moved), entry, tier, tool)
+
+
+def _without(strategy: Strategy, tool: str, others: tuple[str, ...]) -> Strategy:
+    """The strategy, about every tool but one."""
+    parameter = _left_alone(strategy)
+    if parameter is not None:
+        return with_values(strategy, {parameter.name: _with(_listed(strategy, parameter), tool)})
+    only = _listed(strategy, parameter_of(strategy, ONLY[strategy.name])) or others
+    return with_values(strategy, {ONLY[strategy.name]: tuple(each for each in only if each != tool)})
+
+
+def _for_only(strategy: Strategy, tool: str, others: tuple[str, ...]) -> Strategy:
+    """The strategy, about one tool alone."""
+    if strategy.name in ONLY:
+        return with_values(strategy, {ONLY[strategy.name]: (tool,)})
+    parameter = _left_alone(strategy)
+    if parameter is None:
+        raise AssertionError(f"{strategy.name} treats all tools alike")
+    kept = (each for each in _listed(strategy, parameter) if each != tool)
+    return with_values(strategy, {parameter.name: _with(tuple(kept), *others)})
+
+
+def _left_alone(strategy: Strategy) -> Parameter | None:
+    return next((each for each in strategy.parameters if each.name in LEFT_ALONE), None)
+
+
+def _listed(strategy: Strategy, parameter: Parameter | None) -> tuple[str, ...]:
+    value = value_of(strategy, parameter) if parameter is not None else ()
+    return value if isinstance(value, tuple) else ()
+
+
+def _with(listed: tuple[str, ...], *more: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*listed, *more)))
