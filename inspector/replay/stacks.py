@@ -7,6 +7,7 @@ and remembered.
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,6 +27,9 @@ Stack = tuple[Operation, ...]
 
 MOST_CUTS = 16
 """Cuts whose outcome is remembered, the latest ones."""
+
+_FEW = 8
+"""Blocks below which lists are quicker than columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +104,15 @@ class Renderer:
         if known is None:
             known = self._renditions[stack] = {}
         if block not in known:
-            source = _CountedBlock(self.history.session, block, self.table)
-            rendition = Rendition.whole(int(self.history.characters[block]))
-            for operation in stack:
-                rendition = operation.apply(rendition, source)
-            known[block] = rendition
+            known[block] = self._rendition(block, stack)
         return known[block]
+
+    def _rendition(self, block: int, stack: Stack) -> Rendition:
+        source = _CountedBlock(self.history.session, block, self.table)
+        rendition = Rendition.whole(int(self.history.characters[block]))
+        for operation in stack:
+            rendition = operation.apply(rendition, source)
+        return rendition
 
     def tokens(self, block: int, rendition: Rendition) -> int:
         """Tokens of one rendition of a block."""
@@ -129,14 +136,20 @@ class Renderer:
             signature=np.zeros(len(blocks), dtype=np.int64),
         )
         order = np.argsort(stacks, kind="stable")
-        bounds = np.searchsorted(stacks[order], np.arange(len(table) + 1))
-        for index, stack in enumerate(table):
-            where = order[bounds[index] : bounds[index + 1]]
-            if len(where) and stack:
-                self._apply(blocks[where], where, stack, result)
+        bounds = np.searchsorted(stacks[order], np.arange(len(table) + 1)).tolist()
+        apart: list[tuple[Stack, int, int]] = []
+        for stack, first, last in zip(table, bounds, bounds[1:], strict=False):
+            if first == last or not stack:
+                continue
+            where = order[first:last]
+            is_quick_apart = last - first < _FEW and isinstance(stack[0], ReplaceText | RemoveBlock)
+            if is_quick_apart or not self._apply(blocks[where], where, stack, result):
+                apart.append((stack, first, last))
+        self._one_by_one(apart, blocks[order].tolist(), order, result)
         return result
 
-    def _apply(self, blocks: NDArray[np.int32], where: NDArray[np.int64], stack: Stack, result: Outcome) -> None:
+    def _apply(self, blocks: NDArray[np.int32], where: NDArray[np.int64], stack: Stack, result: Outcome) -> bool:
+        """Work a stack out for all its blocks at once, where that can be done; whether it could."""
         match stack:
             case (CutText() as cut,) if not self.precise and not (cut.numbered and cut.never_longer):
                 self._cut_all(cut, blocks, where, result)
@@ -151,7 +164,8 @@ class Renderer:
                 result.action[where] = Action.REMOVED
                 result.signature[where] = hash(REMOVED.pieces)
             case _:
-                self._one_by_one(stack, blocks, where, result)
+                return False
+        return True
 
     def _cut_all(self, cut: CutText, blocks: NDArray[np.int32], where: NDArray[np.int64], result: Outcome) -> None:
         # Of a plan whose limits are moved one at a time, most cuts are those of the plan before.
@@ -229,25 +243,48 @@ class Renderer:
             for length, tool in zip(characters.tolist(), tools, strict=True)
         ]
 
-    def _one_by_one(self, stack: Stack, blocks: NDArray[np.int32], where: NDArray[np.int64], result: Outcome) -> None:
-        known = self._outcomes.setdefault(stack, {})
-        indices = blocks.tolist()
-        missing = [block for block in indices if block not in known]
+    def _one_by_one(
+        self, stacks: list[tuple[Stack, int, int]], blocks: list[int], where: NDArray[np.int64], result: Outcome
+    ) -> None:
+        """Work out stacks block by block.
+
+        Args:
+            stacks: Each with where its blocks begin and end.
+            blocks: Blocks, in the stacks' order.
+            where: Their rows of the result.
+            result: What takes their outcomes.
+        """
+        rows: list[int] = []
+        outcomes: list[dict[int, tuple[int, int, int]]] = []
+        missing: list[tuple[dict[int, tuple[int, int, int]], int, Rendition]] = []
+        for stack, first, last in stacks:
+            known = self._outcomes.get(stack)
+            if known is None:
+                known = self._outcomes[stack] = {}
+            outcomes.append(known)
+            rows.extend(range(first, last))
+            missing += [
+                (known, block, self._rendition(block, stack)) for block in blocks[first:last] if block not in known
+            ]
         if missing:
-            renditions = [self.rendition(block, stack) for block in missing]
-            tokens = self._tokens_of(missing, renditions).tolist()
-            lengths = self.history.characters[missing].tolist()
-            for block, rendition, sent, length in zip(missing, renditions, tokens, lengths, strict=True):
+            of_blocks = [block for _, block, _ in missing]
+            tokens = self._tokens_of(of_blocks, [rendition for *_, rendition in missing]).tolist()
+            lengths = self.history.characters[of_blocks].tolist()
+            for (known, block, rendition), sent, length in zip(missing, tokens, lengths, strict=True):
                 whole = rendition.action is Action.WHOLE
                 known[block] = (
                     int(self.table.tokens[block]) if whole else sent,
-                    rendition.action,
+                    int(rendition.action),
                     0 if whole else _signature_of(rendition, length),
                 )
-        rows = np.array([known[block] for block in indices], dtype=np.int64).reshape(-1, 3)
-        result.tokens[where] = rows[:, 0]
-        result.action[where] = rows[:, 1]
-        result.signature[where] = rows[:, 2]
+        of_rows = zip(outcomes, stacks, strict=True)
+        found = array("q")
+        for known, (_, first, last) in of_rows:
+            for block in blocks[first:last]:
+                found.extend(known[block])
+        columns = np.array(found, dtype=np.int64).reshape(-1, 3)
+        at = where[rows]
+        result.tokens[at], result.action[at], result.signature[at] = columns.T
 
     def _tokens_of(self, blocks: list[int], renditions: list[Rendition]) -> NDArray[np.int32]:
         # What is beside a text (images, a call's name) goes with it when the whole block is replaced.
@@ -297,8 +334,11 @@ def _signature_of(rendition: Rendition, characters: int) -> int:
             tail = end - tail_start
         case _:
             return hash(rendition.pieces)
-    columns = (np.array([value], dtype=np.int64) for value in (hash(marker), head, tail))
-    return int(_signature(*columns)[0])
+    mixed = hash(marker) + head * _OF_HEAD + tail * _OF_TAIL
+    return (mixed + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
+_OF_HEAD, _OF_TAIL = 0x9E3779B97F4A7C1, 0x2545F4914F6CDD1
 
 
 def _signature(
@@ -306,5 +346,5 @@ def _signature(
 ) -> NDArray[np.int64]:
     """Mixes what tells cuts of one block apart into one number; sums wrap around."""
     heads, tails = head.astype(np.int64), tail.astype(np.int64)
-    mixed: NDArray[np.int64] = marker + heads * 0x9E3779B97F4A7C1 + tails * 0x2545F4914F6CDD1
+    mixed: NDArray[np.int64] = marker + heads * _OF_HEAD + tails * _OF_TAIL
     return mixed

@@ -6,13 +6,15 @@ columns of numbers, which are slow to look at one by one, are plain lists.
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass, field, replace
-from math import isnan
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.changes import Estimate, ModelCall, Notice, Reason, effective_changes
+from inspector.replay.changes import Reason, effective_changes
+from inspector.replay.collecting import collector_paused
+from inspector.replay.walk_moment import PromptsNotMeasuredError, WalkMoment
 from inspector.strategies.rendition import Action
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.replay.changes import Changes
+    from inspector.replay.changes import Changes, Estimate, ModelCall, Notice
     from inspector.replay.stacks import Renderer, Stack
     from inspector.strategies.base import Choice, Decision, Moment, Run
     from inspector.strategies.batching import BatchedRun
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
 
 _FEW = 4
 """Blocks below which they are worked out one by one: most calls change no more."""
+
+_KNOWN = 10_000
+"""Decisions whose numbers are kept at hand."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -62,10 +67,6 @@ class Circumstances:
     idle_seconds: float | None = None
 
 
-class PromptsNotMeasuredError(Exception):
-    """A strategy whose `measures_prompts` is off has asked for the size of a prompt."""
-
-
 @dataclass
 class Layer:
     """One strategy of the plan and what it has decided so far.
@@ -85,6 +86,14 @@ class Layer:
     batched: BatchedRun | None = None
     _waiting: tuple[int, Choice] | None = None
 
+    def __post_init__(self) -> None:
+        self._waiting = next(self.by_call, None)
+
+    def rests(self, call: int) -> bool:
+        """Whether it is known in advance that nothing is decided at a call."""
+        waiting = self._waiting
+        return self.run is None and self.batched is None and (waiting is None or waiting[0] > call)
+
     def choices(self, moment: WalkMoment) -> Iterable[Choice]:
         """What the strategy changes at this call."""
         return self.decide(moment) if self.batched is None else self.batched.step(moment)
@@ -96,14 +105,8 @@ class Layer:
         return self._due(moment.call)
 
     def _due(self, call: int) -> Iterator[Choice]:
-        while True:
-            item = self._waiting or next(self.by_call, None)
-            self._waiting = None
-            if item is None:
-                return
-            if item[0] > call:
-                self._waiting = item
-                return
+        while (item := self._waiting) is not None and item[0] <= call:
+            self._waiting = next(self.by_call, None)
             yield item[1]
 
 
@@ -131,26 +134,37 @@ class Walk:
     model_calls: list[ModelCall] = field(default_factory=list)
     notices: list[Notice] = field(default_factory=list)
     thread_call: dict[int, int] = field(default_factory=dict)
-    _rows: list[tuple[int, int, int, int]] = field(default_factory=list)
+    _rows: array[int] = field(default_factory=lambda: array("i"))
     _stacks: dict[Stack, int] = field(default_factory=dict)
     _reasons: dict[Reason, int] = field(default_factory=dict)
     _thread_removed: dict[int, int] = field(default_factory=dict)
     _thread_context: dict[int, int] = field(default_factory=dict)
     _sent: list[dict[int, Rendition]] = field(default_factory=list)
+    _decided: list[tuple[dict[int, Decision], ...]] = field(default_factory=list)
+    _numbers: dict[tuple[int, ...], tuple[int, int]] = field(default_factory=dict)
+    _numbered: list[list[Decision | None]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self.tokens: list[int] = self.renderer.table.tokens.tolist()
+        self.characters: list[int] = self.history.characters.tolist()
         self._whole: list[float] = self.sizes.whole.tolist()
         self._ratio: list[float] = self.sizes.ratio.tolist()
         self._blanked: list[int] | None = None if self.sizes.blanked is None else self.sizes.blanked.tolist()
         self.measures_prompts = True
+        self.call_count = self.history.call_count
         self.times: list[float] = self.history.call_time.tolist()
 
     def changes(self) -> Changes:
         """Walk every call, the next one included."""
+        with collector_paused():
+            return self._changes()
+
+    def _changes(self) -> Changes:
         history, layers = self.history, self.layers
         runs = [layer.run for layer in layers if layer.run is not None]
         self.measures_prompts = any(getattr(run, "measures_prompts", True) for run in runs)
         self._sent = [{} for _ in layers]
+        self._decided = [tuple(layer.decided for layer in layers[:depth]) for depth in range(len(layers) + 1)]
         arrival_order = np.argsort(history.enters, kind="stable").astype(np.int32)
         bounds = np.searchsorted(history.enters[arrival_order], np.arange(history.call_count + 2)).tolist()
         contexts: list[int] = history.call_context.tolist()
@@ -164,11 +178,14 @@ class Walk:
             arrived = arrival_order[bounds[call] : bounds[call + 1]]
             touched: set[int] = set()
             for depth, layer in enumerate(layers):
+                if layer.rests(call):
+                    continue
+                decided, later = layer.decided, self._sent[depth:]
                 moment = WalkMoment(self, depth, call, thread, arrived, starts)
                 for block, decision in layer.choices(moment):
-                    layer.decided[block] = decision
+                    decided[block] = decision
                     touched.add(block)
-                    for sent in self._sent[depth:]:
+                    for sent in later:
                         sent.pop(block, None)
                     self.dirty.add(block)
             if touched:
@@ -176,8 +193,7 @@ class Walk:
             if self.measures_prompts:
                 self.sent_prompt_tokens.append(self.prompt_tokens(call, self.settle(thread)))
             self.thread_call[thread] = call
-        columns = np.array(self._rows, dtype=np.int32).reshape(-1, 4).T
-        blocks, calls, stacks, reasons = columns
+        blocks, calls, stacks, reasons = np.array(self._rows, dtype=np.int32).reshape(-1, 4).T
         changes = effective_changes(
             history, self.renderer, blocks, calls, stacks, reasons, tuple(self._stacks), tuple(self._reasons)
         )
@@ -196,6 +212,13 @@ class Walk:
             if decision is not None and decision.operation is not None:
                 operations.append(decision.operation)
         return tuple(operations)
+
+    def is_untouched(self, block: int, depth: int) -> bool:
+        """Whether the first `depth` strategies have decided nothing about a block so far."""
+        for decided in self._decided[depth]:  # noqa: SIM110  a generator takes longer than the rest
+            if block in decided:
+                return False
+        return True
 
     def rendition(self, block: int, depth: int) -> Rendition:
         """What the first `depth` strategies, of which there is at least one, make of a block."""
@@ -247,7 +270,7 @@ class Walk:
         rendition = self.rendition(block, len(self.layers))
         if rendition.action is Action.WHOLE:
             return 0
-        removed = int(self.renderer.table.tokens[block]) - self.renderer.tokens(block, rendition)
+        removed = self.tokens[block] - self.renderer.tokens(block, rendition)
         if self.sizes.envelopes is not None and rendition.action is Action.REMOVED:
             removed += int(self.sizes.envelopes[block])
         return removed
@@ -260,115 +283,26 @@ class Walk:
         )
 
     def _record(self, blocks: set[int], call: int) -> None:
-        depth = len(self.layers)
-        # A strategy gives many blocks of a call the same decision, and to look that up is to take it apart.
-        known: dict[tuple[int, ...], tuple[int, int]] = {}
+        # A strategy gives many blocks the same decision, and to look that up is to take it apart.
+        numbers, rows, layers = self._numbers, self._rows, self.layers
+        if len(numbers) > _KNOWN:
+            numbers.clear()
+            self._numbered.clear()
         for block in sorted(blocks):
-            decided = [layer.decided.get(block) for layer in self.layers]
+            decided = [layer.decided.get(block) for layer in layers]
             key = tuple(map(id, decided))
-            found = known.get(key)
+            found = numbers.get(key)
             if found is None:
-                stack = self.stack(block, depth)
-                deciding = [(at, decision) for at, decision in enumerate(decided) if decision is not None]
-                acting = [each for each in deciding if each[1].operation is not None] or deciding
-                at, decision = acting[-1]
-                reason = Reason(self.layers[at].entry, decision)
-                found = known[key] = (
-                    self._stacks.setdefault(stack, len(self._stacks)),
-                    self._reasons.setdefault(reason, len(self._reasons)),
-                )
-            self._rows.append((block, call, *found))
+                found = numbers[key] = self._numbers_of(decided)
+                # What is no more can share its id with another.
+                self._numbered.append(decided)
+            rows.extend((block, call, *found))
 
-
-class WalkMoment:
-    """What one strategy may see of one call."""
-
-    __slots__ = ("arrived", "call", "depth", "starts_context", "thread", "walk")
-
-    def __init__(
-        self, walk: Walk, depth: int, call: int, thread: int, arrived: NDArray[np.int32], starts_context: bool
-    ) -> None:
-        """See `Moment`; `depth` is the strategy's place among the layers."""
-        self.walk, self.depth, self.call, self.thread = walk, depth, call, thread
-        self.arrived, self.starts_context = arrived, starts_context
-
-    @property
-    def history(self) -> History:
-        """What was recorded."""
-        return self.walk.history
-
-    @property
-    def _told(self) -> Circumstances:
-        return self.walk.told if self.call == self.walk.history.call_count else _NOTHING_TOLD
-
-    @property
-    def previous_prompt_tokens(self) -> int:
-        """Prompt tokens of the thread's previous call under the plan."""
-        if self._told.input_tokens is not None:
-            return self._told.input_tokens
-        previous = self.walk.thread_call.get(self.thread)
-        if not self.walk.measures_prompts:
-            raise PromptsNotMeasuredError
-        return 0 if previous is None else self.walk.sent_prompt_tokens[previous]
-
-    @property
-    def prompt_tokens(self) -> int:
-        """Prompt tokens of this call as it stands."""
-        if self._told.input_tokens is not None:
-            return self._told.input_tokens
-        return self.walk.prompt_tokens(self.call, self.walk.settle(self.thread))
-
-    @property
-    def idle_seconds(self) -> float | None:
-        """Time since the thread's previous call."""
-        if self._told.idle_seconds is not None:
-            return self._told.idle_seconds
-        previous = self.walk.thread_call.get(self.thread)
-        if previous is None:
-            return None
-        gap = self.walk.times[self.call] - self.walk.times[previous]
-        return None if isnan(gap) else gap
-
-    def prompt(self) -> NDArray[np.int32]:
-        """The blocks of this call's prompt, removed ones left out."""
-        blocks = self.history.prompt(self.call)
-        if not self.walk.dirty and not self.walk.removed:
-            return blocks
-        kept = [block for block in blocks.tolist() if self.rendition(block).action is not Action.REMOVED]
-        return np.array(kept, dtype=np.int32)
-
-    def rendition(self, block: int) -> Rendition:
-        """How the block would be sent now."""
-        return self.walk.rendition(block, self.depth + 1)
-
-    def tokens(self, block: int) -> int:
-        """Its tokens."""
-        return self.walk.renderer.tokens(block, self.rendition(block))
-
-    def note_estimate(self, tokens: float) -> None:
-        """Keep what the strategy takes the prompt to measure."""
-        self.walk.estimates.append(Estimate(self.walk.layers[self.depth].entry, self.call, tokens))
-
-    def note_model_call(self, prompt_tokens: int, output_tokens: int) -> None:
-        """Keep what the strategy asks a model for."""
-        entry = self.walk.layers[self.depth].entry
-        self.walk.model_calls.append(ModelCall(entry, self.call, prompt_tokens, output_tokens))
-
-    def note_printed(self, text: str) -> None:
-        """Keep what the described program would print."""
-        self.walk.notices.append(Notice(self.walk.layers[self.depth].entry, self.call, text))
-
-    def tokens_under(self, choice: Choice) -> int:
-        """Tokens of the choice's block if it were made."""
-        stack = self.walk.stack(choice.block, self.depth)
-        if choice.decision.operation is not None:
-            stack = (*stack, choice.decision.operation)
-        renderer = self.walk.renderer
-        return renderer.tokens(choice.block, renderer.rendition(choice.block, stack))
-
-    def text(self, block: int) -> str:
-        """The block's text as it would be sent now."""
-        return self.rendition(block).text(self.history.session.text(self.history.session.blocks[block]))
-
-
-_NOTHING_TOLD = Circumstances()
+    def _numbers_of(self, decided: list[Decision | None]) -> tuple[int, int]:
+        """The numbers of the stack and of the reason that the strategies' decisions about a block come to."""
+        deciding = [(at, decision) for at, decision in enumerate(decided) if decision is not None]
+        acting = [each for each in deciding if each[1].operation is not None]
+        stack = tuple([each.operation for _, each in acting if each.operation is not None])
+        at, decision = (acting or deciding)[-1]
+        reason = Reason(self.layers[at].entry, decision)
+        return self._stacks.setdefault(stack, len(self._stacks)), self._reasons.setdefault(reason, len(self._reasons))

@@ -123,6 +123,14 @@ class Moment(Protocol):
         """How the block would be sent now."""
         ...
 
+    def is_whole(self, block: int) -> bool:
+        """Whether the block would be sent whole now: what was worked out from its recorded text holds."""
+        ...
+
+    def length(self, block: int) -> int:
+        """Characters of the block as it would be sent now."""
+        ...
+
     def tokens(self, block: int) -> int:
         """Tokens of the block as it would be sent now."""
         ...

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from inspector.session.model import BlockKind, Role
 
@@ -34,15 +35,31 @@ class Entry:
     is_result: bool
 
 
+class _Columns:
+    """What every reader of a history looks things up in. A few at a time, plain lists are quicker than columns."""
+
+    def __init__(self, history: History) -> None:
+        self.messages: list[int] = history.message.tolist()
+        self.first_blocks: list[int] = history.message_first_block.tolist()
+        self.contexts: list[int] = history.call_context.tolist()
+        self.entries: list[tuple[Entry, ...] | None] = [None] * len(history.session.messages)
+
+
+_COLUMNS: WeakKeyDictionary[History, _Columns] = WeakKeyDictionary()
+
+
 class Reader:
-    """Reads what arrives, call by call. Calls bring a few blocks each, and for those plain lists are quicker."""
+    """Reads what arrives, call by call."""
 
     def __init__(self, history: History) -> None:
         self._history = history
         self._kinds = history.kind_bytes
-        self._messages: list[int] = history.message.tolist()
+        columns = _COLUMNS.get(history)
+        if columns is None:
+            columns = _COLUMNS[history] = _Columns(history)
+        self._messages, self._first_blocks, self._known = columns.messages, columns.first_blocks, columns.entries
+        self._contexts = columns.contexts
         self._threads = [context.thread for context in history.session.contexts]
-        self._contexts: list[int] = history.call_context.tolist()
 
     def thread(self, moment: Moment) -> int:
         """The thread of the call about to be made."""
@@ -61,6 +78,24 @@ class Reader:
 
     def entries(self, blocks: list[int]) -> list[Entry]:
         """Blocks in the order they are sent, as entries; system texts are none."""
+        messages, first_blocks, known = self._messages, self._first_blocks, self._known
+        found: list[Entry] = []
+        at, before, count = 0, -1, len(blocks)
+        while at < count:
+            message = messages[blocks[at]]
+            last = first_blocks[message + 1] - 1
+            end = at + last - first_blocks[message]
+            # A message arrives whole, and what its entries are is the same under every plan.
+            if message == before or end >= count or blocks[end] != last:
+                return self._gathered(blocks)
+            entries = known[message]
+            if entries is None:
+                entries = known[message] = tuple(self._gathered(blocks[at : end + 1]))
+            found += entries
+            at, before = end + 1, message
+        return found
+
+    def _gathered(self, blocks: list[int]) -> list[Entry]:
         found: list[Entry] = []
         gathered: list[int] = []
         for block in blocks:

@@ -12,36 +12,28 @@ Most of them have no numbers of their own in the framework; the defaults here ar
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from inspector.session.model import BlockKind, TextUnavailableError
 from inspector.strategies.base import Choice, Decision
 from inspector.strategies.entries import Reader
+from inspector.strategies.kinds import SYSTEM_TEXT
 from inspector.strategies.maf_groups import Groups
+from inspector.strategies.maf_listing import LISTINGS, REASON
+from inspector.strategies.maf_messages import Messages
 from inspector.strategies.operations import RemoveBlock
 from inspector.strategies.settings import choice, number, switch, whole
-from inspector.strategies.speeches import SayInstead
 from inspector.strategies.tunable import Tunable
 from inspector.strategies.windows import window_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from inspector.strategies.base import Moment
     from inspector.strategies.history import History
     from inspector.strategies.maf_groups import Group
 
 SOURCE = "agent-framework-core 1.23 agent_framework/_compaction.py"
-_PREFIX, _SUFFIX, _CUT = "[Tool results: ", "]", "... [truncated]"
-_LONGEST = 4_096
-
-
-def results_text(labels: Iterable[str]) -> str:
-    """The message that lists the results of a tool use, cut where it would be too long."""
-    label = "; ".join(labels) or "no results"
-    if len(_PREFIX) + len(label) + len(_SUFFIX) > _LONGEST:
-        label = label[: _LONGEST - len(_PREFIX) - len(_CUT) - len(_SUFFIX)].rstrip() + _CUT
-    return f"{_PREFIX}{label}{_SUFFIX}"
 
 
 class _Maf(Tunable):
@@ -49,7 +41,7 @@ class _Maf(Tunable):
 
     def start(self, history: History) -> MafRun:
         """A fresh run over one session."""
-        return MafRun(self, history, Reader(history))
+        return MafRun(self, history, Reader(history), Messages(history))
 
     def compact(self, groups: Groups, moment: Moment) -> Iterator[Choice]:
         """What changes at a call."""
@@ -78,7 +70,7 @@ class MafToolResults(_Maf):
     def compact(self, groups: Groups, moment: Moment) -> Iterator[Choice]:
         """List the results of old tool uses."""
         while len(groups.calls) > self.keep:
-            yield from _list_results(groups, groups.calls[0], moment)
+            yield from _list_results(groups, next(iter(groups.calls)), moment)
 
 
 @dataclass(frozen=True)
@@ -95,7 +87,7 @@ class MafToolCalls(_Maf):
     def compact(self, groups: Groups, moment: Moment) -> Iterator[Choice]:  # noqa: ARG002  nothing is measured
         """Leave old tool uses out."""
         while len(groups.calls) > self.keep:
-            yield from _leave_out(groups, groups.calls[0], f"older than the newest {self.keep} tool uses")
+            yield from _leave_out(groups, next(iter(groups.calls)), f"older than the newest {self.keep} tool uses")
 
 
 @dataclass(frozen=True)
@@ -112,7 +104,7 @@ class MafWindow(_Maf):
     def compact(self, groups: Groups, moment: Moment) -> Iterator[Choice]:  # noqa: ARG002  nothing is measured
         """Leave the oldest groups out."""
         while len(groups.groups) > self.keep:
-            yield from _leave_out(groups, groups.groups[0], f"older than the newest {self.keep} groups")
+            yield from _leave_out(groups, next(iter(groups.groups)), f"older than the newest {self.keep} groups")
 
 
 @dataclass(frozen=True)
@@ -165,7 +157,7 @@ class MafContextWindow(_Maf):
 
     def compact(self, groups: Groups, moment: Moment) -> Iterator[Choice]:
         """List results, then leave groups out, each if there is too much."""
-        budget = max(window_of(groups.history, self.window) - self.max_output, 1)
+        budget = max(window_of(moment.history, self.window) - self.max_output, 1)
         evict, truncate = int(budget * self.evict), int(budget * max(self.truncate, self.evict))
         moment.note_estimate(groups.tokens)
         if groups.tokens > evict:
@@ -173,29 +165,15 @@ class MafContextWindow(_Maf):
         yield from _truncate(groups, "tokens", truncate, evict, self.keep_first_user)
 
 
+_LISTED = Decision(RemoveBlock(), REASON, "results")
+
+
 def _list_results(groups: Groups, group: Group, moment: Moment) -> Iterator[Choice]:
-    text = results_text(_labels(group, moment))
-    groups.replace(group, text)
-    reason = "older than the newest tool uses"
-    yield Choice(group.blocks[0], Decision(SayInstead(text, BlockKind.ASSISTANT_TEXT), reason, "results"))
-    removed = Decision(RemoveBlock(), reason, "results")
+    decision, characters = LISTINGS.of(moment, group.blocks)
+    groups.replace(group, characters)
+    yield Choice(group.blocks[0], decision)
     for block in group.blocks[1:]:
-        yield Choice(block, removed)
-
-
-def _labels(group: Group, moment: Moment) -> Iterator[str]:
-    """What every result of a tool use is called and says."""
-    history = moment.history
-    blocks = [(index, history.session.blocks[index]) for index in group.blocks]
-    names = {block.tool_call_id: block.tool_name for _, block in blocks if block.kind is BlockKind.TOOL_CALL}
-    for index, block in blocks:
-        if block.kind is BlockKind.TOOL_RESULT:
-            try:
-                text = moment.text(index)
-            except TextUnavailableError:
-                text = ""
-            name = names.get(block.tool_call_id) if block.tool_call_id else None
-            yield (f"{name}: {text}" if name else text).strip()
+        yield Choice(block, _LISTED)
 
 
 def _truncate(groups: Groups, unit: str, limit: int, target: int, keep_first_user: bool) -> Iterator[Choice]:
@@ -207,17 +185,25 @@ def _truncate(groups: Groups, unit: str, limit: int, target: int, keep_first_use
     before = size()
     spared: list[Group] = []
     while size() > target and len(groups.groups) > 1:
-        oldest = groups.groups[0]
+        oldest = next(iter(groups.groups))
         if keep_first_user and oldest is groups.first_user:
-            spared.append(groups.groups.popleft())
+            spared.append(oldest)
+            del groups.groups[oldest]
             continue
         yield from _leave_out(groups, oldest, f"{before:,} {unit} were too many")
-    groups.groups.extendleft(reversed(spared))
+    for group in reversed(spared):
+        groups.groups[group] = None
+        groups.groups.move_to_end(group, last=False)
+
+
+@lru_cache(64)
+def _left_out(reason: str) -> Decision:
+    return Decision(RemoveBlock(), reason, "groups")
 
 
 def _leave_out(groups: Groups, group: Group, reason: str) -> Iterator[Choice]:
     groups.leave_out(group)
-    decision = Decision(RemoveBlock(), reason, "groups")
+    decision = _left_out(reason)
     for block in group.blocks:
         yield Choice(block, decision)
 
@@ -230,33 +216,34 @@ class MafRun:
         strategy: The values.
         history: What was recorded.
         reader: Reads what arrives.
+        messages: The session's messages.
     """
 
     measures_prompts: ClassVar[bool] = False
     strategy: _Maf
     history: History
     reader: Reader
+    messages: Messages
     _groups: dict[int, Groups] = field(default_factory=dict)
     _changed: set[int] = field(default_factory=set)
 
-    def step(self, moment: Moment) -> Iterable[Choice]:
+    def step(self, moment: Moment) -> Iterator[Choice]:
         """Take in what arrived, then compact."""
         number, arrived = self.reader.thread(moment), self.reader.arrived(moment)
-        choices: list[Choice] = []
         if moment.starts_context or number not in self._groups:
-            self._groups[number] = Groups(self.history)
+            self._groups[number] = Groups(self.messages)
+            # Before anything is measured: it is sent whole again.
             back = Decision(None, "another conversation began")
-            choices = [Choice(block, back) for block in arrived if block in self._changed]
+            yield from [Choice(block, back) for block in arrived if block in self._changed]
             self._changed.difference_update(arrived)
         groups = self._groups[number]
-        groups.add(moment, self.reader.entries(arrived), system=[block for block in arrived if self._is_system(block)])
-        again = Decision(None, "one of its results came late")
-        choices += [Choice(block, again) for group in groups.again for block in group.blocks]
-        groups.again.clear()
-        made = list(self.strategy.compact(groups, moment))
-        self._changed.update(choice.block for choice in made)
-        return [*choices, *made]
-
-    def _is_system(self, block: int) -> bool:
-        recorded = self.history.session.blocks[block]
-        return recorded.kind is BlockKind.SYSTEM_TEXT and recorded.origin.locator != "tools"
+        kinds, blocks = self.history.kind_bytes, self.history.session.blocks
+        systems = [at for at in arrived if kinds[at] == SYSTEM_TEXT and blocks[at].origin.locator != "tools"]
+        groups.add(moment, self.reader.entries(arrived), system=systems)
+        if groups.again:
+            again = Decision(None, "one of its results came late")
+            yield from [Choice(block, again) for group in groups.again for block in group.blocks]
+            groups.again.clear()
+        for made in self.strategy.compact(groups, moment):
+            self._changed.add(made.block)
+            yield made

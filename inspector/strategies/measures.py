@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from inspector.session.model import TextUnavailableError
-from inspector.strategies.rendition import Action
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,10 +48,10 @@ class Measure:
 
     def sent(self, moment: Moment, block: int) -> int:
         """The number of what would be sent of a block."""
-        rendition = moment.rendition(block)
-        if rendition.action is Action.WHOLE:
+        if moment.is_whole(block):
             session = moment.history.session
             return self.recorded(session, session.blocks[block])
+        rendition = moment.rendition(block)
         if all(isinstance(piece, str) for piece in rendition.pieces):
             return self._of(rendition.text(""))
         try:

@@ -191,6 +191,12 @@ class Moment:
     def rendition(self, block: int) -> Rendition:
         return self.resent.sent(block, self.depth + 1).rendition
 
+    def is_whole(self, block: int) -> bool:
+        return self.rendition(block).action is Action.WHOLE
+
+    def length(self, block: int) -> int:
+        return self.rendition(block).length
+
     def tokens(self, block: int) -> int:
         return len(self.text(block))
 

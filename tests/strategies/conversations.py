@@ -196,6 +196,12 @@ class ObviousMoment:
     def rendition(self, index: int) -> Rendition:
         return rendered(self.history.session, index, self.decided.get(index))
 
+    def is_whole(self, index: int) -> bool:
+        return self.rendition(index).action is Action.WHOLE
+
+    def length(self, index: int) -> int:
+        return self.rendition(index).length
+
     def tokens(self, index: int) -> int:
         return (self.rendition(index).length + 3) // 4
 
@@ -228,7 +234,7 @@ def decisions_by_call(
         starts = contexts.get(thread) != context
         moment = ObviousMoment(history, call, arrived, starts, sent.get(thread, 0), decided, idle)
         contexts[thread], calls[thread] = context, call
-        decided.update(list(run.step(moment)))
+        decided.update(run.step(moment))
         sent[thread] = (measured or {}).get(call, moment.prompt_tokens)
         yield dict(decided)
 
