@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.replay.changes import RECORDED, Changes, Reason, effective_changes
+from inspector.replay.layers import Layer
 from inspector.replay.recorded_clearing import recorded_clearing
-from inspector.replay.walk import Circumstances, Layer, PromptSizes, Walk
+from inspector.replay.walk import Circumstances, PromptSizes, Walk
 from inspector.strategies.base import Choice, ScheduledStrategy, SequentialStrategy, in_use
 from inspector.strategies.batching import BatchedRun, batched_schedule, batching_of
 
