@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING
 
 import platformdirs
 
+from inspector.own_files import APPLICATION
 from inspector.replay.rates import RateRow, Rates
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class PriceFile:
 
 def default_price_file() -> Path:
     """Where a price file is looked for when none is named."""
-    return platformdirs.user_config_path("inspector") / "prices.toml"
+    return platformdirs.user_config_path(APPLICATION) / "prices.toml"
 
 
 def read_price_file(path: Path | None = None) -> PriceFile:

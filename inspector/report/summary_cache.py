@@ -17,10 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from platformdirs import user_cache_dir
 
+from inspector.own_files import cache_folder, replacing
 from inspector.report.session_summary import SessionSummary  # noqa: TC001  # a field's type, looked up when decoding
-from inspector.session.replacing import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -42,8 +41,8 @@ PACKAGE = Path(__file__).resolve().parents[1]
 
 
 @dataclass(frozen=True, slots=True)
-class KeptSummary:
-    """A summary and the file it was made from.
+class ReadSummary:
+    """A session's summary, as it was read.
 
     Attributes:
         summary: What reading the session told.
@@ -51,6 +50,7 @@ class KeptSummary:
         modified: When its file had been written then, seconds since the epoch.
         inode: Of its file.
         took: Seconds that reading took.
+        ended: When it was read, on the monotonic clock; 0 for what an earlier run read.
     """
 
     summary: SessionSummary
@@ -58,15 +58,12 @@ class KeptSummary:
     modified: float
     inode: int
     took: float
+    ended: float = 0.0
 
 
 class _Stored(msgspec.Struct, array_like=True, frozen=True):
     maker: bytes
-    kept: list[KeptSummary]
-
-
-def _default_folder() -> Path:
-    return Path(user_cache_dir("session-inspector", appauthor=False)) / "lists"
+    kept: list[ReadSummary]
 
 
 @dataclass(frozen=True)
@@ -77,9 +74,9 @@ class SummaryCache:
         folder: Where the file is.
     """
 
-    folder: Path = field(default_factory=_default_folder)
+    folder: Path = field(default_factory=lambda: cache_folder("lists"))
 
-    def load(self, pricing: Pricing) -> dict[Path, KeptSummary]:
+    def load(self, pricing: Pricing) -> dict[Path, ReadSummary]:
         """What an earlier run kept, where the same program priced it in the same way; empty for anything else."""
         path = self.folder / FILE_NAME
         try:
@@ -92,12 +89,14 @@ class SummaryCache:
             return {}
         return {kept.summary.path: kept for kept in stored.kept}
 
-    def save(self, kept: Iterable[KeptSummary], pricing: Pricing) -> bool:
+    def save(self, kept: Iterable[ReadSummary], pricing: Pricing) -> bool:
         """Keep summaries, the first of them where they are too many; whether that could be done."""
-        short = [replace(one, summary=_shortened(one.summary)) for one, _ in zip(kept, range(MOST_KEPT), strict=False)]
+        short = [
+            replace(one, summary=_shortened(one.summary), ended=0.0)
+            for one, _ in zip(kept, range(MOST_KEPT), strict=False)
+        ]
         data = msgspec.msgpack.encode(_Stored(maker(pricing), short), enc_hook=_encoded)
         try:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with replacing(self.folder / FILE_NAME) as file:
                 file.write(data)
         except OSError:

@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from platformdirs import user_cache_dir
 
-from inspector.session.replacing import UNFINISHED_SUFFIX, replacing
+from inspector.own_files import cache_folder, make_room, replacing
 from inspector.tokens.texts import digest_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import NDArray
 
     from inspector.session.model import Session
@@ -34,11 +33,6 @@ ROOM_BYTES = 256 << 20
 """Space all files may take: some forty sessions of 100 MB, or thousands of usual ones."""
 
 _WORTH_SAVING_TOKENS = 20_000
-_ABANDONED_SECONDS = 3600
-
-
-def _default_folder() -> Path:
-    return Path(user_cache_dir("session-inspector", appauthor=False)) / "tokens"
 
 
 @dataclass(frozen=True)
@@ -50,7 +44,7 @@ class CountCache:
         room_bytes: Space they may take together; the ones not used for longest go first.
     """
 
-    folder: Path = field(default_factory=_default_folder)
+    folder: Path = field(default_factory=lambda: cache_folder("tokens"))
     room_bytes: int = ROOM_BYTES
 
     def load(self, session: Session, texts: CountedTexts) -> None:
@@ -86,7 +80,6 @@ class CountCache:
         lengths = columns.lengths[:token_count][np.repeat(keep, tokens)]
         kept_digests = b"".join(digest for digest, is_kept in zip(digests, keep.tolist(), strict=True) if is_kept)
         try:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with replacing(self._path(session, texts)) as file:
                 np.savez(
                     file,
@@ -94,7 +87,7 @@ class CountCache:
                     tokens=tokens[keep].astype(np.int32),
                     lengths=lengths,
                 )
-            self._make_room()
+            make_room(self.folder, most_bytes=self.room_bytes)
         except OSError:
             return
         texts.tokens_kept = token_count
@@ -102,21 +95,6 @@ class CountCache:
     def _path(self, session: Session, texts: CountedTexts) -> Path:
         place = f"{VERSION}\n{texts.counter.name}\n{session.format}\n{os.path.realpath(session.path)}"
         return self.folder / f"{blake2b(os.fsencode(place), digest_size=16).hexdigest()}.npz"
-
-    def _make_room(self) -> None:
-        files = []
-        for entry in os.scandir(self.folder):
-            with contextlib.suppress(OSError):
-                status = entry.stat()
-                files.append((status.st_mtime, status.st_size, entry.path))
-        taken = sum(size for _, size, _ in files)
-        oldest_part = time.time() - _ABANDONED_SECONDS
-        for changed, size, path in sorted(files):
-            is_abandoned = path.endswith(UNFINISHED_SUFFIX) and changed < oldest_part
-            if taken > self.room_bytes or is_abandoned:
-                with contextlib.suppress(OSError):
-                    Path(path).unlink()
-                    taken -= size
 
 
 def _check(digests: NDArray[np.generic], tokens: NDArray[np.generic], lengths: NDArray[np.generic]) -> None:

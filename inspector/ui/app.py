@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
     from textual.screen import Screen
 
+    from inspector.report.summary_cache import ReadSummary
     from inspector.strategies.plan import Plan
     from inspector.ui.screens.sessions import SessionsScreen
-    from inspector.ui.session_finding import Read
 
 MOST_AT_ONCE = 9
 """Named sessions that are opened together; more of them stand in the list."""
@@ -76,7 +76,7 @@ class InspectorApp(DraggingApp, PaintingApp):
         """
         super().__init__()
         self._tabs = Tabs()
-        self._sessions_read: dict[Path, Read] = {}
+        self._sessions_read: dict[Path, ReadSummary] = {}
         self._paths = (paths,) if isinstance(paths, PurePath) else tuple(paths)
         self._folders = None if folders is None else tuple(folders)
         self._listed = tuple(listed)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from inspector.ui.settings import APPLICATION
+from inspector.own_files import APPLICATION
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +20,7 @@ LOOKS = ("filter", "order", "view", "pane")
 """Texts that say how the session was looked at."""
 
 MOST_KEPT = 500
-"""Sessions whose state is kept."""
+"""Sessions whose state is kept; of those not opened for the longest time nothing is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ def save_state(session: Path, state: SessionState, folder: Path | None = None) -
 
     import tomli_w
 
-    from inspector.session.replacing import replacing
+    from inspector.own_files import make_room, replacing
 
     table: dict[str, Any] = {"letter": state.letter, "plan_open": state.plan_open}
     if state.block >= 0:
@@ -147,21 +147,6 @@ def save_state(session: Path, state: SessionState, folder: Path | None = None) -
         table["call"] = state.call
     table["plans"] = {letter: tomllib.loads(plan.to_toml()) for letter, plan in state.plans.items()}
     path = state_path(session, folder)
-    path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as file:
         tomli_w.dump(table, file)
-    _forget_oldest(path.parent)
-
-
-def _forget_oldest(folder: Path) -> None:
-    """Sessions come and go: of those not opened for the longest time nothing is kept."""
-    kept = sorted(folder.glob("*.toml"), key=_time_of_change, reverse=True)
-    for path in kept[MOST_KEPT:]:
-        path.unlink(missing_ok=True)
-
-
-def _time_of_change(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return 0.0
+    make_room(path.parent, most_files=MOST_KEPT)

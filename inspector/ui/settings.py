@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+from inspector.own_files import APPLICATION
 from inspector.ui.setting_list import SETTINGS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-APPLICATION = "inspector"
 FILE_NAME = "settings.toml"
 LONGEST_SHOWN = 40
 

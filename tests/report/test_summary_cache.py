@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from inspector.replay.prices import Pricing
 from inspector.report.session_summary import SessionSummary, summarise
-from inspector.report.summary_cache import FILE_NAME, LONGEST_TEXT, KeptSummary, SummaryCache
-from inspector.ui.session_finding import SessionFinder
+from inspector.report.summary_cache import FILE_NAME, LONGEST_TEXT, ReadSummary, SummaryCache
+from inspector.ui.sessions.finding import SessionFinder
 from tests.session.growing import GROWING
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 PRICING = Pricing()
 
 
-def kept(name: str, **fields: object) -> KeptSummary:
-    return KeptSummary(SessionSummary(Path(os.fsdecode(name.encode("latin-1"))), **fields), 10, 1.5, 7, 0.25)  # type: ignore[arg-type]  # any field
+def kept(name: str, **fields: object) -> ReadSummary:
+    return ReadSummary(SessionSummary(Path(os.fsdecode(name.encode("latin-1"))), **fields), 10, 1.5, 7, 0.25)  # type: ignore[arg-type]  # any field
 
 
 def test_what_was_kept_is_given_again(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def listed(folder: Path, *, keeps: bool = True) -> dict[Path, SessionSummary]:
 def test_only_sessions_that_changed_are_read_in_another_run(
     tmp_path: Path, private_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("inspector.ui.session_finding.SECONDS_WORTH_KEEPING", 0.0)
+    monkeypatch.setattr("inspector.ui.sessions.finding.SECONDS_WORTH_KEEPING", 0.0)
     paths = sessions(tmp_path)
     first = listed(tmp_path)
     assert first == {path: summarise(path, PRICING) for path in paths}
@@ -121,7 +121,7 @@ def test_only_sessions_that_changed_are_read_in_another_run(
 
 
 def test_what_could_not_be_read_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("inspector.ui.session_finding.SECONDS_WORTH_KEEPING", 0.0)
+    monkeypatch.setattr("inspector.ui.sessions.finding.SECONDS_WORTH_KEEPING", 0.0)
     sessions(tmp_path)
     with monkeypatch.context() as locked:
         locked.setattr(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from inspector.report.session_summary import SessionSummary
 from inspector.session.listing import Header
-from inspector.ui.session_book import SessionBook
+from inspector.ui.sessions.book import SessionBook
 
 OLD, NEW, CHILD, GRANDCHILD = (Path(f"/s/{name}.jsonl") for name in ("old", "new", "child", "grandchild"))
 

@@ -40,7 +40,7 @@ def found(folder: Path, count: int) -> tuple[Header, ...]:
 async def test_the_newest_session_stays_under_the_cursor_until_somebody_moves_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("inspector.ui.session_finding.SessionFinder.run", lambda *_: None)
+    monkeypatch.setattr("inspector.ui.sessions.finding.SessionFinder.run", lambda *_: None)
     headers = found(tmp_path, 8)
     app = InspectorApp((), settings=Settings(), folders=[tmp_path])
     async with app.run_test(size=(100, 30)) as pilot:
@@ -60,7 +60,7 @@ async def test_the_newest_session_stays_under_the_cursor_until_somebody_moves_it
 async def test_what_was_read_is_said_in_its_line_and_found_by_the_filter(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("inspector.ui.session_finding.SessionFinder.run", lambda *_: None)
+    monkeypatch.setattr("inspector.ui.sessions.finding.SessionFinder.run", lambda *_: None)
     app = InspectorApp((), settings=Settings(), folders=[tmp_path])
     async with app.run_test(size=(100, 30)) as pilot:
         headers = found(tmp_path, 4)
@@ -82,7 +82,7 @@ async def test_what_was_read_is_said_in_its_line_and_found_by_the_filter(
 
 
 async def test_the_list_follows_its_folder_while_it_is_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("inspector.ui.session_finding.SECONDS_BETWEEN_LOOKS", 0.05)
+    monkeypatch.setattr("inspector.ui.sessions.finding.SECONDS_BETWEEN_LOOKS", 0.05)
     codex, folder = GROWING["codex"], tmp_path / "sessions"
     folder.mkdir()
     app = InspectorApp((), settings=Settings(), folders=[folder])

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from inspector.own_files import APPLICATION
 from inspector.session.targets import problem_with_target
-from inspector.ui.settings import APPLICATION
 
 if TYPE_CHECKING:
     from inspector.strategies.plan import Plan

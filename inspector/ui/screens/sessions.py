@@ -17,9 +17,9 @@ from textual.worker import get_current_worker
 
 from inspector.safe_text import clip_cells, one_line
 from inspector.ui import numbers
-from inspector.ui.session_book import SessionBook
-from inspector.ui.session_finding import SessionFinder
-from inspector.ui.session_rows import preview_lines
+from inspector.ui.sessions.book import SessionBook
+from inspector.ui.sessions.finding import SessionFinder
+from inspector.ui.sessions.rows import preview_lines
 from inspector.ui.widgets.session_list import SessionList
 
 if TYPE_CHECKING:
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from inspector.report.session_summary import SessionSummary
+    from inspector.report.summary_cache import ReadSummary
     from inspector.session.listing import Header
-    from inspector.ui.session_book import Line
-    from inspector.ui.session_finding import Read
+    from inspector.ui.sessions.book import Line
 
 SECONDS_BETWEEN_AGES = 5
 """Ages are brought up to date this often."""
@@ -91,7 +91,7 @@ class SessionsScreen(Screen[None]):
         self,
         paths: Sequence[Path],
         folders: Sequence[Path] | None = None,
-        read: dict[Path, Read] | None = None,
+        read: dict[Path, ReadSummary] | None = None,
         *,
         keeps: bool = False,
     ) -> None:

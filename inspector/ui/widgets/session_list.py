@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.message import Message
 from textual.reactive import var
 
-from inspector.ui.session_rows import COLUMNS, row_of
+from inspector.ui.sessions.rows import COLUMNS, row_of
 from inspector.ui.tables.drawing import header_pieces, row_pieces, widths_for
 from inspector.ui.tables.figures import Sorting
 from inspector.ui.widgets.line_view import LineView, strip_of
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from textual import events
     from textual.strip import Strip
 
-    from inspector.ui.session_book import Line
+    from inspector.ui.sessions.book import Line
     from inspector.ui.tables.drawing import Piece
 
 

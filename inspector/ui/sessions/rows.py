@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.session.listing import Header
-    from inspector.ui.session_book import Line
+    from inspector.ui.sessions.book import Line
 
 LIVE_SECONDS: Final = 120
 """A session written to within this time counts as being written."""

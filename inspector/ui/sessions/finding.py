@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from inspector.replay.prices import Pricing
     from inspector.report.session_summary import SessionSummary
-    from inspector.report.summary_cache import KeptSummary
+    from inspector.report.summary_cache import ReadSummary
     from inspector.session.listing import Header, Known
 
 SECONDS_BETWEEN_LOOKS = 2.0
@@ -37,33 +37,6 @@ SECONDS_WORTH_KEEPING = 0.5
 """What took less to read is read again the next time; while reading goes on, it is kept after ten times as long."""
 
 
-@dataclass(frozen=True)
-class Read:
-    """A session as it was read.
-
-    Attributes:
-        summary: What it told.
-        size: Of its file then, in bytes.
-        modified: When its file had been written then, seconds since the epoch.
-        inode: Of its file.
-        ended: When it was read, on the monotonic clock; 0 for what an earlier run read.
-        took: Seconds that took.
-    """
-
-    summary: SessionSummary
-    size: int
-    modified: float
-    inode: int
-    ended: float
-    took: float
-
-    def is_due(self, header: Header, *, is_seen: bool) -> bool:
-        """Whether the session should be read again: it changed, or it is looked at and was read in part."""
-        has_changed = (header.size, header.modified, header.inode) != (self.size, self.modified, self.inode)
-        is_partial = is_seen and not self.summary.is_whole
-        return (has_changed or is_partial) and time.monotonic() - self.ended > self.took * SHARE_OF_READING
-
-
 @dataclass
 class SessionFinder:
     """Finds and reads sessions for one list.
@@ -79,7 +52,7 @@ class SessionFinder:
 
     named: Sequence[Path]
     folders: Sequence[Path] | None
-    read: dict[Path, Read] = field(default_factory=dict)
+    read: dict[Path, ReadSummary] = field(default_factory=dict)
     seen: tuple[Path, ...] = ()
     keeps: bool = False
     problem: str = ""
@@ -88,7 +61,7 @@ class SessionFinder:
     _waiting: list[SessionSummary] = field(default_factory=list)
     _pricing: Pricing | None = None
     _due: Iterator[Header] = field(default_factory=lambda: iter(()))
-    _kept: dict[Path, KeptSummary] | None = None
+    _kept: dict[Path, ReadSummary] | None = None
     _unkept: float = 0.0
 
     def run(
@@ -155,6 +128,7 @@ class SessionFinder:
     def _read_some(self, until: float, is_cancelled: Callable[[], bool]) -> list[SessionSummary]:
         """Read what is looked at, then the newest, until a time."""
         from inspector.report.session_summary import FIRST_BYTES, summarise
+        from inspector.report.summary_cache import ReadSummary
 
         made, self._waiting = self._waiting, []
         while not is_cancelled() and (not made or time.monotonic() < until):
@@ -167,8 +141,9 @@ class SessionFinder:
             most = None if is_whole_wanted else FIRST_BYTES
             summary = summarise(header.path, self._pricing, is_cancelled=is_cancelled, most_bytes=most)
             ended = time.monotonic()
-            self.read[header.path] = Read(summary, header.size, header.modified, header.inode, ended, ended - began)
-            self._unkept += ended - began
+            took = ended - began
+            self.read[header.path] = ReadSummary(summary, header.size, header.modified, header.inode, took, ended)
+            self._unkept += took
             made.append(summary)
         return made
 
@@ -184,23 +159,17 @@ class SessionFinder:
         self._kept = cache.load(self._pricing) if self.keeps else {}
         for path, header in self._headers.items():
             kept = self._kept.get(path)
-            if kept is not None and path not in self.read:
-                entry = Read(kept.summary, kept.size, kept.modified, kept.inode, 0.0, kept.took)
-                if not entry.is_due(header, is_seen=False):
-                    self.read[path] = entry
+            if kept is not None and path not in self.read and not _is_due(kept, header, is_seen=False):
+                self.read[path] = kept
 
     def _keep(self, seconds: float) -> None:
         """Keep what was read for the next run, where reading it took that long."""
         if not self.keeps or self._pricing is None or self._unkept < seconds:
             return
-        from inspector.report.summary_cache import KeptSummary, SummaryCache
+        from inspector.report.summary_cache import SummaryCache
         from inspector.session.locator import Locator
 
-        now = {
-            path: KeptSummary(entry.summary, entry.size, entry.modified, entry.inode, entry.took)
-            for path, entry in self.read.items()
-            if not entry.summary.problem
-        }
+        now = {path: entry for path, entry in self.read.items() if not entry.summary.problem}
         others = (kept for path, kept in (self._kept or {}).items() if path not in now)
         there = (kept for kept in others if Locator.of(kept.summary.path).file.exists())
         SummaryCache().save((*now.values(), *there), self._pricing)
@@ -210,13 +179,20 @@ class SessionFinder:
         """What to read next, and whether somebody looks at it."""
         for path in self.seen:
             header = self._headers.get(path)
-            if header is not None and ((known := self.read.get(path)) is None or known.is_due(header, is_seen=True)):
+            if header is not None and ((known := self.read.get(path)) is None or _is_due(known, header, is_seen=True)):
                 return header, True
         # Whether more sessions are due is found out with every look at the folders, not with every session read.
         for header in self._due:
-            if (known := self.read.get(header.path)) is None or known.is_due(header, is_seen=False):
+            if (known := self.read.get(header.path)) is None or _is_due(known, header, is_seen=False):
                 return header, False
         return None, False
+
+
+def _is_due(known: ReadSummary, header: Header, *, is_seen: bool) -> bool:
+    """Whether a session should be read again: it changed, or it is looked at and was read in part."""
+    has_changed = (header.size, header.modified, header.inode) != (known.size, known.modified, known.inode)
+    is_partial = is_seen and not known.summary.is_whole
+    return (has_changed or is_partial) and time.monotonic() - known.ended > known.took * SHARE_OF_READING
 
 
 def _why_not_listed(place: Path) -> str:

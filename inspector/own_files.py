@@ -1,0 +1,81 @@
+"""Files of the program's own: written whole or not at all, for their owner alone, no more than there is room for."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import contextmanager, suppress
+from math import inf
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+APPLICATION = "inspector"
+"""The name of the folders, where the platform wants a program's settings, data, state and caches."""
+
+UNFINISHED_SUFFIX = ".part"
+"""Ends the name of a file that is being written, or was when its writer was killed."""
+
+ABANDONED_SECONDS = 3600
+"""No file takes that long to be written."""
+
+
+def cache_folder(name: str) -> Path:
+    """A folder of what can be worked out again."""
+    from platformdirs import user_cache_path
+
+    return user_cache_path(APPLICATION) / name
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """A new file, readable by its owner alone, that takes the place of another once it was written whole.
+
+    Args:
+        path: The file to be replaced, or made. Its folder is made too where there is none.
+
+    Raises:
+        OSError: It cannot be written; what was there before is left as it was.
+    """
+    import tempfile
+
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(prefix="new-", suffix=UNFINISHED_SUFFIX, dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+        Path(name).replace(path)
+    except BaseException:
+        with suppress(OSError):
+            Path(name).unlink()
+        raise
+
+
+def make_room(folder: Path, *, most_files: float = inf, most_bytes: float = inf) -> None:
+    """Remove the files of a folder that were left alone for longest, as far as they are too many or too large.
+
+    What a killed process left half written goes in any case. What cannot be removed stays.
+
+    Args:
+        folder: Holds nothing but files of this program's own.
+        most_files: How many may stay.
+        most_bytes: What they may take together.
+
+    Raises:
+        OSError: The folder cannot be listed.
+    """
+    files = []
+    for entry in os.scandir(folder):
+        with suppress(OSError):
+            status = entry.stat()
+            files.append((status.st_mtime, status.st_size, entry.path))
+    count, taken = len(files), sum(size for _, size, _ in files)
+    last_abandoned = time.time() - ABANDONED_SECONDS
+    for changed, size, path in sorted(files):
+        is_abandoned = path.endswith(UNFINISHED_SUFFIX) and changed < last_abandoned
+        if count > most_files or taken > most_bytes or is_abandoned:
+            with suppress(OSError):
+                Path(path).unlink()
+                count, taken = count - 1, taken - size
