@@ -72,7 +72,8 @@ class Follower:
 
     Attributes:
         path: What is followed.
-        state: `live`, or `vanished` while there is no file; the last session stays readable then.
+        state: `live`; or, while the last session that was read is all there is, `vanished` where there is no file,
+            `replaced` where something else stands in its place, `unreadable` where it is empty or cannot be read.
         change: What the last `poll` found: as in `Update.change`, empty for nothing.
         notice: What the last `poll` has to say; empty for nothing.
     """
@@ -159,7 +160,7 @@ class Follower:
                 return self._session
             case Change.REPLACED:
                 return self._reload()
-            case Change.NONE if self.state == "vanished":
+            case Change.NONE if self.state != "live":
                 self._come_back("returned")
             case Change.UNREADABLE:
                 self._bear_with_it()
@@ -174,8 +175,8 @@ class Follower:
             self._unreadable_since = now
         elif now - self._unreadable_since >= UNREADABLE_SECONDS:
             self._unreadable_since = math.inf
-            self.change = "notice"
-            self._say(f"{self.path.name} cannot be read at the moment; what was read of it is still shown.")
+            self.state, self.change = "unreadable", "notice"
+            self._say(f"{self.path.name} is empty or cannot be read at the moment; what was read of it is still shown.")
 
     def _reload(self) -> Session | None:
         """Read the file that stands in the place of the one that was read."""
@@ -188,7 +189,7 @@ class Follower:
                 pass
         except SessionError as error:
             self._failed = place
-            self.change = "notice"
+            self.state, self.change = "replaced", "notice"
             self._say(f"The file was replaced by something else; the last session is still shown. {error.message}")
             return None
         self._failed = None
@@ -200,9 +201,9 @@ class Follower:
         return self._session
 
     def _come_back(self, change: str) -> None:
-        self.change = change
-        if self.state == "vanished":
-            self.state, self.change = "live", "returned"
+        was_gone, self.state, self.change = self.state == "vanished", "live", change
+        if was_gone:
+            self.change = "returned"
             self._say(f"{self.path.name} is back.")
 
     def _place(self) -> Place | None:

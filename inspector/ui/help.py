@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from textual.keys import REPLACED_KEYS
 from textual.screen import Screen
 from textual.widget import Widget
 
@@ -63,7 +64,10 @@ def help_sections(app: AnyApp) -> list[HelpSection]:
     """What the keys do now, the focused part first, then what holds it, then what works everywhere."""
     screen = app.screen
     by_node: dict[DOMNode, dict[str, list[Binding]]] = {}
+    types = screen.focused is not None and screen.focused.check_consume_key("slash", "/")
     for active in screen.active_bindings.values():
+        if types and active.binding.key in REPLACED_KEYS:
+            continue  # goes into the line, though Textual does not know these names for characters
         if active.enabled and (active.binding.id or not _is_ours(active.node)):
             actions = by_node.setdefault(active.node, {})
             actions.setdefault(active.binding.action, []).append(active.binding)

@@ -233,7 +233,7 @@ class FileChanged(Message):
 
     Attributes:
         generation: Which opening of a file.
-        state: `live` or `vanished`.
+        state: `live`, `vanished`, `replaced` or `unreadable`.
         notice: One line for people, empty for none; may hold a path.
     """
 

@@ -98,6 +98,79 @@ async def test_a_file_that_vanishes_keeps_its_last_view_and_may_return(running, 
         assert any("is back" in message.notice for message in run.seen(FileChanged))
 
 
+@pytest.mark.parametrize("size", [(80, 24), (200, 60)])
+async def test_keys_that_need_a_session_say_that_there_is_none_and_are_not_offered(
+    running, session_file, tmp_path: Path, size: tuple[int, int]
+) -> None:
+    path = tmp_path / "empty.jsonl"
+    path.touch()
+    async with running(path, ready=False, size=size) as run:
+        await run.until(lambda: run.screen.state == "waiting")
+        await run.until(lambda: "strategy" not in run.text().splitlines()[-1])
+        for key in (*"1ptcv$hExb=[]saAwOe+&n", "space"):
+            run.screen._forget_notice()
+            await run.pilot.press({"$": "dollar_sign", "=": "equals_sign", "[": "left_square_bracket"}.get(key, key))
+            await run.pilot.pause()
+            assert "no session is open here" in run.text().splitlines()[-1], key
+        path.write_bytes(session_file.path.read_bytes())
+        await run.until(lambda: run.screen.state == "live")
+        await run.settled()
+        assert "no session" not in run.text()
+        assert "1…9 strategy" in run.text().splitlines()[-1]
+
+
+async def test_a_session_without_calls_has_nothing_to_compare(running, tmp_path: Path) -> None:
+    path = tmp_path / "empty.jsonl"
+    path.write_text('{"type":"summary","summary":"Nothing yet","leafUuid":"00000000-0000-4000-8000-000000000000"}\n')
+    async with running(path, ready=False, size=(80, 24)) as run:
+        await run.until(lambda: run.screen.outcome is not None)
+        for key in "ct":
+            await run.pilot.press(key)
+            await run.pilot.pause()
+            assert run.app.screen is run.screen
+            assert "no call was made yet" in run.text()
+        await run.press("1")
+        await run.until(lambda: "the plan cuts nothing here" in run.text())
+
+
+async def test_a_file_replaced_by_something_else_is_told_in_the_header_until_a_session_stands_there_again(
+    running, session_file
+) -> None:
+    content = session_file.path.read_bytes()
+    async with running(session_file.path) as run:
+        rows = run.screen.view.count
+        session_file.path.write_text("these are notes")
+        await run.until(lambda: run.screen.state == "replaced")
+        await run.pilot.pause()
+        assert "✕ file was replaced" in run.text().splitlines()[0]
+        assert run.screen.view.count == rows
+        session_file.path.write_bytes(content)
+        await run.until(lambda: run.screen.state == "live")
+        await run.until(lambda: "file was replaced" not in run.text())
+
+
+async def test_a_file_cut_to_nothing_is_told_once_it_stays_so(running, session_file, monkeypatch) -> None:
+    monkeypatch.setattr("inspector.session.follow.UNREADABLE_SECONDS", 0.05)
+    content = session_file.path.read_bytes()
+    async with running(session_file.path) as run:
+        rows = run.screen.view.count
+        session_file.path.write_bytes(b"")
+        await run.until(lambda: run.screen.state == "unreadable")
+        await run.pilot.pause()
+        assert "✕ file unreadable" in run.text().splitlines()[0]
+        assert run.screen.view.count == rows
+        session_file.path.write_bytes(content)
+        await run.until(lambda: run.screen.state == "live")
+
+
+async def test_the_line_for_searching_offers_no_key_that_it_would_take_as_text(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        await run.press("slash")
+        offered = run.screen.status.keys
+        assert offered
+        assert not {hint.press for hint in offered} & {"slash", "plus", "question_mark"}
+
+
 async def test_a_file_that_was_rewritten_is_shown_anew(running, session_file) -> None:
     async with running(session_file.path) as run:
         await run.press("1")

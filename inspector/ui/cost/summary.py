@@ -61,6 +61,7 @@ class CostSummary:
         breaks: Calls at which the plan broke the cache.
         first_change: The first call the plan changed, -1 when none.
         is_idle: The plan changes nothing.
+        is_on: Some strategy of the plan is switched on.
         advice: What to do about a model without a price; empty where there is one. May hold session text.
         until: The same as of the call looked at; None at the present.
     """
@@ -79,6 +80,7 @@ class CostSummary:
     breaks: int = 0
     first_change: int = -1
     is_idle: bool = False
+    is_on: bool = False
     advice: str = ""
     until: CostUntil | None = None
 
@@ -124,6 +126,7 @@ def summarise(
         breaks=int(totals.breaks.value or 0),
         first_change=-1 if first_change is None else first_change,
         is_idle=first_change is None,
+        is_on=bool(outcome.plan.strategies),
         until=_until(outcome, call),
         advice="" if before.cost_usd.value is not None else outcome.inputs.pricing.advice(models),
     )

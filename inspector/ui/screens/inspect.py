@@ -19,7 +19,7 @@ from inspector.safe_text import clip_cells, one_line
 from inspector.ui import numbers
 from inspector.ui.help import help_sections
 from inspector.ui.screens.inspect_keys import INSPECT_BINDINGS, key_hints
-from inspector.ui.screens.related import Related
+from inspector.ui.screens.unopened import Unopened
 from inspector.ui.setting_list import MOST_RUNS
 from inspector.ui.widgets.cost_bar import CostBar
 from inspector.ui.widgets.header import Heading, SessionHeader
@@ -41,7 +41,7 @@ LEAST_RESIDUAL = 0.001
 """A fit is never said to be better than to a tenth of a percent, which is what is written of it."""
 
 
-class InspectScreen(Related):
+class InspectScreen(Unopened):
     """One session: context chart, timeline, detail, plan and cost."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-normal"), (160, "-wide")]  # noqa: RUF012  as Textual declares it
@@ -131,6 +131,7 @@ class InspectScreen(Related):
         lines = (f"{reason}; it opens as soon as an agent writes it", "", "o lists sessions, q leaves")
         self.say_instead(Word(f"waiting for {self.path.name}", lines))
         self.show_heading()
+        self.refresh_bindings()
 
     def show_failure(self, reason: str, *, is_folder: bool = False) -> None:
         """In place of the rows. A folder is no failure: its sessions are listed."""
@@ -138,6 +139,7 @@ class InspectScreen(Related):
             self.run_worker(self.app.run_action("app.sessions"), group="dialog")
         self.say_instead(Word("this cannot be opened", (reason, "", "o lists sessions, q leaves"), is_problem=True))
         self.show_heading()
+        self.refresh_bindings()
 
     def show_plan(self) -> None:
         """In the panel."""

@@ -67,7 +67,8 @@ class SessionScreen(SessionShown):
         projection: How far its saving over many runs may be off; None while unknown.
         risks: What may go wrong with it; None while unknown.
         call: The call looked at; None for the next one, not yet made.
-        state: How the file stands: `loading`, `waiting`, `live`, `vanished`, `failed`, or why it is not followed.
+        state: How the file stands: `loading`, `waiting`, `live`, `vanished`, `replaced`, `unreadable`, `failed`, or why
+            it is not followed.
         failure: Why the file cannot be read; empty where it can.
         changed: Seconds since the epoch of the file's last change, None while unknown.
         counting: How far counting its tokens has come.
@@ -340,7 +341,7 @@ class SessionScreen(SessionShown):
         if message.generation == self._opening:
             self.state = message.state
             if message.notice:
-                self.show_notice(message.notice, is_problem=message.state == "vanished")
+                self.show_notice(message.notice, is_problem=message.state != "live")
             self.show_heading()
 
     @on(Worker.StateChanged)

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from inspector.ui.settings import Settings
 
 
+OF_CALLS = ("compare", "tune")
+"""Studies of what plans make of the calls: without any, all would be nothing."""
+
+
 class Studying(Costing):
     """A session screen over which others can be opened."""
 
@@ -46,6 +50,9 @@ class Studying(Costing):
         """Open a screen that studies the session."""
         if self.outcome is None:
             self.show_notice("there is nothing to look at yet")
+            return
+        if name in OF_CALLS and not self.outcome.replay.history.call_count:
+            self.show_notice("no call was made yet: there is nothing a plan could have changed")
             return
         module, kind = self.STUDIES[name]
         screen: Screen[None] = getattr(import_module(module), kind)(self)

@@ -84,8 +84,9 @@ class CostBar(Widget, can_focus=True):
         text = self.get_visual_style("cost--text")
         parts = [Part(self._amount("recorded", summary.recorded), 1, shorter=self._amount("", summary.recorded))]
         if summary.is_idle:
-            hint = "press 1, or p and move a limit"
-            longer, shorter = (Content.styled(said, text) for said in (f"nothing is cut yet: {hint}", hint))
+            hint = "p and move a limit" if summary.is_on else "press 1, or p and move a limit"
+            about = "the plan cuts nothing here" if summary.is_on else "nothing is cut yet"
+            longer, shorter = (Content.styled(said, text) for said in (f"{about}: {hint}", hint))
             parts.append(Part(longer, 2, shorter=shorter))
             return parts
         parts += [

@@ -19,6 +19,8 @@ LIVE, STILL, GONE = "●", "○", "✕"
 LEAST_OF_TITLE = 20
 """Cells of a title that stay before another part of the line gives way."""
 
+LOST = {"vanished": "file is gone", "replaced": "file was replaced", "unreadable": "file unreadable"}
+"""What became of a file whose last reading is shown."""
 LONGEST_TITLE = 48
 SECONDS_TO_IDLE = 300
 """A file left alone for longer is followed all the same, but no longer called live."""
@@ -40,7 +42,7 @@ class Heading:
         messages: How many there are.
         calls: How many there are.
         tokens: How tokens are known, in a few words; empty before they are.
-        state: `live`, `loading`, `vanished`, `not followed`.
+        state: `live`, `loading`, `not followed`, or what became of the file: a key of `LOST`.
         changed: Seconds since the epoch of the last change of the file, None when unknown.
     """
 
@@ -110,8 +112,8 @@ class SessionHeader(Widget):
                 )
             case "live":
                 return Content.assemble((LIVE, self.get_visual_style("header--live")), f" live {numbers.age(seconds)}")
-            case "vanished":
-                return Content.assemble((GONE, self.get_visual_style("header--gone")), " file is gone")
+            case state if state in LOST:
+                return Content.assemble((GONE, self.get_visual_style("header--gone")), f" {LOST[state]}")
             case "":
                 return Content("")
             case state:

@@ -151,7 +151,8 @@ class StatusBar(Widget):
                 Content.styled(
                     f"hidden {numbers.whole(standing.hidden)}", faint + Style.from_meta({ACTION: "show_all"})
                 ),
-                4 if not standing.hidden else 2,
+                # That nothing is hidden matters less than how to switch a strategy on, or what fills the window.
+                8 if not standing.hidden else 2,
                 right=True,
             ),
         ]
