@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -95,3 +96,14 @@ def prompt_texts(session: Session, call: int) -> list[str]:
     recorded = session.calls[call]
     members = session.contexts[recorded.context].members[: recorded.prompt_messages]
     return [text for member in members for text in texts(session, member)]
+
+
+def session_at(path: Path, age: int = 0) -> Path:
+    """A small session, written so many seconds before others."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    script = Script()
+    script.prompt("go")
+    script.text("m1")
+    script.write(path)
+    os.utime(path, (1_700_000_000 - age, 1_700_000_000 - age))
+    return path

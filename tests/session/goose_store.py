@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import sqlite3
-from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from tests.session.databases import Statement, created, insert
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,7 +37,6 @@ FIRST_TABLES = (
 GO_ON = "Your context was compacted. The previous message contains a summary of the conversation so far."
 
 Message = dict[str, Any]
-Statement = tuple[str, tuple[Any, ...]]
 
 
 def request(call: str, name: str = "developer__shell", **arguments: Any) -> Message:
@@ -113,22 +112,9 @@ class GooseScript:
 
 
 def session(identifier: str, **columns: Any) -> Statement:
-    values = {"id": identifier, "working_dir": "/project", **columns}
-    names, marks = ", ".join(values), ", ".join("?" for _ in values)
-    return f"INSERT INTO sessions ({names}) VALUES ({marks})", tuple(values.values())  # noqa: S608  # names of tests
+    return insert("sessions", {"id": identifier, "working_dir": "/project", **columns})
 
 
 def create(path: Path, *statements: Statement, tables: str = TABLES) -> Path:
     """A database with what the statements write."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.executescript(tables)
-        run(connection, *statements)
-    return path
-
-
-def run(connection: sqlite3.Connection, *statements: Statement) -> None:
-    connection.execute("BEGIN")
-    for statement, values in statements:
-        connection.execute(statement, values)
-    connection.execute("COMMIT")
+    return created(path, tables, *statements)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.session import goose_store, hermes_store, opencode_store, run_files
+from tests.session import databases, goose_store, hermes_store, opencode_store, run_files
 from tests.session.claude_lines import Script
 from tests.session.codex_lines import Rollout
 from tests.session.copilot_lines import CopilotScript
@@ -248,7 +248,7 @@ def _goose_database(path: Path, turns: int) -> None:
         goose_store.create(path, goose_store.session("s1"))
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         (done,) = connection.execute("SELECT count(*) FROM messages").fetchone()
-        goose_store.run(connection, *goose(turns).statements("s1", done))
+        databases.run(connection, *goose(turns).statements("s1", done))
 
 
 def _hermes_database(path: Path, turns: int) -> None:
@@ -260,7 +260,7 @@ def _hermes_database(path: Path, turns: int) -> None:
         hermes_store.create(path, made[0])
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         (done,) = connection.execute("SELECT count(*) FROM messages").fetchone()
-        hermes_store.run(connection, *made[done + 1 :])
+        databases.run(connection, *made[done + 1 :])
 
 
 def _encoded_lines(made: Callable[[int], list[dict[str, Any]]]) -> Write:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import sqlite3
-from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from tests.session.databases import Statement, created, insert
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,8 +45,6 @@ ALTER TABLE messages ADD COLUMN display_identity BLOB;
 
 SUMMARY = "[CONTEXT COMPACTION — REFERENCE ONLY] Earlier turns were compacted into the summary below. "
 
-Statement = tuple[str, tuple[Any, ...]]
-
 
 @dataclass
 class HermesStore:
@@ -82,22 +80,6 @@ class HermesStore:
         return "UPDATE sessions SET ended_at = ?, end_reason = ? WHERE id = ?", (self.time, reason, session)
 
 
-def insert(table: str, columns: dict[str, Any]) -> Statement:
-    names, marks = ", ".join(columns), ", ".join("?" for _ in columns)
-    return f"INSERT INTO {table} ({names}) VALUES ({marks})", tuple(columns.values())  # noqa: S608  # names of tests
-
-
 def create(path: Path, *statements: Statement, is_first: bool = False, mode: str = "wal") -> Path:
     """A database with what the statements write."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute(f"PRAGMA journal_mode = {mode}")
-        connection.executescript(FIRST_TABLES + ("" if is_first else LATER_COLUMNS))
-        run(connection, *statements)
-    return path
-
-
-def run(connection: sqlite3.Connection, *statements: Statement) -> None:
-    connection.execute("BEGIN")
-    for statement, values in statements:
-        connection.execute(statement, values)
-    connection.execute("COMMIT")
+    return created(path, FIRST_TABLES + ("" if is_first else LATER_COLUMNS), *statements, mode=mode)

@@ -16,7 +16,7 @@ from inspector.session.model import BlockKind, ContextCause, Role, Usage
 from inspector.session.open import open_session
 from inspector.session.registry import detect
 from tests.session.codex_lines import Rollout
-from tests.session.following import settle
+from tests.session.following import tailed
 from tests.session.mutations import mutated, short
 from tests.session.other_process import append, quiet_moments
 from tests.session.soundness import assert_reads, assert_sound
@@ -648,24 +648,13 @@ def rollouts(draw: st.DrawFn) -> list[bytes]:
 
 
 @settings(max_examples=80, deadline=None)
-@given(lines=rollouts(), data=st.data())
+@given(lines=rollouts(), cuts=st.lists(st.floats(0, 1), max_size=6))
 def test_a_tailed_rollout_is_a_loaded_one_at_every_cut(
-    tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], data: st.DataObject
+    tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], cuts: list[float]
 ) -> None:
-    content = b"".join(lines)
-    start = len(lines[0]) + len(lines[1])
-    cuts = sorted(data.draw(st.lists(st.integers(start, len(content)), max_size=6)))
     path = tmp_path_factory.mktemp("tail") / "rollout.jsonl"
-    path.write_bytes(content[:start])
-    follower = Follower(path)
-    for before, cut in zip([start, *cuts], [*cuts, len(content)], strict=True):
-        with path.open("ab") as file:
-            file.write(content[before:cut])
-        settle(path)
-        follower.poll()
-        follower.poll()
-        assert follower.session == open_session(path)
-    assert_sound(follower.session)
+    for _, session in tailed(path, b"".join(lines), len(lines[0]) + len(lines[1]), cuts):
+        assert_sound(session)
 
 
 def test_a_rollout_written_by_another_process_is_followed(tmp_path: Path, corpus: Path) -> None:

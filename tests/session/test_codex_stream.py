@@ -13,7 +13,7 @@ from inspector.session.formats import codex
 from inspector.session.model import BlockKind, Role, Usage
 from inspector.session.open import open_session
 from inspector.session.registry import detect
-from tests.session.following import settle
+from tests.session.following import tailed
 from tests.session.mutations import mutated
 from tests.session.other_process import append, quiet_moments
 from tests.session.soundness import assert_reads, assert_sound
@@ -179,24 +179,14 @@ def test_a_stream_written_by_another_process_is_followed(tmp_path: Path) -> None
 
 
 @settings(max_examples=60, deadline=None)
-@given(data=st.data())
+@given(cuts=st.lists(st.floats(0, 1), max_size=6))
 def test_a_tailed_stream_is_a_loaded_one_at_every_cut(
-    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+    tmp_path_factory: pytest.TempPathFactory, cuts: list[float]
 ) -> None:
     made = lines(STREAM)
-    content, start = b"".join(made), len(made[0]) + len(made[1])
-    cuts = sorted(data.draw(st.lists(st.integers(start, len(content)), max_size=6)))
     path = tmp_path_factory.mktemp("tail") / "stream.jsonl"
-    path.write_bytes(content[:start])
-    follower = Follower(path)
-    for before, cut in zip([start, *cuts], [*cuts, len(content)], strict=True):
-        with path.open("ab") as file:
-            file.write(content[before:cut])
-        settle(path)
-        follower.poll()
-        follower.poll()
-        assert follower.session == open_session(path)
-    assert_sound(follower.session)
+    for _, session in tailed(path, b"".join(made), len(made[0]) + len(made[1]), cuts):
+        assert_sound(session)
 
 
 @settings(max_examples=100, deadline=None)

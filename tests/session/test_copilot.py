@@ -17,7 +17,7 @@ from inspector.session.model import BlockKind, ContextCause, Role
 from inspector.session.open import open_session
 from inspector.session.registry import detect
 from tests.session.copilot_lines import CopilotScript
-from tests.session.following import settle
+from tests.session.following import tailed
 from tests.session.mutations import mutated, short
 from tests.session.other_process import append, quiet_moments, rewrite
 from tests.session.soundness import assert_reads, assert_sound
@@ -388,20 +388,9 @@ def test_a_tailed_session_is_a_loaded_one_at_every_cut(
     for name, choice in steps:
         author.step(name, choice)
     lines = author.script.encoded()
-    data, done = b"".join(lines), len(lines[0]) + len(lines[1])
     path = tmp_path_factory.mktemp("tail") / "events.jsonl"
-    path.write_bytes(data[:done])
-    settle(path)
-    follower = Follower(path)
-    for cut in [*sorted(done + int(cut * (len(data) - done)) for cut in cuts), len(data)]:
-        with path.open("ab") as file:
-            file.write(data[done:cut])
-        done = cut
-        settle(path)
-        follower.poll()
-        follower.poll()
-        assert follower.session == open_session(path)
-        assert_sound(follower.session)
+    for _, session in tailed(path, b"".join(lines), len(lines[0]) + len(lines[1]), cuts):
+        assert_sound(session)
 
 
 def test_an_agent_that_writes_at_random_moments_is_followed_in_its_folder(tmp_path: Path) -> None:

@@ -7,22 +7,12 @@ from typing import TYPE_CHECKING
 
 from inspector.session.discover import candidates, homes, sessions_in
 from inspector.session.registry import all_formats, detect, format_named
-from tests.session.claude_lines import Script
+from tests.session.claude_lines import Script, session_at
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import pytest
-
-
-def session_at(path: Path, age: int = 0) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    script = Script()
-    script.prompt("go")
-    script.text("m1")
-    script.write(path)
-    os.utime(path, (1_700_000_000 - age, 1_700_000_000 - age))
-    return path
 
 
 def test_sessions_are_told_by_content_and_listed_newest_first(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from inspector.session.formats.gemini import FORMAT
 from inspector.session.model import BlockKind, ContextCause, Role
 from inspector.session.open import open_session
 from inspector.session.registry import detect
-from tests.session.following import settle, unchanged
+from tests.session.following import assert_same_objects, tailed
 from tests.session.gemini_lines import ABOUT, GeminiScript, Record, call, response
 from tests.session.mutations import mutated
 from tests.session.other_process import append, quiet_moments, replace, rewrite
@@ -469,26 +469,12 @@ def test_a_tailed_log_is_a_loaded_one_and_says_what_the_program_loads(
     for name, choice in steps:
         author.step(name, choice)
     lines = author.script.encoded()
-    data, done = b"".join(lines), len(lines[0]) + len(lines[1])
     path = tmp_path_factory.mktemp("tail") / "session.jsonl"
-    path.write_bytes(data[:done])
-    settle(path)
-    follower = Follower(path)
-    for cut in [*sorted(done + int(cut * (len(data) - done)) for cut in cuts), len(data)]:
-        before = follower.session
-        with path.open("ab") as file:
-            file.write(data[done:cut])
-        done = cut
-        settle(path)
-        follower.poll()
-        follower.poll()
-        assert follower.session == open_session(path)
-        assert_sound(follower.session)
-        same = unchanged(follower.session.messages, before.messages)
-        pairs = zip(follower.session.messages[:same], before.messages[:same], strict=True)
-        assert all(new is old for new, old in pairs)
-    assert now(follower.session) == said(author.script.lines)
-    assert all(not follower.session.messages[index].is_abandoned for index in follower.session.contexts[-1].members)
+    for before, session in tailed(path, b"".join(lines), len(lines[0]) + len(lines[1]), cuts):
+        assert_sound(session)
+        assert_same_objects(session, before)
+    assert now(session) == said(author.script.lines)
+    assert all(not session.messages[index].is_abandoned for index in session.contexts[-1].members)
 
 
 def test_an_agent_that_writes_a_log_at_random_moments_is_followed(tmp_path: Path) -> None:

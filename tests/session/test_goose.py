@@ -19,6 +19,7 @@ from inspector.session.formats.goose import FORMAT
 from inspector.session.model import BlockKind, ContextCause, Role
 from inspector.session.open import open_session
 from inspector.session.registry import detect
+from tests.session.databases import change_rows, row_changes, run
 from tests.session.goose_store import (
     FIRST_TABLES,
     GO_ON,
@@ -26,10 +27,9 @@ from tests.session.goose_store import (
     create,
     request,
     response,
-    run,
     session,
 )
-from tests.session.mutations import ODD, mutated
+from tests.session.mutations import mutated
 from tests.session.other_process import append, quiet_moments, replace, rewrite, sql
 from tests.session.soundness import assert_reads, assert_sound
 
@@ -370,36 +370,13 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return create(path, session("s1", model_config_json=MODEL), *script.statements("s1"))
 
 
-SCALARS = (str, int, float, type(None))
-
-VALUES = st.sampled_from(
-    [*(odd if isinstance(odd, SCALARS) else json.dumps(odd) for odd in ODD), b"\xff\x00", '[{"type": "text"', '"text"']
-)
-
-
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(
-    changes=st.lists(
-        st.tuples(st.sampled_from(["sessions", "messages"]), st.integers(0, 24), st.integers(1, 9), VALUES), max_size=8
-    )
-)
+@given(changes=row_changes(9))
 def test_nothing_in_changed_rows_makes_the_reader_raise(
     tmp_path_factory: pytest.TempPathFactory, sound: Path, changes: list[tuple[str, int, int, Any]]
 ) -> None:
     path = Path(shutil.copy(sound, tmp_path_factory.mktemp("changed") / "sessions.db"))
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("PRAGMA synchronous = OFF")
-        connection.execute("BEGIN")
-        for table, column, row, value in changes:
-            names = [name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})")]
-            name = names[column % len(names)]
-            if isinstance(value, int) and abs(value) > 2**62:
-                value = str(value)
-            try:
-                connection.execute(f"UPDATE {table} SET {name} = ? WHERE rowid = ?", (value, row))  # noqa: S608
-            except sqlite3.IntegrityError:
-                continue
-        connection.execute("COMMIT")
+    change_rows(path, changes)
     assert_reads(FORMAT, path)
     FORMAT.inside(path)
 

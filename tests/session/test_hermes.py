@@ -19,8 +19,9 @@ from inspector.session.formats.hermes import FORMAT
 from inspector.session.model import BlockKind, ContextCause, Role, TextUnavailableError
 from inspector.session.open import open_session
 from inspector.session.registry import detect
-from tests.session.hermes_store import SUMMARY, HermesStore, Statement, create, run
-from tests.session.mutations import ODD, mutated
+from tests.session.databases import Statement, change_rows, row_changes, run
+from tests.session.hermes_store import SUMMARY, HermesStore, create
+from tests.session.mutations import mutated
 from tests.session.other_process import append, quiet_moments, replace, rewrite, sql
 from tests.session.soundness import assert_reads, assert_sound
 
@@ -482,11 +483,6 @@ def test_nothing_in_changed_files_makes_the_reader_raise(
     assert_reads(FORMAT, path)
 
 
-SCALARS = (str, int, float, type(None))
-
-VALUES = st.sampled_from([*(odd if isinstance(odd, SCALARS) else str(odd) for odd in ODD), b"\xff\x00"])
-
-
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A database with rows of every kind, to be changed in copies."""
@@ -497,27 +493,11 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(
-    changes=st.lists(
-        st.tuples(st.sampled_from(["sessions", "messages"]), st.integers(0, 24), st.integers(1, 30), VALUES), max_size=8
-    )
-)
+@given(changes=row_changes(30))
 def test_nothing_in_changed_rows_makes_the_reader_raise(
     tmp_path_factory: pytest.TempPathFactory, sound: Path, changes: list[tuple[str, int, int, Any]]
 ) -> None:
     path = Path(shutil.copy(sound, tmp_path_factory.mktemp("changed") / "state.db"))
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("PRAGMA synchronous = OFF")
-        connection.execute("BEGIN")
-        for table, column, row, value in changes:
-            names = [name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})")]
-            name = names[column % len(names)]
-            if isinstance(value, int) and abs(value) > 2**62:
-                value = str(value)
-            try:
-                connection.execute(f"UPDATE {table} SET {name} = ? WHERE rowid = ?", (value, row))  # noqa: S608
-            except sqlite3.IntegrityError:
-                continue
-        connection.execute("COMMIT")
+    change_rows(path, changes)
     assert_reads(FORMAT, path)
     FORMAT.inside(path)

@@ -7,7 +7,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 from inspector.session.listing import Header, format_of_name, header_of, list_sessions, places
-from tests.session.claude_lines import SESSION, Script
+from tests.session.claude_lines import SESSION, session_at
 from tests.session.codex_lines import Rollout
 from tests.session.opencode_store import Store
 
@@ -15,16 +15,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pytest
-
-
-def session_at(path: Path, age: int = 0) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    script = Script()
-    script.prompt("go")
-    script.text("m1")
-    script.write(path)
-    os.utime(path, (1_700_000_000 - age, 1_700_000_000 - age))
-    return path
 
 
 def batches(folder: Path) -> list[list[Header]]:

@@ -14,7 +14,7 @@ from inspector.session.formats.pi import FORMAT
 from inspector.session.model import BlockKind, ContextCause, Role
 from inspector.session.open import open_session
 from inspector.session.registry import detect
-from tests.session.following import settle, unchanged
+from tests.session.following import assert_same_objects, tailed
 from tests.session.mutations import mutated, short
 from tests.session.other_process import append, quiet_moments, rewrite
 from tests.session.pi_lines import PiScript
@@ -494,25 +494,10 @@ def test_a_tailed_session_is_a_loaded_one_at_every_cut(
     for name, choice in steps:
         author.step(name, choice)
     lines = author.script.encoded()
-    data, done = b"".join(lines), len(lines[0]) + len(lines[1])
     path = tmp_path_factory.mktemp("tail") / "session.jsonl"
-    path.write_bytes(data[:done])
-    settle(path)
-    follower = Follower(path)
-    for cut in [*sorted(done + int(cut * (len(data) - done)) for cut in cuts), len(data)]:
-        before = follower.session
-        with path.open("ab") as file:
-            file.write(data[done:cut])
-        done = cut
-        settle(path)
-        follower.poll()
-        follower.poll()
-        assert follower.session == open_session(path)
-        assert_sound(follower.session)
-        same = unchanged(follower.session.messages, before.messages)
-        assert all(
-            new is old for new, old in zip(follower.session.messages[:same], before.messages[:same], strict=True)
-        )
+    for before, session in tailed(path, b"".join(lines), len(lines[0]) + len(lines[1]), cuts):
+        assert_sound(session)
+        assert_same_objects(session, before)
 
 
 def test_an_agent_that_writes_at_random_moments_is_followed(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from inspector.session.follow import Follower
 from inspector.session.open import open_session
 from tests.session.claude_lines import Script
-from tests.session.following import settle, unchanged
+from tests.session.following import assert_same_objects, settle, tailed, unchanged
 from tests.session.generated import files
 
 if TYPE_CHECKING:
@@ -24,25 +24,11 @@ if TYPE_CHECKING:
 def test_a_tailed_session_is_a_loaded_one_at_every_cut(
     tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], cuts: list[float]
 ) -> None:
-    data, start = b"".join(lines), len(lines[0])
     path = tmp_path_factory.mktemp("tail") / "session.jsonl"
-    path.write_bytes(data[:start])
-    settle(path)
-    follower = Follower(path)
-    done = start
-    for cut in [*sorted(start + int(cut * (len(data) - start)) for cut in cuts), len(data)]:
-        before = follower.session
-        with path.open("ab") as file:
-            file.write(data[done:cut])
-        done = cut
-        settle(path)
-        follower.poll()
-        follower.poll()  # the second look finds a file that is left alone, and takes a last line without its end
-        session, fresh = follower.session, open_session(path)
-        assert session == fresh
+    for before, session in tailed(path, b"".join(lines), len(lines[0]), cuts):
+        fresh = open_session(path)
         assert session.blocks == tuple(block for message in session.messages for block in message.blocks)
-        same = unchanged(session.messages, before.messages)
-        assert all(new is old for new, old in zip(session.messages[:same], before.messages[:same], strict=True))
+        assert_same_objects(session, before)
         assert [session.text(block) for block in session.blocks] == [fresh.text(block) for block in fresh.blocks]
 
 
@@ -52,17 +38,10 @@ def test_a_real_session_tailed_at_random_cuts_is_the_loaded_one(
     tmp_path_factory: pytest.TempPathFactory, corpus: Path, data: st.DataObject
 ) -> None:
     content = (corpus / "claude-code-growth/cc432c40/snap4.jsonl").read_bytes()
-    cuts = sorted(data.draw(st.lists(st.integers(2_000, len(content)), min_size=1, max_size=12)))
+    cuts = data.draw(st.lists(st.floats(0, 1), max_size=11))
     path = tmp_path_factory.mktemp("real") / "session.jsonl"
-    path.write_bytes(content[: cuts[0]])
-    follower = Follower(path)
-    for before, cut in zip(cuts, [*cuts[1:], len(content)], strict=True):
-        with path.open("ab") as file:
-            file.write(content[before:cut])
-        settle(path)
-        follower.poll()
-        follower.poll()
-        assert follower.session == open_session(path)
+    for _ in tailed(path, content, data.draw(st.integers(2_000, len(content))), cuts):
+        pass
 
 
 def test_successive_snapshots_of_a_live_session_are_its_growth(tmp_path: Path, corpus: Path) -> None:
