@@ -18,7 +18,7 @@ from inspector.replay.collecting import collector_paused
 from inspector.strategies.rendition import Action
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -181,6 +181,13 @@ class Walk:
                 return False
         return True
 
+    def are_untouched(self, blocks: Iterable[int], depth: int) -> bool:
+        """Whether they have decided nothing about any of some blocks."""
+        for decided in self._decided[depth]:  # noqa: SIM110  a generator takes longer than the rest
+            if not decided.keys().isdisjoint(blocks):
+                return False
+        return True
+
     def rendition(self, block: int, depth: int) -> Rendition:
         """What the first `depth` strategies, of which there is at least one, make of a block."""
         known = self._sent[depth - 1]
@@ -339,6 +346,10 @@ class WalkMoment:
         walk = self.walk
         return walk.is_untouched(block, self.depth + 1) or self.rendition(block).action is Action.WHOLE
 
+    def are_whole(self, blocks: Sequence[int]) -> bool:
+        """Whether they all would."""
+        return self.walk.are_untouched(blocks, self.depth + 1) or all(map(self.is_whole, blocks))
+
     def length(self, block: int) -> int:
         """Its characters."""
         walk = self.walk
@@ -352,6 +363,12 @@ class WalkMoment:
         if walk.is_untouched(block, self.depth + 1):
             return walk.tokens[block]
         return walk.renderer.tokens(block, self.rendition(block))
+
+    def total_tokens(self, blocks: Sequence[int]) -> int:
+        """Their tokens."""
+        if self.walk.are_untouched(blocks, self.depth + 1):
+            return sum(map(self.walk.tokens.__getitem__, blocks))
+        return sum(map(self.tokens, blocks))
 
     def note_estimate(self, tokens: float) -> None:
         """Keep what the strategy takes the prompt to measure."""

@@ -117,7 +117,7 @@ class AnthropicClearToolUsesRun:
             if not self.strategy.sticky:
                 choices = list(self._taken_back(arrived))
         thread = self._threads.setdefault(number, _Thread())
-        thread.counted += sum(moment.tokens(block) for block in everything)
+        thread.counted += moment.total_tokens(everything)
         thread.results.extend(block for block in arrived if block not in self._cleared)
         end = len(thread.results) - self.strategy.keep
         if end > thread.passed and self._is_reached(thread, moment):

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -127,12 +127,20 @@ class Moment(Protocol):
         """Whether the block would be sent whole now: what was worked out from its recorded text holds."""
         ...
 
+    def are_whole(self, blocks: Sequence[int]) -> bool:
+        """Whether all of the blocks would."""
+        ...
+
     def length(self, block: int) -> int:
         """Characters of the block as it would be sent now."""
         ...
 
     def tokens(self, block: int) -> int:
         """Tokens of the block as it would be sent now."""
+        ...
+
+    def total_tokens(self, blocks: Sequence[int]) -> int:
+        """Tokens of all of the blocks."""
         ...
 
     def note_estimate(self, tokens: float) -> None:

@@ -160,7 +160,7 @@ class ClineTruncateRun:
         thread.messages.add(self.reader.entries(arrived))
         answers = [turn for turn in thread.messages.turns[before:] if turn.is_answer]
         if answers:
-            thread.answer = sum(moment.tokens(block) for block in answers[-1].blocks)
+            thread.answer = moment.total_tokens(answers[-1].blocks)
         previous = moment.previous_prompt_tokens
         if previous and previous + thread.answer >= self.allowed:
             choices.extend(self._make_room(thread, previous + thread.answer, moment))
@@ -181,7 +181,7 @@ class ClineTruncateRun:
 
     def _characters(self, thread: _Thread, moment: Moment) -> int:
         blocks = (block for turn in thread.messages.turns for block in turn.blocks)
-        return sum(moment.rendition(block).length for block in blocks)
+        return sum(map(moment.length, blocks))
 
     def _without_duplicates(self, thread: _Thread, moment: Moment) -> tuple[list[Choice], int]:
         """The decisions about repeated contents, and the characters they save."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from inspector.strategies import javascript
 from inspector.strategies.kinds import ASSISTANT, TOOL_CALL
-from inspector.strategies.measures import Measure
+from inspector.strategies.measures import EntryMeasure, Measure
 
 if TYPE_CHECKING:
     from inspector.strategies.base import Moment
@@ -108,7 +108,7 @@ def langchain_characters(moment: Moment, entry: Entry) -> tuple[int, int]:
             characters += langchain_call(moment, index)
             calls += 1
         else:
-            characters += moment.rendition(index).length
+            characters += moment.length(index)
     if entry.is_result:
         result = blocks[entry.blocks[0]]
         return characters + _RESULT_ROLE + len(result.tool_call_id) + len(result.tool_name), images
@@ -116,6 +116,10 @@ def langchain_characters(moment: Moment, entry: Entry) -> tuple[int, int]:
         characters += len("[]") + len(", ") * (calls - 1)
     is_assistant = history.kind_bytes[entry.blocks[0]] in ASSISTANT
     return characters + (_ASSISTANT_ROLE if is_assistant else _USER_ROLE), images
+
+
+LANGCHAIN_CHARACTERS = EntryMeasure(langchain_characters)
+"""Characters and images LangChain counts of a message."""
 
 
 def langchain_call(moment: Moment, index: int) -> int:

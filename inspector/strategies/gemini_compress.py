@@ -162,7 +162,7 @@ class GeminiCompressRun:
         gone = [block for turn in past[:split] for block in turn.blocks]
         if not gone:
             return
-        read = sum(moment.tokens(block) for block in gone)
+        read = moment.total_tokens(gone)
         for _ in range(2):
             moment.note_model_call(read, self.strategy.summary_tokens)
         reason = f"compressed when a prompt had {tokens:,} tokens"
@@ -236,7 +236,7 @@ class GeminiCompressRun:
             elif block.kind is BlockKind.TOOL_RESULT:
                 size += _RESULT + named + JSON_CHARACTERS.sent(moment, index)
             elif block.kind is BlockKind.TOOL_CALL:
-                size += _CALL + named + moment.rendition(index).length
+                size += _CALL + named + moment.length(index)
             else:
                 size += _TEXT + JSON_CHARACTERS.sent(moment, index)
         return size

@@ -23,6 +23,7 @@ from inspector.strategies.hermes_lines import (
     line_for,
 )
 from inspector.strategies.kinds import THINKING, TOOL_CALL
+from inspector.strategies.measures import EntryMeasure
 from inspector.strategies.operations import ReplaceText
 from inspector.strategies.recorded import RecordedBlock
 from inspector.strategies.rendition import Action
@@ -30,6 +31,7 @@ from inspector.strategies.rendition import Action
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from inspector.session.model import Block, Session
     from inspector.strategies.base import Moment
     from inspector.strategies.entries import Entry
     from inspector.strategies.history import History
@@ -84,6 +86,9 @@ class HermesConversation:
     _unseen: deque[int] = field(default_factory=deque)
     _newest: dict[bytes, int] = field(default_factory=dict)
     _pruned: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._tokens_of = _TOKENS.within(self.history)
 
     @property
     def prunes(self) -> bool:
@@ -144,23 +149,6 @@ class HermesConversation:
     def _is_call(self, block: int) -> bool:
         return self.history.kind_bytes[block] == TOOL_CALL
 
-    def _images(self, moment: Moment, block: int) -> int:
-        sent = moment.rendition(block).action in (Action.WHOLE, Action.CUT)
-        return len(self.history.session.blocks[block].media) if sent else 0
-
-    def _tokens_of(self, moment: Moment, entry: Entry) -> int:
-        blocks = self.history.session.blocks
-        characters, tokens = 0, _PER_MESSAGE
-        for block in entry.blocks:
-            length = moment.rendition(block).length
-            if self._is_call(block):
-                tokens += call_tokens(blocks[block], REPR_CHARACTERS.sent(moment, block))
-            elif self.history.kind_bytes[block] == THINKING:
-                tokens += length // PER_TOKEN
-            else:
-                characters += length + PER_IMAGE * self._images(moment, block)
-        return tokens + characters // PER_TOKEN
-
     def _compare(self, moment: Moment, place: int) -> None:
         """Hold a result against those before it."""
         key = self._key(moment, self.entries[place].blocks[0])
@@ -175,11 +163,11 @@ class HermesConversation:
 
     def _key(self, moment: Moment, block: int) -> bytes | None:
         """What tells a result's text from others; None for one that is too short or no plain text."""
-        rendition = moment.rendition(block)
-        if not self.history.plain_text[block] or rendition.length < _SHORTEST_DUPLICATE:
+        recorded = self.history.session.blocks[block]
+        if not recorded.plain_text or moment.length(block) < _SHORTEST_DUPLICATE:
             return None
-        if rendition.action is Action.WHOLE:
-            return self.history.session.blocks[block].digest
+        if moment.is_whole(block):
+            return recorded.digest
         try:
             text = moment.text(block)
         except TextUnavailableError:
@@ -201,23 +189,24 @@ class HermesConversation:
         return _Edit(place, decision, self._saved(place, line), counts=True)
 
     def _line_text(self, moment: Moment, block: int, minimum: int) -> str | None:
-        length, blocks = moment.rendition(block).length, self.history.session.blocks
-        if not self.history.plain_text[block]:
-            images = self._images(moment, block)
+        length, blocks = moment.length(block), self.history.session.blocks
+        if not blocks[block].plain_text:
+            images = _images(moment, block)
             texts = [moment.text(block)] if images and length else []
             return "\n".join([*texts, *[_SCREENSHOT] * images]) if images else None
         if length <= minimum:
             return None
-        text = moment.text(block)
-        if text == _PLACEHOLDER or text.startswith("[Duplicate tool output"):
-            return None
         call = int(self.history.call_block[block])
-        return line_for(blocks[call].tool_name, moment.text(call), text) if call >= 0 else line_for("unknown", "", text)
+        if moment.is_whole(block) and (call < 0 or moment.is_whole(call)):
+            return _LINES.of(self.history.session, blocks[block], blocks[call] if call >= 0 else None)
+        called = (blocks[call].tool_name, moment.text(call)) if call >= 0 else _UNKNOWN
+        return _line_of(*called, moment.text(block))
 
     def _shrunk(self, moment: Moment, place: int, block: int) -> _Edit | None:
-        now, shrink = moment.rendition(block), ShrinkArguments()
-        if not self._is_call(block) or now.length <= shrink.limit:
+        shrink = ShrinkArguments()
+        if not self._is_call(block) or moment.length(block) <= shrink.limit:
             return None
+        now = moment.rendition(block)
         source = RecordedBlock(self.history.session, block)
         shrunk = shrink.apply(now, source)
         if shrunk is now:
@@ -225,3 +214,57 @@ class HermesConversation:
         before = call_tokens(source.block, REPR_CHARACTERS.sent(moment, block))
         after = call_tokens(source.block, REPR_CHARACTERS.of_text(shrunk.text("")))
         return _Edit(place, Decision(shrink, "before the newest messages", "arguments"), before - after, counts=False)
+
+
+def _images(moment: Moment, block: int) -> int:
+    media = len(moment.history.session.blocks[block].media)
+    sent = media and (moment.is_whole(block) or moment.rendition(block).action is Action.CUT)
+    return media if sent else 0
+
+
+def _tokens(moment: Moment, entry: Entry) -> int:
+    blocks, kinds = moment.history.session.blocks, moment.history.kind_bytes
+    characters, tokens = 0, _PER_MESSAGE
+    for block in entry.blocks:
+        length = moment.length(block)
+        if kinds[block] == TOOL_CALL:
+            tokens += call_tokens(blocks[block], REPR_CHARACTERS.sent(moment, block))
+        elif kinds[block] == THINKING:
+            tokens += length // PER_TOKEN
+        else:
+            characters += length + PER_IMAGE * _images(moment, block)
+    return tokens + characters // PER_TOKEN
+
+
+_TOKENS = EntryMeasure(_tokens)
+"""What a message is taken for."""
+
+_UNKNOWN = ("unknown", "")
+
+
+def _line_of(tool: str, arguments: str, text: str) -> str | None:
+    """The line for a result; None for one that already says that it was pruned."""
+    if text == _PLACEHOLDER or text.startswith("[Duplicate tool output"):
+        return None
+    return line_for(tool, arguments, text)
+
+
+class _RecordedLines:
+    """Lines for results as they were recorded: what was found in their texts does not depend on any limit."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, bytes, bytes], str | None] = {}
+
+    def of(self, session: Session, result: Block, call: Block | None) -> str | None:
+        """The line for a result, or None. Raises `TextUnavailableError` where a text it needs cannot be read."""
+        key = (call.tool_name, call.digest, result.digest) if call is not None else ("", b"", result.digest)
+        if key not in self._known:
+            if len(self._known) >= _MOST_LINES:
+                self._known.clear()
+            called = (call.tool_name, session.text(call)) if call is not None else _UNKNOWN
+            self._known[key] = _line_of(*called, session.text(result))
+        return self._known[key]
+
+
+_MOST_LINES = 200_000
+_LINES = _RecordedLines()

@@ -16,7 +16,7 @@ from inspector.strategies.batching import Batching
 from inspector.strategies.entries import Reader
 from inspector.strategies.estimators import (
     ARGUMENT_CHARACTERS,
-    langchain_characters,
+    LANGCHAIN_CHARACTERS,
     langchain_message,
 )
 from inspector.strategies.kinds import ASSISTANT
@@ -103,6 +103,9 @@ class LangChainClearToolUsesRun:
     _threads: dict[int, _Thread] = field(default_factory=dict)
     _cleared: set[int] = field(default_factory=set)
 
+    def __post_init__(self) -> None:
+        self._characters = LANGCHAIN_CHARACTERS.within(self.history)
+
     def step(self, moment: Moment) -> Iterable[Choice]:
         """Take in what arrived, then clear what is old if all of it is over the trigger."""
         number = self.reader.thread(moment)
@@ -122,7 +125,7 @@ class LangChainClearToolUsesRun:
         return choices
 
     def _take(self, thread: _Thread, entry: Entry, moment: Moment) -> None:
-        counted = langchain_characters(moment, entry)
+        counted = self._characters(moment, entry)
         thread.tokens += langchain_message(*counted)
         if entry.is_result:
             thread.results.append((entry.blocks[0], thread.answer))
@@ -155,7 +158,7 @@ class LangChainClearToolUsesRun:
     def _reclaimed(self, thread: _Thread, block: int, call: int, moment: Moment) -> int:
         recorded = self.history.session.blocks[block]
         around = len("tool") + len(recorded.tool_call_id) + len(recorded.tool_name)
-        before = langchain_message(around + moment.rendition(block).length, len(recorded.media))
+        before = langchain_message(around + moment.length(block), len(recorded.media))
         tokens = before - langchain_message(around + len(self.strategy.placeholder))
         if self.strategy.clear_tool_inputs:
             message = int(self.history.message[call])

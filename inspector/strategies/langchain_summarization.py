@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, ClassVar
 from inspector.session.model import BlockKind
 from inspector.strategies.base import Choice, Decision
 from inspector.strategies.entries import Reader
-from inspector.strategies.estimators import langchain_characters, langchain_message
+from inspector.strategies.estimators import LANGCHAIN_CHARACTERS, langchain_message
 from inspector.strategies.kinds import ASSISTANT
 from inspector.strategies.operations import RemoveBlock
 from inspector.strategies.settings import number, switch, whole
@@ -166,6 +166,9 @@ class LangChainSummarizationRun:
     _threads: dict[int, _Thread] = field(default_factory=dict)
     _gone: set[int] = field(default_factory=set)
 
+    def __post_init__(self) -> None:
+        self._characters = LANGCHAIN_CHARACTERS.within(self.history)
+
     def step(self, moment: Moment) -> Iterable[Choice]:
         """Take in what arrived, then summarize if a trigger is reached."""
         number = self.reader.thread(moment)
@@ -189,13 +192,13 @@ class LangChainSummarizationRun:
         return choices
 
     def _take(self, thread: _Thread, entry: Entry, moment: Moment) -> None:
-        counted = langchain_characters(moment, entry)
+        counted = self._characters(moment, entry)
         tokens = langchain_message(*counted, self.strategy.characters_per_token)
         thread.sums.append(tokens + (thread.sums[-1] if thread.sums else 0))
         thread.entries.append(entry)
         if self._is_of_model(entry):
             thread.answered = thread.all_tokens
-            thread.answer = sum(moment.tokens(block) for block in entry.blocks)
+            thread.answer = moment.total_tokens(entry.blocks)
 
     def _is_of_model(self, entry: Entry) -> bool:
         return self.history.kind_bytes[entry.blocks[0]] in ASSISTANT
@@ -250,7 +253,7 @@ class LangChainSummarizationRun:
             return
         count = len(gone) + (thread.summary >= 0)
         read = [block for entry in gone for block in entry.blocks] + [thread.summary] * (thread.summary >= 0)
-        moment.note_model_call(sum(moment.tokens(block) for block in read), self.strategy.summary_tokens)
+        moment.note_model_call(moment.total_tokens(read), self.strategy.summary_tokens)
         text = INTRODUCTION + stand_in(count, self.strategy.summary_tokens)
         reason = f"summarized with {count:,} messages"
         if thread.summary < 0:

@@ -148,13 +148,11 @@ class Messages:
             message: The message.
             number: How many came before it.
         """
-        for block in message.contents:
-            if not moment.is_whole(block):
-                characters = _together([self._characters(block, moment) for block in message.contents])
-                break
+        if not moment.are_whole(message.contents):
+            characters = _together([self._characters(block, moment) for block in message.contents])
+        elif message.tokens:
+            return message.name, message.tokens
         else:
-            if message.tokens:
-                return message.name, message.tokens
             characters = message.characters
         name = message.name or f"msg_{number}"
         return name, _tokens(name, message.role, characters)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
+from weakref import WeakKeyDictionary
 
 from inspector.session.model import TextUnavailableError
 
@@ -11,8 +12,12 @@ if TYPE_CHECKING:
 
     from inspector.session.model import Block, Session
     from inspector.strategies.base import Moment
+    from inspector.strategies.entries import Entry
+    from inspector.strategies.history import History
     from inspector.strategies.operations import BlockSource
     from inspector.strategies.rendition import Rendition
+
+Size = TypeVar("Size")
 
 _REMEMBERED = 200_000
 
@@ -58,6 +63,33 @@ class Measure:
             return self._of(moment.text(block))
         except TextUnavailableError:
             return self._of(" " * rendition.length)
+
+
+class EntryMeasure(Generic[Size]):
+    """What a system takes an entry for, worked out once for a session where it is sent as it was recorded."""
+
+    def __init__(self, of: Callable[[Moment, Entry], Size]) -> None:
+        """Make a measure.
+
+        Args:
+            of: Works it out as the entry would be sent now.
+        """
+        self._of = of
+        self._known: WeakKeyDictionary[History, dict[int, Size]] = WeakKeyDictionary()
+
+    def within(self, history: History) -> Callable[[Moment, Entry], Size]:
+        """The measure for one session's entries."""
+        of, known = self._of, self._known.setdefault(history, {})
+
+        def measured(moment: Moment, entry: Entry) -> Size:
+            if not moment.are_whole(entry.blocks):
+                return of(moment, entry)
+            first = entry.blocks[0]
+            if first not in known:
+                known[first] = of(moment, entry)
+            return known[first]
+
+        return measured
 
 
 def sent_text(rendition: Rendition, source: BlockSource) -> str | None:

@@ -126,7 +126,7 @@ class OpenCodePruneRun:
         recorded = self.history.session.blocks[block]
         if recorded.is_error or recorded.tool_name in self.strategy.protected_tools:
             return
-        length = moment.rendition(block).length
+        length = moment.length(block)
         thread.results.append(block)
         thread.sums.append(thread.tokens_before(len(thread.sums)) + rounded(length))
         if block in self._cleared or self._is_placeholder(moment, block, length):

@@ -158,7 +158,7 @@ class OpenHandsCondenserRun:
         for count, event in enumerate(events):
             if excess < 0:
                 return len(events) - count
-            excess -= sum(moment.tokens(block) for block in event.blocks)
+            excess -= moment.total_tokens(event.blocks)
         return 0
 
     def _condense(self, number: int, part: tuple[int, int], moment: Moment) -> Iterator[Choice]:
@@ -167,7 +167,7 @@ class OpenHandsCondenserRun:
         blocks = [block for event in log.events[slice(*part)] for block in event.blocks]
         if not blocks:
             return
-        moment.note_model_call(sum(moment.tokens(block) for block in blocks), self.strategy.summary_tokens)
+        moment.note_model_call(moment.total_tokens(blocks), self.strategy.summary_tokens)
         self._condensed[number] += part[1] - part[0]
         text = stand_in(self._condensed[number], self.strategy.summary_tokens)
         log.replace(*part, Event(-1, (blocks[0],)))

@@ -173,7 +173,7 @@ class PiCompactionRun:
                     choices.extend(self._compact(thread, moment, used))
                     is_due = True
                 if self._answers(message):
-                    used += sum(moment.tokens(block) for block in message.blocks) if thread.has_called else 0
+                    used += moment.total_tokens(message.blocks) if thread.has_called else 0
                 thread.add(message, pi_tokens(moment, message.blocks))
         if not thread.has_called and moment.previous_prompt_tokens and self._is_full(used):
             choices.extend(self._compact(thread, moment, used))
@@ -196,7 +196,7 @@ class PiCompactionRun:
         gone = [block for message in thread.messages[thread.start : cut] for block in message.blocks]
         if not gone:
             return
-        moment.note_model_call(sum(moment.tokens(block) for block in gone), self.strategy.summary_tokens)
+        moment.note_model_call(moment.total_tokens(gone), self.strategy.summary_tokens)
         thread.summarized += cut - thread.start
         thread.start = cut
         if thread.summary < 0:

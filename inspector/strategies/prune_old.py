@@ -143,7 +143,7 @@ class PruneOldRun:
     def _prune(self, thread: _Thread, moment: Moment) -> Iterable[Choice]:
         strategy = self.strategy
         in_tokens = strategy.unit == TOKENS
-        measured = moment.tokens if in_tokens else lambda block: moment.rendition(block).length
+        measured = moment.tokens if in_tokens else moment.length
         lengths = {block: measured(block) for block in thread.aged}
         total = thread.characters + sum(lengths.values())
         aged, thread.aged = thread.aged, []

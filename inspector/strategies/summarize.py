@@ -166,7 +166,7 @@ class SummarizeRun:
             self._gone.difference_update(blocks)
         entries = self.reader.entries(blocks)
         thread.add(entries)
-        thread.tokens += sum(moment.tokens(block) for entry in entries for block in entry.blocks)
+        thread.tokens += sum(moment.total_tokens(entry.blocks) for entry in entries)
         tokens = thread.tokens if self.strategy.trigger == "content" else moment.previous_prompt_tokens
         if tokens >= self.strategy.threshold:
             choices.extend(self._summarize(thread, moment, tokens))
@@ -186,10 +186,11 @@ class SummarizeRun:
         thread.summarized += len(middle)
         reason = f"summarized at {tokens:,} tokens"
         gone = [block for message in middle for entry in message for block in entry.blocks]
-        thread.tokens += self.strategy.summary_tokens - sum(moment.tokens(block) for block in gone)
+        read = moment.total_tokens(gone)
+        thread.tokens += self.strategy.summary_tokens - read
         self._gone.update((anchor, *gone))
         removed = Decision(RemoveBlock(), reason)
-        moment.note_model_call(sum(moment.tokens(block) for block in gone), self.strategy.summary_tokens)
+        moment.note_model_call(read, self.strategy.summary_tokens)
         summary = stand_in(thread.summarized, self.strategy.summary_tokens)
         yield Choice(anchor, Decision(AppendSummary(summary), reason))
         for block in gone:

@@ -166,7 +166,7 @@ class TokenBudgetRun:
     def _is_long(self, moment: Moment, block: int) -> bool:
         if self.strategy.unit == TOKENS:
             return moment.tokens(block) > self.strategy.keep
-        return moment.rendition(block).length > self.strategy.keep
+        return moment.length(block) > self.strategy.keep
 
 
 def ends_with_marker(moment: Moment, block: int) -> bool:

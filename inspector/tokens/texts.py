@@ -31,6 +31,7 @@ NOT_COUNTED = -1
 _STEP = 16
 _SHORT_TEXT = 512
 _SHORT_TEXTS_KEPT = 16_384
+_LONG_TEXTS_KEPT = 100_000
 _Number = TypeVar("_Number", bound=np.generic)
 
 
@@ -191,6 +192,7 @@ class CountedTexts:
         self._lengths = _Column(np.uint8)
         for column in (self._first_token, self._first_character, self._step_characters):
             column.extend(np.zeros(1, np.int64))
+        self._long_texts: dict[bytes, int] = {}
         self._count_short: Callable[[str], int] = lru_cache(_SHORT_TEXTS_KEPT)(counter.count)
         self._enter(digest_of(""), np.zeros(0, np.uint8), 0)
 
@@ -204,8 +206,16 @@ class CountedTexts:
         return self._rows.get(digest, NOT_COUNTED)
 
     def count(self, text: str) -> int:
-        """Tokens of a text that belongs to no session (a marker, a replacement). Short ones are remembered."""
-        return self._count_short(text) if len(text) <= _SHORT_TEXT else self.counter.count(text)
+        """Tokens of a text that belongs to no session (a marker, a replacement, a summary). They are remembered."""
+        if len(text) <= _SHORT_TEXT:
+            return self._count_short(text)
+        digest = digest_of(text)
+        known = self._long_texts.get(digest)
+        if known is None:
+            if len(self._long_texts) >= _LONG_TEXTS_KEPT:
+                self._long_texts.clear()
+            known = self._long_texts[digest] = self.counter.count(text)
+        return known
 
     def add(self, digest: bytes, text: str) -> int:
         """Count a text, unless one of that digest was; its row, `NOT_COUNTED` when the counter only estimates."""

@@ -194,6 +194,12 @@ class Moment:
     def is_whole(self, block: int) -> bool:
         return self.rendition(block).action is Action.WHOLE
 
+    def are_whole(self, blocks) -> bool:
+        return all(self.is_whole(block) for block in blocks)
+
+    def total_tokens(self, blocks) -> int:
+        return sum(self.tokens(block) for block in blocks)
+
     def length(self, block: int) -> int:
         return self.rendition(block).length
 

@@ -199,6 +199,12 @@ class ObviousMoment:
     def is_whole(self, index: int) -> bool:
         return self.rendition(index).action is Action.WHOLE
 
+    def are_whole(self, blocks) -> bool:
+        return all(self.is_whole(block) for block in blocks)
+
+    def total_tokens(self, blocks) -> int:
+        return sum(self.tokens(block) for block in blocks)
+
     def length(self, index: int) -> int:
         return self.rendition(index).length
 
