@@ -9,8 +9,8 @@ and are called so wherever they are shown. No plan changes the evidence, so it i
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from inspector.session.model import BlockKind, TextUnavailableError
 from inspector.strategies.rendition import Action, Slice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -49,6 +49,22 @@ class Uses:
     call: NDArray[np.int32]
 
 
+class Use(NamedTuple):
+    """Something of a tool result that a later response used again.
+
+    Attributes:
+        call: The call whose response used it.
+        block: The tool result, block index.
+        start: Where it begins in the result's text, characters.
+        stop: Where it ends.
+    """
+
+    call: int
+    block: int
+    start: int
+    stop: int
+
+
 @dataclass(frozen=True, slots=True)
 class NeededLater:
     """What a plan had taken out of the prompt when the session used it again.
@@ -57,11 +73,13 @@ class NeededLater:
         calls: Calls whose response used something the plan no longer sent, in order.
         blocks: The tool results it was in, in order.
         words: How many words were used so.
+        first: Per block, the first such use of it.
     """
 
     calls: tuple[int, ...]
     blocks: tuple[int, ...]
     words: int
+    first: Mapping[int, Use] = field(default_factory=dict)
 
 
 def find_uses(history: History, cancelled: Callable[[], bool] | None = None) -> Uses:
@@ -114,10 +132,15 @@ def needed_later(replay: Replay, uses: Uses) -> NeededLater:
         for row in suspects.tolist()
         if not _holds(replay, int(uses.block[row]), int(uses.call[row]), int(uses.start[row]), int(uses.stop[row]))
     ]
+    first: dict[int, Use] = {}
+    for row in missing:
+        use = Use(int(uses.call[row]), int(uses.block[row]), int(uses.start[row]), int(uses.stop[row]))
+        first.setdefault(use.block, use)
     return NeededLater(
         calls=tuple(sorted({int(uses.call[row]) for row in missing})),
         blocks=tuple(sorted({int(uses.block[row]) for row in missing})),
         words=len(missing),
+        first=first,
     )
 
 

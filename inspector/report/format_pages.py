@@ -43,6 +43,7 @@ def reading_text(detection: Detection, session: Session, width: int = WIDTH, *, 
             ("agent", session.agent or "not named in the file"),
             ("models", ", ".join(session.models) or "not named in the file"),
             ("holds", f"{plural(len(session.messages), 'message')}, {plural(len(session.calls), 'call')}"),
+            ("usage", _usage(session)),
             *_others(detection, session),
         )
     )
@@ -58,6 +59,16 @@ def reading_text(detection: Detection, session: Session, width: int = WIDTH, *, 
     page.line()
     _diagnostics(page, session)
     return page.text()
+
+
+def _usage(session: Session) -> str:
+    """How many calls report what they used: each is counted once, however often the file repeats it."""
+    reported = sum(call.usage is not None for call in session.calls)
+    if not reported:
+        return "reported for no call; tokens are counted here, and estimated"
+    return (
+        f"reported for {reported:,} of {plural(len(session.calls), 'call')}, counted once a call where it is repeated"
+    )
 
 
 def _others(detection: Detection, session: Session) -> list[tuple[str, str]]:

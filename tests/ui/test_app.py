@@ -420,7 +420,8 @@ async def test_what_may_go_wrong_is_listed_and_gone_to(running, session_file) ->
         assert run.screen.plan.entries[0].strategy.data == 0
         await run.until(lambda: "used what was cut" in run.text())
         await run.press("escape", "home", "h")
-        await run.until(lambda: "used again later" in run.screen.status.notice)
+        asked = run.screen.history.call_count
+        await run.until(lambda: f"used again at call {asked}: router_key_4711" in run.text().splitlines()[-1])
         block = run.screen.session.blocks[run.screen.parts.timeline.cursor_block]
         assert block.preview.startswith("the secret is")
 

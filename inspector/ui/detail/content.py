@@ -15,7 +15,7 @@ from inspector.strategies.rendition import Action, Rendition, Slice
 from inspector.ui.detail.forms import Form, form_of, member_pieces, row_style
 from inspector.ui.detail.page import PageRow, rows_of_words
 from inspector.ui.detail.wrapping import Wrapped, wrap
-from inspector.ui.numbers import plural
+from inspector.ui.numbers import plural, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable
@@ -55,6 +55,10 @@ class Section:
     form: Form = Form.PLAIN
 
 
+ABOUT: Final = "\N{ALMOST EQUAL TO}"
+"""Stands before what is estimated, where there is no room for the word."""
+
+
 @dataclass(frozen=True, slots=True)
 class CutNote:
     """Why a block is not sent whole.
@@ -70,6 +74,13 @@ class CutNote:
     reason: str
     call: int | None = None
     known: str = ""
+
+    @property
+    def summary(self) -> str:
+        """All of it in one safe line; the tokens are our count."""
+        since = "" if self.call is None else f" from call {whole(self.call)} on"
+        amount = f"{ABOUT}{plural(abs(self.tokens), 'token')} {'cut' if self.tokens >= 0 else 'more'}"
+        return f"{amount}{since} · {one_line(self.reason)}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inspector.safe_text import one_line
+from inspector.session.model import TextUnavailableError
 from inspector.ui import numbers
 
 if TYPE_CHECKING:
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from inspector.strategies.history import History
     from inspector.ui.timeline.view import TimelineView
 
+LONGEST_WORD = 80
+"""Characters of the longest word that is looked for; what is longer is a whole result that was asked for again."""
 _GROWTH = 0.1
 """By how much of its calls a session may have grown before its uses are gathered again: that reads every text."""
 
@@ -81,5 +85,18 @@ class Risks:
         """What may go wrong with a block."""
         kinds = [hazard.kind.value for hazard in self.hazards if block in hazard.blocks]
         if self.needed is not None and block in self.needed.blocks:
-            kinds.insert(0, "cut, and used again later")
+            kinds.insert(0, self._needed_again(block))
         return ", ".join(kinds) or "nothing is known to go wrong here"
+
+    def _needed_again(self, block: int) -> str:
+        """That a block was cut and used again: at which call first, and what of it."""
+        use = None if self.needed is None else self.needed.first.get(block)
+        if use is None or self.uses is None:
+            return "cut, and used again later"
+        session = self.uses.history.session
+        try:
+            used = session.text(session.blocks[block])[use.start : use.stop]
+        except TextUnavailableError:
+            used = ""
+        told = one_line(used, LONGEST_WORD) if len(used) <= LONGEST_WORD else "asked for by the same call"
+        return f"cut, and used again at call {numbers.whole(use.call + 1)}: {told}"

@@ -145,6 +145,7 @@ class Viewing(PlanFiles):
                 content = detail_of(session, table, outcome, block)
             if not content.shows_the_same(parts.detail.content):
                 parts.detail.content = content
+            subtitle(self.query_one("#detail-pane", Pane), "" if content.note is None else content.note.summary)
 
     def show_chart(self) -> None:
         """Every call's prompt, and the call looked at."""
@@ -293,6 +294,8 @@ class Viewing(PlanFiles):
         if not parts.timeline.move_among(found, step):
             where = "none below the cursor; the capital letter goes up" if step > 0 else "none above the cursor"
             self.show_notice(where if len(found) else none)
+        else:
+            self.show_notice("")  # what was said of another place
 
 
 def moment_of(outcome: Outcome, call: int | None) -> str:

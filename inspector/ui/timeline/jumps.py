@@ -51,11 +51,12 @@ def breaks_of(outcome: Outcome) -> tuple[Jump, ...]:
     for call in np.flatnonzero(ledger.is_break).tolist():
         block = int(history.message_first_block[history.session.calls[call].response])
         changed = int(ledger.first_changed[call])
-        where = f" from message {numbers.whole(int(history.message[changed]) + 1)} on" if changed >= 0 else ""
+        where = f"changed from message {numbers.whole(int(history.message[changed]) + 1)} on"
+        said = where if changed >= 0 else "the prompt changed"
         anew = ledger.uncached[call] + ledger.cache_write_5m[call] + ledger.cache_write_1h[call]
-        text = f"call {numbers.whole(call + 1)}: the prompt changed{where}"
+        text = f"call {numbers.whole(call + 1)}: {said}"
         if block < len(history.kind):
-            jumps.append(Jump(block, f"{text}, {numbers.short(anew)} tokens were not read from the cache"))
+            jumps.append(Jump(block, f"{text}, {numbers.short(anew)} tokens not read from the cache"))
     return tuple(sorted(jumps))
 
 
