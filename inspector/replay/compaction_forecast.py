@@ -194,7 +194,7 @@ def _request_cost(planned: Replay, first: int, count: int) -> float:
             break
         rate = rates[call % len(rates)]
         message = session.compactions[at].message
-        blocks = slice(session.first_blocks[message], session.first_blocks[message + 1])
+        blocks = slice(*inputs.history.message_first_block[message : message + 2].tolist())
         is_summary = session.messages[message].is_summary
         summary = float(inputs.table.tokens[blocks].sum()) * inputs.sizes.ratio[call] if is_summary else 0.0
         dollars += (_trigger(planned, at, call).value or 0) * rate[1] + summary * rate[4]

@@ -52,7 +52,8 @@ def blanked_by(rule: Spared, history: History, message: int) -> set[str]:
     if last < 0:
         return set()
     held = [block for block in history.prompt(last).tolist() if history.message[block] < message]
-    since = range(session.first_blocks[responses[last]], session.first_blocks[min(message, len(session.messages))])
+    first_block = history.message_first_block
+    since = range(int(first_block[responses[last]]), int(first_block[min(message, len(session.messages))]))
     spared, turns = 0, 0
     blanked: set[str] = set()
     for index in reversed([*held, *since]):

@@ -181,7 +181,6 @@ class Assembly:
         )
         # What `Session` would work out from all messages is known here from the snapshot before.
         vars(session)["blocks"] = tuple(self._blocks)
-        vars(session)["first_blocks"] = tuple(self._first_blocks)
         return session
 
     def _bring_up_to_date(self) -> None:

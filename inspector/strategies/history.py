@@ -146,7 +146,7 @@ def _message_columns(messages: Sequence[Message], kept: int, previous: History |
     kind, characters, message_of, tool = bytearray(), [], [], []
     plain, error = bytearray(), bytearray()
     call_block: list[int] = []
-    calls = _ToolCalls(messages[:kept], first_block)
+    calls = _ToolCalls(messages, kept, first_block)
     firsts, threads, batches, has_results = [], [], [], bytearray()
     batch_of_thread: dict[int, int] = {}
     block_count = first_block
@@ -205,10 +205,10 @@ def _message_columns(messages: Sequence[Message], kept: int, previous: History |
 class _ToolCalls:
     """Finds tool calls by id. What was read before is searched backwards and only when something new asks for it."""
 
-    def __init__(self, before: Sequence[Message], block_count: int) -> None:
+    def __init__(self, messages: Sequence[Message], kept: int, block_count: int) -> None:
         self._found: dict[str, int] = {}
-        self._before = before
-        self._unread = len(before)
+        self._messages = messages
+        self._unread = kept
         self._first_block = block_count
 
     def add(self, identifier: str, block: int) -> None:
@@ -222,7 +222,7 @@ class _ToolCalls:
             return -1
         while identifier not in self._found and self._unread:
             self._unread -= 1
-            blocks = self._before[self._unread].blocks
+            blocks = self._messages[self._unread].blocks
             self._first_block -= len(blocks)
             for position in range(len(blocks) - 1, -1, -1):
                 block = blocks[position]

@@ -334,6 +334,10 @@ class SessionScreen(SessionShown):
         if self.counting.awaits_tokenizer and not message.is_new:
             self.counting = Counting.OUTDATED
         else:
+            self.call_after_refresh(self._count_newest, message.session)
+
+    def _count_newest(self, session: Session) -> None:
+        if self.session is session:
             self.count_tokens()
 
     @on(FileChanged)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from inspector.safe_text import one_line
@@ -14,49 +15,55 @@ if TYPE_CHECKING:
     from inspector.strategies.history import History
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Boundary:
     """A place where the context is not what it was.
 
     Attributes:
+        history: The session it is in.
         block: The first block after it.
-        label: What happened, safe to show: `compaction, auto, 155,012 → 12,400 tokens`.
         is_compaction: The agent compacted here, wholly or in part.
+        cause: What is said of it where no compaction was recorded.
+        compaction: The recorded compaction, None for none.
     """
 
+    history: History
     block: int
-    label: str
-    is_compaction: bool = False
+    is_compaction: bool
+    cause: str = ""
+    compaction: Compaction | None = None
+
+    @cached_property
+    def label(self) -> str:
+        """What happened, safe to show: `compaction, auto, 155,012 → 12,400 tokens`."""
+        return self.cause if self.compaction is None else _compacted(self.history, self.block, self.compaction)
 
 
 def boundaries_of(history: History) -> tuple[Boundary, ...]:
     """Every boundary of a session, in order of their blocks. One that nothing follows yet is left out."""
     session = history.session
-    found: dict[int, tuple[str, bool]] = {}
+    found: dict[int, tuple[bool, str, Compaction | None]] = {}
     compacted = {compaction.message: compaction for compaction in session.compactions}
     for context in session.contexts:
         if context.cause is ContextCause.START:
             if context.thread and context.members:
-                found.setdefault(context.members[0], (f"subagent {context.thread}", False))
+                found.setdefault(context.members[0], (False, f"subagent {context.thread}", None))
             continue
         message = _first_message(context, compacted)
         if message is None:
             continue
         compaction = compacted.get(message)
-        if compaction is not None:
-            found[message] = (_compacted(history, message, compaction), True)
-        else:
-            found[message] = (context.cause.value, context.cause is ContextCause.COMPACTION)
+        is_compaction = compaction is not None or context.cause is ContextCause.COMPACTION
+        found[message] = (is_compaction, context.cause.value, compaction)
     for message, compaction in compacted.items():
-        found.setdefault(message, (_compacted(history, message, compaction), True))
+        found.setdefault(message, (True, "", compaction))
     block_count = len(history.kind)
     placed = []
     for message in sorted(found):
         if 0 <= message < len(session.messages):
             block = int(history.message_first_block[message])
             if block < block_count:
-                label, is_compaction = found[message]
-                placed.append(Boundary(block, label, is_compaction))
+                placed.append(Boundary(history, block, *found[message]))
     return tuple(placed)
 
 
@@ -79,10 +86,10 @@ def calls_around(history: History, block: int) -> tuple[int, int] | None:
     return None if before is None else (before, after)
 
 
-def _compacted(history: History, message: int, compaction: Compaction) -> str:
+def _compacted(history: History, block: int, compaction: Compaction) -> str:
     """What is known of a compaction, and the prompts that were reported before and after it."""
     label = compaction_label(compaction)
-    around = calls_around(history, int(history.message_first_block[message]))
+    around = calls_around(history, block)
     if around is None:
         return label
     before, after = (history.session.calls[call].usage for call in around)

@@ -13,16 +13,16 @@ import numpy as np
 
 from inspector.safe_text import one_line
 from inspector.session.model import BlockKind, Role
+from inspector.strategies.call_columns import unchanged
 from inspector.ui.timeline.boundaries import Boundary, boundaries_of
 from inspector.ui.timeline.previews import preview
 from inspector.ui.timeline.subagents import subagent_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from inspector.session.model import Message
     from inspector.strategies.history import History
     from inspector.ui.timeline.subagents import Subagent, SubagentRow
 
@@ -309,14 +309,3 @@ class Rows:
     def _letter(self, block: int, message: int) -> str:
         letter = _LETTER_OF_KIND.get(BlockKind(int(self.history.kind[block])))
         return letter or _LETTER_OF_ROLE[self.history.session.messages[message].role]
-
-
-def unchanged(after: Sequence[Message], before: Sequence[Message]) -> int:
-    """How many messages at the beginning of two states of a session are equal; the change is looked for at the end."""
-    common, step = min(len(after), len(before)), 64
-    while common and after[:common] != before[:common]:
-        common, step = max(common - step, 0), step * 2
-    longest = min(len(after), len(before))
-    while common < longest and after[common] == before[common]:
-        common += 1
-    return common

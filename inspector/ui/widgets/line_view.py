@@ -119,13 +119,25 @@ class LineView(ScrollView, can_focus=True):
         self._line_count = count
         self._is_moving = True
         try:
-            self.virtual_size = Size(0, count + self.HEADER_LINES)
+            self._resize(count + self.HEADER_LINES)
         finally:
             self._is_moving = False
         if keep:
             self.refresh()
         else:
             self.forget_lines()
+
+    def _resize(self, height: int) -> None:
+        """Have so many lines to scroll through.
+
+        The scrollbar is there however many they are, so nothing has to be laid out anew.
+        """
+        if height == self.virtual_size.height:
+            return
+        self.set_reactive(LineView.virtual_size, Size(0, height))
+        self.vertical_scrollbar.window_virtual_size = height
+        self.scroll_y = self.validate_scroll_y(self.scroll_y)
+        self.scroll_target_y = self.validate_scroll_target_y(self.scroll_target_y)
 
     def forget_lines(self) -> None:
         """Draw every line anew."""
