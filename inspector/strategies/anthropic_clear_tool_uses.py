@@ -105,6 +105,7 @@ class AnthropicClearToolUsesRun:
     reader: Reader
     _threads: dict[int, _Thread] = field(default_factory=dict)
     _cleared: set[int] = field(default_factory=set)
+    _latest: tuple[Decision, Decision] | None = None
 
     def step(self, moment: Moment) -> Iterable[Choice]:
         """Take in what arrived, then clear what is old if the prompt has reached the threshold."""
@@ -168,14 +169,22 @@ class AnthropicClearToolUsesRun:
         thread.counted -= thread.removable
         thread.passed, thread.removable = end, 0
 
+    def _decisions(self, reason: str) -> tuple[Decision, Decision]:
+        """What clearing means for a result and for its call; the same value for as long as it is asked for."""
+        if self._latest is None or self._latest[0].reason != reason:
+            placeholder = ReplaceText(self.strategy.placeholder)
+            self._latest = Decision(placeholder, reason), Decision(ClearInput(), reason)
+        return self._latest
+
     def _choices(self, block: int, reason: str) -> list[Choice]:
         """What clearing a result means; nothing where its tool is excluded."""
         strategy = self.strategy
         tool = self.history.session.blocks[block].tool_name
         if tool in strategy.exclude_tools:
             return []
-        choices = [Choice(block, Decision(ReplaceText(strategy.placeholder), reason))]
+        cleared, without_input = self._decisions(reason)
+        choices = [Choice(block, cleared)]
         call = int(self.history.call_block[block])
         if call >= 0 and (tool in strategy.clear_inputs_of if strategy.clear_inputs_of else strategy.clear_tool_inputs):
-            choices.append(Choice(call, Decision(ClearInput(), reason)))
+            choices.append(Choice(call, without_input))
         return choices

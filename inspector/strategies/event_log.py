@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from inspector.session.model import BlockKind
 from inspector.strategies.records import records_of
@@ -43,13 +44,31 @@ class Event:
         return bool(self.call) and not self.is_result
 
 
-def messages_in(history: History, entry: Entry) -> Iterator[Event]:
+def messages_in(history: History, entry: Entry) -> tuple[Event, ...]:
     """One entry as the messages the agent sent: every record of the user is one of its own."""
-    return events_in(history, entry, calls_apart=False)
+    return _known(_MESSAGES, history, entry, calls_apart=False)
 
 
-def events_in(history: History, entry: Entry, *, calls_apart: bool = True) -> Iterator[Event]:
+def events_in(history: History, entry: Entry) -> tuple[Event, ...]:
     """The events of one entry: every tool call after the first is one of its own, and so is every user record."""
+    return _known(_EVENTS, history, entry, calls_apart=True)
+
+
+_Known = WeakKeyDictionary["History", dict[int, tuple["Event", ...]]]
+_EVENTS: _Known = WeakKeyDictionary()
+_MESSAGES: _Known = WeakKeyDictionary()
+"""What entries come to by their first block: it is the same under every plan."""
+
+
+def _known(of_histories: _Known, history: History, entry: Entry, *, calls_apart: bool) -> tuple[Event, ...]:
+    known = of_histories.setdefault(history, {})
+    events = known.get(entry.blocks[0])
+    if events is None:
+        events = known[entry.blocks[0]] = tuple(_found(history, entry, calls_apart=calls_apart))
+    return events
+
+
+def _found(history: History, entry: Entry, *, calls_apart: bool) -> Iterator[Event]:
     blocks, records = history.session.blocks, records_of(history)
     gathered: list[int] = []
     call = ""

@@ -11,6 +11,7 @@ example. It is meant to be called before a request, and looks at the whole list 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from dataclasses import dataclass
 from itertools import pairwise
@@ -123,17 +124,19 @@ class VercelPrune(Batching):
                 for place, again in pairwise([*places, None])
                 if place is not None
             ]
+            going = [span for span in spans if span[1] < (NEVER if not kept else span[2])]
+            lasts = [last for last, _, _ in going]
             for place, block in uses:
                 if self.tools and blocks[block].tool_name not in self.tools:
                     continue
                 found: list[Turn] = []
-                for last, leaves, returns in spans:
-                    if last >= place and leaves < (NEVER if not kept else returns):
-                        found.append(Turn(leaves, is_gone=True))
-                        if kept and returns != NEVER:
-                            found.append(Turn(returns, is_gone=False))
-                        if not kept:
-                            break
+                for at in range(bisect_left(lasts, place), len(going)):
+                    _, leaves, returns = going[at]
+                    found.append(Turn(leaves, is_gone=True))
+                    if kept and returns != NEVER:
+                        found.append(Turn(returns, is_gone=False))
+                    if not kept:
+                        break
                 yield block, found
 
     def _orphans(self, history: History, entries: Entries, turns: dict[int, list[Turn]]) -> Iterator[tuple[int, Turn]]:
