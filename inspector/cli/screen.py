@@ -103,5 +103,9 @@ def open_screen(paths: Sequence[Path], *, folders: Sequence[Path] | None = None,
     app = InspectorApp(paths, folders=folders, listed=listed)
     # What was imported stays: the collector would look through all of it before the first paint, and ever again.
     gc.freeze()
-    app.run()
+    gc.disable()  # the application collects when nobody waits for it
+    try:
+        app.run()
+    finally:
+        gc.enable()
     return app.return_code or ExitCode.FINE

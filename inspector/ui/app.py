@@ -15,6 +15,7 @@ from textual import on, work
 from textual.app import App, InvalidModeError, SystemCommand
 
 from inspector.safe_text import one_line
+from inspector.ui.collecting import CollectingApp
 from inspector.ui.dragging import DraggingApp
 from inspector.ui.painting import PaintingApp
 from inspector.ui.screens.inspect import InspectScreen
@@ -49,7 +50,7 @@ ENDINGS = frozenset({"SIGHUP", "SIGTERM"})
 """Signals that ask the program to end."""
 
 
-class InspectorApp(DraggingApp, PaintingApp):
+class InspectorApp(DraggingApp, CollectingApp, PaintingApp):
     """Opens a session file and follows it."""
 
     TITLE = "inspector"
@@ -174,6 +175,7 @@ class InspectorApp(DraggingApp, PaintingApp):
             self.add_mode(name, self.sessions_screen)
             await self.switch_mode(name)
         await self.remove_mode(mode)
+        self.collect_everything_soon()
         self.show_tabs()
 
     def _home_screen(self) -> Screen[object] | None:

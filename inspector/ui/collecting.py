@@ -1,0 +1,62 @@
+"""Collecting cyclic garbage when nobody waits for the screen.
+
+The collector stops every thread, and looks through whatever is young first: while a session is followed, that is each
+state of it with all its messages, ten milliseconds at a hundred thousand; and now and then through everything, a tenth
+of a second. Left to itself it does so in the middle of a frame, because that is when things are made.
+"""
+
+from __future__ import annotations
+
+import gc
+from time import monotonic
+from typing import Any
+
+from textual import events
+from textual.app import App
+
+SECONDS_BETWEEN = 1.0
+SECONDS_OF_IDLENESS = 0.3
+"""Since the last key or move of the mouse."""
+
+MOST_SECONDS_BETWEEN = 10.0
+"""Where nobody is ever idle."""
+
+SECONDS_TO_FIRST_FULL = 5.0
+SECONDS_BETWEEN_FULL = 600.0
+
+
+class CollectingApp(App[None]):
+    """An application that collects when it is idle, if the collector was switched off for it."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._last_input = self._collected = monotonic()
+        self._next_full = self._collected + SECONDS_TO_FIRST_FULL
+
+    def on_mount(self) -> None:
+        """Begin to look for a moment."""
+        if not gc.isenabled():
+            self.set_interval(SECONDS_BETWEEN, self._collect_when_idle)
+
+    async def on_event(self, event: events.Event) -> None:
+        """Know when somebody is there."""
+        if isinstance(event, events.InputEvent):
+            self._last_input = monotonic()
+        await super().on_event(event)
+
+    def collect_everything_soon(self) -> None:
+        """Collect everything at the next idle moment: something large is held by nothing but itself any more."""
+        self._next_full = monotonic()
+
+    def _collect_when_idle(self) -> None:
+        now = monotonic()
+        is_idle = now - self._last_input > SECONDS_OF_IDLENESS
+        if is_idle and now > self._next_full:
+            gc.unfreeze()
+            gc.collect()
+            # What is there now mostly stays, and need not be looked through again before long.
+            gc.freeze()
+            self._collected, self._next_full = now, now + SECONDS_BETWEEN_FULL
+        elif is_idle or now - self._collected > MOST_SECONDS_BETWEEN:
+            gc.collect(1)
+            self._collected = now
