@@ -18,7 +18,7 @@ from inspector.session.model import BlockKind
 from inspector.strategies.alternation import Alternation
 from inspector.strategies.base import Choice, Decision
 from inspector.strategies.cline_reads import ReplaceContents, Shown, shown_files
-from inspector.strategies.entries import Reader
+from inspector.strategies.entries import Reader, sent_again
 from inspector.strategies.operations import RemoveBlock, ReplaceText
 from inspector.strategies.recorded import RecordedBlock
 from inspector.strategies.settings import choice, number, switch, whole, written
@@ -152,9 +152,7 @@ class ClineTruncateRun:
         choices: list[Choice] = []
         if moment.starts_context:
             self._threads[number] = _Thread(Alternation(self.history))
-            back = Decision(None, "another conversation began")
-            choices = [Choice(block, back) for block in arrived if block in self._changed]
-            self._changed.difference_update(arrived)
+            choices = sent_again(self._changed, arrived)
         thread = self._threads.setdefault(number, _Thread(Alternation(self.history)))
         before = len(thread.messages.turns)
         thread.messages.add(self.reader.entries(arrived))

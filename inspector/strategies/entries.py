@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from inspector.session.model import BlockKind, Role
+from inspector.strategies.base import Choice, Decision
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from inspector.strategies.base import Moment
     from inspector.strategies.history import History
 
@@ -119,3 +122,16 @@ class Reader:
             return False
         message = self._history.session.messages[entry.message]
         return message.role is Role.USER and not self._history.message_has_results[entry.message]
+
+
+def sent_again(changed: set[int], arrived: Iterable[int]) -> list[Choice]:
+    """What another conversation begins with is sent as recorded again, and is no longer among what was changed.
+
+    Args:
+        changed: The blocks that are not sent as recorded.
+        arrived: The blocks that the conversation begins with.
+    """
+    back = Decision(None, "another conversation began")
+    choices = [Choice(block, back) for block in arrived if block in changed]
+    changed.difference_update(arrived)
+    return choices

@@ -22,7 +22,7 @@ from inspector.session.model import BlockKind
 from inspector.strategies import javascript
 from inspector.strategies.alternation import Alternation, Turn
 from inspector.strategies.base import Choice, Decision
-from inspector.strategies.entries import Reader
+from inspector.strategies.entries import Reader, sent_again
 from inspector.strategies.estimators import GEMINI_TEXT, JSON_CHARACTERS
 from inspector.strategies.gemini_truncate import FILE, KeepEnds
 from inspector.strategies.kinds import TOOL_CALL, TOOL_RESULT
@@ -131,9 +131,7 @@ class GeminiCompressRun:
         choices: list[Choice] = []
         if moment.starts_context:
             self._threads[index] = _Thread(Alternation(self.history))
-            back = Decision(None, "another conversation began")
-            choices = [Choice(block, back) for block in arrived if block in self._changed]
-            self._changed.difference_update(arrived)
+            choices = sent_again(self._changed, arrived)
         thread = self._threads.setdefault(index, _Thread(Alternation(self.history)))
         thread.messages.add(self.reader.entries(arrived))
         previous = moment.previous_prompt_tokens

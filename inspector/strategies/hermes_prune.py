@@ -13,8 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from inspector.strategies.base import Choice, Decision
-from inspector.strategies.entries import Reader
+from inspector.strategies.entries import Reader, sent_again
 from inspector.strategies.hermes_pass import HermesConversation
 from inspector.strategies.settings import number, whole
 from inspector.strategies.tunable import Tunable
@@ -23,7 +22,7 @@ from inspector.strategies.windows import window_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from inspector.strategies.base import Moment
+    from inspector.strategies.base import Choice, Moment
     from inspector.strategies.history import History
 
 _SMALL_WINDOW, _FRACTION_OF_A_SMALL_ONE = 512_000, 0.75
@@ -134,9 +133,7 @@ class _Conversations:
         choices: list[Choice] = []
         if moment.starts_context or number not in self._by_thread:
             self._by_thread[number] = HermesConversation(self.history)
-            back = Decision(None, "another conversation began")
-            choices = [Choice(block, back) for block in arrived if block in self._changed]
-            self._changed.difference_update(arrived)
+            choices = sent_again(self._changed, arrived)
         conversation = self._by_thread[number]
         conversation.add(moment, self.reader.entries(arrived))
         return conversation, choices

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from inspector.session.model import BlockKind
 from inspector.strategies.base import Choice, Decision
-from inspector.strategies.entries import Reader
+from inspector.strategies.entries import Reader, sent_again
 from inspector.strategies.estimators import LANGCHAIN_CHARACTERS, langchain_message
 from inspector.strategies.kinds import ASSISTANT
 from inspector.strategies.operations import RemoveBlock
@@ -176,9 +176,7 @@ class LangChainSummarizationRun:
         choices: list[Choice] = []
         if moment.starts_context:
             self._threads[number] = _Thread()
-            back = Decision(None, "another conversation began")
-            choices = [Choice(block, back) for block in arrived if block in self._gone]
-            self._gone.difference_update(arrived)
+            choices = sent_again(self._gone, arrived)
         thread = self._threads.setdefault(number, _Thread())
         for entry in self.reader.entries(arrived):
             self._take(thread, entry, moment)

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from inspector.strategies.base import Choice, Decision
-from inspector.strategies.entries import Reader
+from inspector.strategies.entries import Reader, sent_again
 from inspector.strategies.kinds import SYSTEM_TEXT
 from inspector.strategies.maf_groups import Groups
 from inspector.strategies.maf_listing import LISTINGS, REASON
@@ -233,9 +233,7 @@ class MafRun:
         if moment.starts_context or number not in self._groups:
             self._groups[number] = Groups(self.messages)
             # Before anything is measured: it is sent whole again.
-            back = Decision(None, "another conversation began")
-            yield from [Choice(block, back) for block in arrived if block in self._changed]
-            self._changed.difference_update(arrived)
+            yield from sent_again(self._changed, arrived)
         groups = self._groups[number]
         kinds, blocks = self.history.kind_bytes, self.history.session.blocks
         systems = [at for at in arrived if kinds[at] == SYSTEM_TEXT and blocks[at].origin.locator != "tools"]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from inspector.session.model import BlockKind
 from inspector.strategies.base import Choice, Decision
-from inspector.strategies.entries import Reader
+from inspector.strategies.entries import Reader, sent_again
 from inspector.strategies.event_log import Event, EventLog, events_in
 from inspector.strategies.kinds import SYSTEM_TEXT
 from inspector.strategies.operations import RemoveBlock
@@ -116,9 +116,7 @@ class OpenHandsCondenserRun:
         if moment.starts_context or number not in self._threads:
             self._threads[number] = self._new_log(arrived)
             self._condensed[number] = 0
-            back = Decision(None, "another conversation began")
-            choices = [Choice(block, back) for block in arrived if block in self._gone]
-            self._gone.difference_update(arrived)
+            choices = sent_again(self._gone, arrived)
         log = self._threads[number]
         for entry in self.reader.entries(arrived):
             for event in events_in(self.history, entry):

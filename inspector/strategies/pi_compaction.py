@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, ClassVar
 from inspector.session.model import BlockKind
 from inspector.strategies import javascript
 from inspector.strategies.base import Choice, Decision
-from inspector.strategies.entries import Reader
+from inspector.strategies.entries import Reader, sent_again
 from inspector.strategies.estimators import ARGUMENT_UNITS, UNITS
 from inspector.strategies.event_log import Event, messages_in
 from inspector.strategies.kinds import ASSISTANT, MEDIA, TOOL_CALL, TOOL_RESULT, USER_TEXT
@@ -161,9 +161,7 @@ class PiCompactionRun:
         choices: list[Choice] = []
         if moment.starts_context:
             self._threads[number] = _Thread()
-            back = Decision(None, "another conversation began")
-            choices = [Choice(block, back) for block in arrived if block in self._gone]
-            self._gone.difference_update(arrived)
+            choices = sent_again(self._gone, arrived)
         thread = self._threads.setdefault(number, _Thread())
         used = moment.previous_prompt_tokens
         is_due = False

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 from inspector.session.model import BlockKind
 from inspector.strategies.alternation import Alternation
 from inspector.strategies.base import Choice, Decision
-from inspector.strategies.entries import Reader
+from inspector.strategies.entries import Reader, sent_again
 from inspector.strategies.operations import RemoveBlock
 from inspector.strategies.settings import number, whole
 from inspector.strategies.speeches import SayInstead
@@ -83,9 +83,7 @@ class RooTruncateRun:
         choices: list[Choice] = []
         if moment.starts_context:
             self._threads[number] = Alternation(self.history)
-            back = Decision(None, "another conversation began")
-            choices = [Choice(block, back) for block in arrived if block in self._hidden]
-            self._hidden.difference_update(arrived)
+            choices = sent_again(self._hidden, arrived)
         thread = self._threads.setdefault(number, Alternation(self.history))
         thread.add(self.reader.entries(arrived))
         tokens = moment.prompt_tokens

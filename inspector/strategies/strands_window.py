@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from inspector.session.model import BlockKind, TextUnavailableError
 from inspector.strategies.base import Choice, Decision
-from inspector.strategies.entries import Reader
+from inspector.strategies.entries import Reader, sent_again
 from inspector.strategies.kinds import TOOL_RESULT
 from inspector.strategies.measures import sent_text
 from inspector.strategies.operations import RemoveBlock
@@ -163,9 +163,7 @@ class StrandsWindowRun:
         choices: list[Choice] = []
         if moment.starts_context or number not in self._threads:
             self._threads[number] = _Thread()
-            back = Decision(None, "another conversation began")
-            choices = [Choice(block, back) for block in arrived if block in self._changed]
-            self._changed.difference_update(arrived)
+            choices = sent_again(self._changed, arrived)
             self._cut.difference_update(arrived)
         thread = self._threads[number]
         for entry in self.reader.entries(arrived):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from inspector.session.model import BlockKind
 from inspector.strategies.base import Choice, Decision
-from inspector.strategies.entries import Entry, Reader
+from inspector.strategies.entries import Entry, Reader, sent_again
 from inspector.strategies.operations import RemoveBlock
 from inspector.strategies.parameters import Parameter, ParameterKind
 from inspector.strategies.rendition import Action, Rendition
@@ -161,9 +161,7 @@ class SummarizeRun:
         choices: list[Choice] = []
         if moment.starts_context:
             thread.messages, thread.summarized, thread.tokens = [], 0, 0
-            back = Decision(None, "another conversation began")
-            choices = [Choice(block, back) for block in blocks if block in self._gone]
-            self._gone.difference_update(blocks)
+            choices = sent_again(self._gone, blocks)
         entries = self.reader.entries(blocks)
         thread.add(entries)
         thread.tokens += sum(moment.total_tokens(entry.blocks) for entry in entries)

@@ -115,11 +115,7 @@ class _Trajectories:
         self, items: list[Node], chat: ChatThread, model: str, file: int = 0, *, is_continued: bool = False
     ) -> None:
         copied: list[int] | None = None if is_continued else []
-        for item in items:
-            step = item.value()
-            if not isinstance(step, dict):
-                self._assembly.diagnose("not a step", 0, max(item.offset, 0), skipped=True)
-                continue
+        for item, step in self._assembly.objects(items, "a step"):
             count_step(self._assembly, step)
             if is_aggregate(step) and step.get("metrics"):
                 reason = "metrics of several calls together, which cannot be told apart"

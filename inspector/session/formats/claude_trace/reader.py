@@ -72,12 +72,8 @@ def trace_reader(path: Path, name: str) -> Reader:
 
 def _interpret(node: Node, assembly: Assembly) -> None:
     interpreter = TraceInterpreter(assembly)
-    for item in node.items():
-        value = item.value()
-        if isinstance(value, dict):
-            interpreter.add(item, value)
-        else:
-            assembly.diagnose("not an exchange", 0, max(item.offset, 0), skipped=True)
+    for item, value in assembly.objects(node.items(), "an exchange"):
+        interpreter.add(item, value)
 
 
 def _request(node: Node) -> Request | None:

@@ -71,11 +71,7 @@ def _interpret(node: Node, assembly: Assembly) -> None:
     times = _times(shown)
     returned = {string(entry.get("callId")) for entry in shown if entry.get("type") == COMPLETED}
     thread = ChatThread(assembly)
-    for entry in messages or timeline:
-        value = entry.value()
-        if not isinstance(value, dict):
-            assembly.diagnose("not a message", 0, max(entry.offset, 0), skipped=True)
-            continue
+    for entry, value in assembly.objects(messages or timeline, "a message"):
         if messages:
             assembly.record_counts[string(value.get("role")) or "(no role)"] += 1
         elif value.get("type") == REQUESTED and string(value.get("callId")) in returned:

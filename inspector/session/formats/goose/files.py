@@ -76,11 +76,7 @@ def _interpret(node: Node, assembly: Assembly) -> None:
     describe({name: field.value() for name, field in fields.items() if name != "conversation"}, assembly)
     entries = []
     items = fields["conversation"].items() if "conversation" in fields else []
-    for item in items:
-        value = item.value()
-        if not isinstance(value, dict):
-            assembly.diagnose("not a message", 0, item.offset, skipped=True)
-            continue
+    for item, value in assembly.objects(items, "a message"):
         assembly.record_counts[string(value.get("role")) or "(no role)"] += 1
         entries.append(entry_of(value, Origin(item.offset, item.length)))
     model = mapping(fields["model_config"].value()).get("model_name") if "model_config" in fields else ""

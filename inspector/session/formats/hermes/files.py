@@ -102,11 +102,7 @@ def _interpret(node: Node, assembly: Assembly) -> None:
     conversation = Conversation(assembly)
     about = {name: field.value() for name, field in fields.items() if name != "messages"}
     conversation.describe(about, fields)
-    for item in fields["messages"].items() if "messages" in fields else ():
-        value = item.value()
-        if not isinstance(value, dict):
-            assembly.diagnose("not a message", 0, item.offset, skipped=True)
-            continue
+    for item, value in assembly.objects(fields["messages"].items() if "messages" in fields else (), "a message"):
         assembly.record_counts[string(value.get("role")) or "(no role)"] += 1
         if not is_meta(value):
             conversation.add(value, item.offset, item.length)

@@ -30,12 +30,8 @@ def interpret(node: Node, assembly: Assembly) -> None:
         info = inner["info"]
         view = message_view(mapping(info.value()), "", None, Origin(info.offset, info.length, 0, 0, ERROR))
         parts = []
-        for part in inner["parts"].items() if "parts" in inner else ():
-            value = part.value()
-            if isinstance(value, dict):
-                parts.append(part_view(value, "", view.role, _origin(part)))
-            else:
-                assembly.diagnose("not a part", 0, max(part.offset, 0), skipped=True)
+        for part, value in assembly.objects(inner["parts"].items() if "parts" in inner else (), "a part"):
+            parts.append(part_view(value, "", view.role, _origin(part)))
         stored.append(Stored(view, parts))
     fill(assembly, session, stored)
 

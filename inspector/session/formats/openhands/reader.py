@@ -60,9 +60,5 @@ def current_reader(path: Path, name: str) -> Reader:
 
 def _interpret(node: Node, assembly: Assembly) -> None:
     conversation = Conversation(assembly)
-    for item in node.items():
-        value = item.value()
-        if isinstance(value, dict):
-            conversation.add(value, Origin(item.offset, item.length))
-        else:
-            assembly.diagnose("not an event", 0, max(item.offset, 0), skipped=True)
+    for item, value in assembly.objects(node.items(), "an event"):
+        conversation.add(value, Origin(item.offset, item.length))

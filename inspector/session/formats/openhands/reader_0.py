@@ -134,12 +134,8 @@ def add_history(node: Node, value: Mapping[str, Any], assembly: Assembly) -> Non
     conversation = Conversation0(assembly)
     assembly.title = string(mapping(value.get("issue")).get("title"))
     fields = node.fields()
-    for item in _events(fields["history"].items() if "history" in fields else []):
-        event = item.value()
-        if isinstance(event, dict):
-            conversation.add(event, Origin(item.offset, item.length))
-        else:
-            assembly.diagnose("not an event", 0, max(item.offset, 0), skipped=True)
+    for item, event in assembly.objects(_events(fields["history"].items() if "history" in fields else []), "an event"):
+        conversation.add(event, Origin(item.offset, item.length))
 
 
 def _events(items: Sequence[Node]) -> Iterator[Node]:
@@ -159,9 +155,5 @@ def _interpret(node: Node, assembly: Assembly) -> None:
         assembly.identifier = name_of(value, 0) if name_of(value, 0) != "line-0" else ""
         return
     conversation = Conversation0(assembly)
-    for item in node.items():
-        event = item.value()
-        if isinstance(event, dict):
-            conversation.add(event, Origin(item.offset, item.length))
-        else:
-            assembly.diagnose("not an event", 0, max(item.offset, 0), skipped=True)
+    for item, event in assembly.objects(node.items(), "an event"):
+        conversation.add(event, Origin(item.offset, item.length))

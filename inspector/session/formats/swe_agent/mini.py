@@ -89,11 +89,8 @@ def mini_interpret(node: Node, assembly: Assembly) -> None:
     model = string(mapping(mapping(info.get("config")).get("model")).get("model_name"))
     chat = ChatThread(assembly)
     calls, awaits = 0, ""
-    for item in fields["messages"].items() if "messages" in fields else node.items():
-        entry = item.value()
-        if not isinstance(entry, dict):
-            assembly.diagnose("not a message", 0, max(item.offset, 0), skipped=True)
-            continue
+    items = fields["messages"].items() if "messages" in fields else node.items()
+    for item, entry in assembly.objects(items, "a message"):
         role = string(entry.get("role")) or string(entry.get("type")) or string(entry.get("object")) or "(no role)"
         assembly.record_counts[role] += 1
         is_result = role == "user" and bool(awaits)
