@@ -11,20 +11,18 @@ from textual.reactive import reactive, var
 
 from inspector.ui.tables.drawing import column_at, header_pieces, row_pieces, widths_for
 from inspector.ui.tables.figures import Sorting, Table
-from inspector.ui.widgets.line_view import LineView, strip_of
+from inspector.ui.widgets.styled_lines import StyledLines
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
+    from collections.abc import Hashable
 
-    from rich.style import Style
     from textual import events
     from textual.strip import Strip
 
-    from inspector.ui.tables.drawing import Piece
     from inspector.ui.tables.figures import Row
 
 
-class FigureTable(LineView):
+class FigureTable(StyledLines):
     """Rows of figures. Set `table` to show something, `sorting` to sort it.
 
     The cursor stays on its row, known by the row's key, while rows come, go and change places.
@@ -138,7 +136,6 @@ class FigureTable(LineView):
         self._rows: tuple[Row, ...] = ()
         self._widths: dict[str, int] = {}
         self._widths_of: tuple[object, int] | None = None
-        self._styles: dict[tuple[str, bool], Style] = {}
         self.shows_cursor = True
         """A row can be chosen; otherwise the table is only to be read."""
 
@@ -256,11 +253,11 @@ class FigureTable(LineView):
 
     def on_focus(self) -> None:
         """Draw the cursor as the one that keys move."""
-        self._restyle()
+        self.restyle()
 
     def on_blur(self) -> None:
         """Draw the cursor as one that waits."""
-        self._restyle()
+        self.restyle()
 
     def line_key(self, line: int) -> Hashable:
         """The row's place, and whether the cursor is on it."""
@@ -276,39 +273,15 @@ class FigureTable(LineView):
             selected=selected,
             logarithmic=self.logarithmic,
         )
-        return self._strip(pieces, width, selected=selected)
+        return self.strip_of_pieces(pieces, width, selected=selected)
 
     def draw_header(self, width: int) -> Strip:
         """The titles."""
         pieces = header_pieces(self.table.columns, self._column_widths(width), self.sorting)
-        return self._strip(pieces, width, selected=False)
-
-    def notify_style_update(self) -> None:
-        """Forget colours."""
-        super().notify_style_update()
-        self._styles.clear()
+        return self.strip_of_pieces(pieces, width, selected=False)
 
     def _column_widths(self, width: int) -> dict[str, int]:
         if self._widths_of != (self.table.columns, width):
             self._widths_of = (self.table.columns, width)
             self._widths = widths_for(self.table.columns, width)
         return self._widths
-
-    def _restyle(self) -> None:
-        self._styles.clear()
-        self.forget_lines()
-
-    def _strip(self, pieces: Iterable[Piece], width: int, *, selected: bool) -> Strip:
-        parts = ((text, self._style(name, selected=selected)) for text, name in pieces)
-        return strip_of(parts, width, self._style("", selected=selected))
-
-    def _style(self, name: str, *, selected: bool) -> Style:
-        key = (name, selected)
-        style = self._styles.get(key)
-        if style is None:
-            style = self.style_of(name) if name else self.rich_style
-            if selected:
-                cursor = "table--cursor" if self.has_focus else "table--cursor-blurred"
-                style += self.get_component_rich_style(cursor, partial=True)
-            self._styles[key] = style
-        return style

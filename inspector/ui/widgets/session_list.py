@@ -12,21 +12,19 @@ from textual.reactive import var
 from inspector.ui.sessions.rows import COLUMNS, row_of
 from inspector.ui.tables.drawing import header_pieces, row_pieces, widths_for
 from inspector.ui.tables.figures import Sorting
-from inspector.ui.widgets.line_view import LineView, strip_of
+from inspector.ui.widgets.styled_lines import StyledLines
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
+    from collections.abc import Hashable, Sequence
     from pathlib import Path
 
-    from rich.style import Style
     from textual import events
     from textual.strip import Strip
 
     from inspector.ui.sessions.book import Line
-    from inspector.ui.tables.drawing import Piece
 
 
-class SessionList(LineView, can_focus=False):
+class SessionList(StyledLines, can_focus=False):
     """Lines of sessions with a cursor that stays on its session while others come and go."""
 
     DEFAULT_CSS = """
@@ -56,6 +54,7 @@ class SessionList(LineView, can_focus=False):
     }
 
     HEADER_LINES = 1
+    CURSOR_BLURRED = "table--cursor"  # the line to type in above has the focus
 
     cursor: var[int] = var(-1)
     """Position of the cursor; -1 when there are no lines."""
@@ -81,7 +80,6 @@ class SessionList(LineView, can_focus=False):
         self._lines: Sequence[Line] = ()
         self._widths: dict[str, int] = {}
         self._width = -1
-        self._styles: dict[tuple[str, bool], Style] = {}
 
     @property
     def line(self) -> Line | None:
@@ -144,32 +142,15 @@ class SessionList(LineView, can_focus=False):
         selected = line == self.cursor
         row = row_of(self._lines[line], time())
         pieces = row_pieces(COLUMNS, self._column_widths(width), row, selected=selected)
-        return self._strip(pieces, width, selected=selected)
+        return self.strip_of_pieces(pieces, width, selected=selected)
 
     def draw_header(self, width: int) -> Strip:
         """The titles."""
-        return self._strip(header_pieces(COLUMNS, self._column_widths(width), Sorting()), width, selected=False)
-
-    def notify_style_update(self) -> None:
-        """Forget colours."""
-        super().notify_style_update()
-        self._styles.clear()
+        return self.strip_of_pieces(
+            header_pieces(COLUMNS, self._column_widths(width), Sorting()), width, selected=False
+        )
 
     def _column_widths(self, width: int) -> dict[str, int]:
         if self._width != width:
             self._width, self._widths = width, widths_for(COLUMNS, width)
         return self._widths
-
-    def _strip(self, pieces: Iterable[Piece], width: int, *, selected: bool) -> Strip:
-        parts = ((text, self._style(name, selected=selected)) for text, name in pieces)
-        return strip_of(parts, width, self._style("", selected=selected))
-
-    def _style(self, name: str, *, selected: bool) -> Style:
-        key = (name, selected)
-        style = self._styles.get(key)
-        if style is None:
-            style = self.style_of(name) if name else self.rich_style
-            if selected:
-                style += self.get_component_rich_style("table--cursor", partial=True)
-            self._styles[key] = style
-        return style

@@ -12,27 +12,25 @@ from textual.reactive import reactive, var
 from inspector.ui.timeline.columns import GUTTER, Columns, columns_for
 from inspector.ui.timeline.scroll_map import marks_of
 from inspector.ui.timeline.strip import MARK_OF_HEADING, header_pieces, row_pieces
-from inspector.ui.widgets.line_view import LineView, strip_of
 from inspector.ui.widgets.scroll_map import scroll_map
+from inspector.ui.widgets.styled_lines import StyledLines
 from inspector.ui.widgets.timeline_keys import TIMELINE_BINDINGS
 from inspector.ui.widgets.timeline_look import CLASSES, CSS
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
+    from collections.abc import Hashable
 
     from numpy.typing import NDArray
-    from rich.style import Style
     from textual import events
     from textual.binding import BindingType
     from textual.strip import Strip
 
     from inspector.ui.timeline.scroll_map import Marks
-    from inspector.ui.timeline.strip import Piece
     from inspector.ui.timeline.view import TimelineView
     from inspector.ui.widgets.scroll_map import Lanes
 
 
-class Timeline(LineView):
+class Timeline(StyledLines):
     """A session, row by row. Set `view` to show something; everything else follows from it.
 
     The cursor stays on its block when the view changes. While `follow` is on it stays on the last row instead; moving
@@ -45,6 +43,8 @@ class Timeline(LineView):
     BINDINGS: ClassVar[list[BindingType]] = TIMELINE_BINDINGS
 
     HEADER_LINES = 1
+    CURSOR = "timeline--cursor"
+    CURSOR_BLURRED = "timeline--cursor-blurred"
 
     view: var[TimelineView | None] = var(None)
     """What is shown."""
@@ -127,7 +127,6 @@ class Timeline(LineView):
         self._seen_rows = 0
         self._columns: Columns | None = None
         self._columns_width = 0
-        self._styles: dict[tuple[str, bool], Style] = {}
         self._map: tuple[Marks, Marks] = ((), ())
         self._map_of: tuple[TimelineView, int] | None = None
 
@@ -281,7 +280,7 @@ class Timeline(LineView):
     def watch_has_focus(self, has_focus: bool) -> None:
         """Draw the cursor as the one that keys move, or as one that waits."""
         super().watch_has_focus(has_focus)
-        self._restyle()
+        self.restyle()
 
     def on_click(self, event: events.Click) -> None:
         """Put the cursor on the row clicked; fold or pin it where its mark is. A column's name orders or scales."""
@@ -360,21 +359,12 @@ class Timeline(LineView):
             selected=selected,
             logarithmic=self.logarithmic,
         )
-        return self._strip(pieces, width, selected=selected)
+        return self.strip_of_pieces(pieces, width, selected=selected)
 
     def draw_header(self, width: int) -> Strip:
         """The names of the columns."""
         pieces = header_pieces(self.view, self._columns_for(width), logarithmic=self.logarithmic)
-        return self._strip(pieces, width, selected=False)
-
-    def notify_style_update(self) -> None:
-        """Forget colours."""
-        super().notify_style_update()
-        self._styles.clear()
-
-    def _restyle(self) -> None:
-        self._styles.clear()
-        self.forget_lines()
+        return self.strip_of_pieces(pieces, width, selected=False)
 
     def _columns_for(self, width: int) -> Columns:
         if self._columns is None or self._columns_width != width:
@@ -383,18 +373,3 @@ class Timeline(LineView):
             self._columns = columns_for(width, *largest, carried=view is not None and view.carried is not None)
             self._columns_width = width
         return self._columns
-
-    def _strip(self, pieces: Iterable[Piece], width: int, *, selected: bool) -> Strip:
-        parts = ((text, self._style(name, selected=selected)) for text, name in pieces)
-        return strip_of(parts, width, self._style("", selected=selected))
-
-    def _style(self, name: str, *, selected: bool) -> Style:
-        key = (name, selected)
-        style = self._styles.get(key)
-        if style is None:
-            style = self.style_of(name) if name else self.rich_style
-            if selected:
-                cursor = "timeline--cursor" if self.has_focus else "timeline--cursor-blurred"
-                style += self.get_component_rich_style(cursor, partial=True)
-            self._styles[key] = style
-        return style
