@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from inspector.session.errors import SessionError
 from inspector.session.opening import why_not_opened
 from inspector.session.registry import all_formats, detect
+from inspector.session.walking import File, files_below
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,29 +20,8 @@ MOST_DEPTH = 6
 MOST_DOCUMENT_BYTES = 1 << 26
 """A single JSON document larger than this is not parsed just to find out what it is."""
 
-PASSED_OVER = frozenset(
-    {".git", ".hg", ".svn", ".tox", ".venv", "__pycache__", "node_modules", "site-packages", "venv"}
-)
 SUBAGENT_FOLDERS = frozenset({"subagents", "tool-results", "workflows"})
 """Folders beside a session that hold parts of it."""
-
-PIECES = frozenset({"message", "part"})
-"""Folders beside one named `session` that hold the pieces of its sessions, a small file each."""
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A file that may be a session.
-
-    Attributes:
-        path: The file.
-        size: In bytes.
-        modified: Seconds since the epoch.
-    """
-
-    path: Path
-    size: int
-    modified: float
 
 
 @dataclass(frozen=True)
@@ -61,28 +41,29 @@ class Found:
     modified: float
 
 
-def candidates(folder: Path) -> list[Candidate]:
-    """Files below a folder that are not empty, newest first; a file is its own. What cannot be listed is left out.
+def candidates(folder: Path) -> list[File]:
+    """Files below a folder that may be sessions, newest first; a file is its own. What cannot be listed is left out.
 
     Folders of version control, packages and subagents are passed over, and so is what lies very deep.
     """
-    found = list(_one(folder) if folder.is_file() else _walk(folder, MOST_DEPTH))
-    found.sort(key=lambda candidate: (-candidate.modified, str(candidate.path)))
+    found = list(_one(folder) if folder.is_file() else files_below(os.fspath(folder), MOST_DEPTH, SUBAGENT_FOLDERS))
+    found.sort(key=lambda file: (-file.modified, file.path))
     return found[:MOST_FILES]
 
 
 def sessions_in(folder: Path) -> Iterator[Found]:
     """Sessions below a folder, newest file first, told by their content. Subagents' and copies are left out."""
     for candidate in candidates(folder):
-        if any(known.is_beside(candidate.path) for known in all_formats()):
+        path = Path(candidate.path)
+        if any(known.is_beside(path) for known in all_formats()):
             continue
         try:
-            known = detect(candidate.path, most_document_bytes=MOST_DOCUMENT_BYTES).format
-            inside = known.inside(candidate.path)
+            known = detect(path, most_document_bytes=MOST_DOCUMENT_BYTES).format
+            inside = known.inside(path)
         except SessionError:
             continue
-        if not inside and not known.is_copy(candidate.path):
-            yield Found(candidate.path, known.name, candidate.size, candidate.modified)
+        if not inside and not known.is_copy(path):
+            yield Found(path, known.name, candidate.size, candidate.modified)
         for one in inside:
             if not one.parent:
                 yield Found(one.path, known.name, candidate.size, one.modified)
@@ -109,48 +90,10 @@ def describe_folder(folder: Path) -> str:
     return f"{folder}: a directory with {count}. Open one of them; the newest is {found[0].path}"
 
 
-def _one(file: Path) -> Iterator[Candidate]:
+def _one(file: Path) -> Iterator[File]:
     try:
         status = file.stat()
     except OSError:
         return
     if status.st_size:
-        yield Candidate(file, status.st_size, status.st_mtime)
-
-
-def _folder(folder: Path, entries: list[os.DirEntry[str]]) -> Iterator[Candidate]:
-    """A folder that is itself a session: as large as its files, as new as the newest."""
-    statuses = []
-    for entry in entries:
-        try:
-            statuses.append(entry.stat())
-        except OSError:
-            continue
-    if statuses:
-        size = sum(status.st_size for status in statuses)
-        yield Candidate(folder, max(size, 1), max(status.st_mtime for status in statuses))
-
-
-def _walk(folder: Path, depth: int) -> Iterator[Candidate]:
-    try:
-        entries = list(os.scandir(folder))
-    except OSError:
-        return
-    names = {entry.name for entry in entries}
-    if any(signs <= names for known in all_formats() for signs in known.folders):
-        yield from _folder(folder, entries)
-        return
-    passed_over = PASSED_OVER | SUBAGENT_FOLDERS
-    if names >= PIECES | {"session"}:
-        passed_over |= PIECES
-    for entry in entries:
-        try:
-            if entry.is_dir(follow_symlinks=False):
-                if depth and entry.name not in passed_over:
-                    yield from _walk(Path(entry.path), depth - 1)
-            elif entry.is_file():
-                status = entry.stat()
-                if status.st_size:
-                    yield Candidate(Path(entry.path), status.st_size, status.st_mtime)
-        except OSError:
-            continue
+        yield File(os.fspath(file), file.name, status.st_size, status.st_mtime, status.st_ino)

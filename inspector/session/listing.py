@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.session.discover import MOST_DOCUMENT_BYTES, PASSED_OVER, PIECES
+from inspector.session.discover import MOST_DOCUMENT_BYTES
 from inspector.session.errors import SessionError
 from inspector.session.locator import Locator
 from inspector.session.registry import all_formats, detect
+from inspector.session.walking import File, files_below
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -56,25 +57,6 @@ class Header:
     title: str = ""
     working_directory: str = ""
     inode: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class File:
-    """A file as a folder lists it.
-
-    Attributes:
-        path: Where it is.
-        name: Its name.
-        size: In bytes.
-        modified: Seconds since the epoch.
-        inode: What the file system knows it by.
-    """
-
-    path: str
-    name: str
-    size: int
-    modified: float
-    inode: int
 
 
 Known = dict[File, list[Header]]
@@ -183,7 +165,7 @@ def _looked_into(file: File) -> Iterator[Header]:
 
 def _files(place: Path) -> Iterator[File]:
     if place.is_dir():
-        yield from _walk(os.fspath(place), MOST_DEPTH)
+        yield from files_below(os.fspath(place), MOST_DEPTH, NO_SESSIONS)
         return
     try:
         status = place.stat()
@@ -191,45 +173,6 @@ def _files(place: Path) -> Iterator[File]:
         return
     modified = _modified(place, status.st_mtime)
     yield File(os.fspath(place), place.name, status.st_size, modified, status.st_ino)
-
-
-def _walk(folder: str, depth: int) -> Iterator[File]:
-    try:
-        with os.scandir(folder) as listed:
-            entries = list(listed)
-    except OSError:
-        return
-    names = {entry.name for entry in entries}
-    if any(signs <= names for known in all_formats() for signs in known.folders):
-        yield from _folder(folder, entries)
-        return
-    passed_over = PASSED_OVER | NO_SESSIONS
-    if names >= PIECES | {"session"}:
-        passed_over |= PIECES
-    for entry in entries:
-        try:
-            if entry.is_dir(follow_symlinks=False):
-                if depth and entry.name not in passed_over:
-                    yield from _walk(entry.path, depth - 1)
-            elif entry.is_file():
-                status = entry.stat()
-                if status.st_size:
-                    yield File(entry.path, entry.name, status.st_size, status.st_mtime, status.st_ino)
-        except OSError:
-            continue
-
-
-def _folder(folder: str, entries: list[os.DirEntry[str]]) -> Iterator[File]:
-    """A folder that is itself a session: as large as its files, as new as the newest."""
-    size, newest, inode = 0, 0.0, 0
-    for entry in entries:
-        try:
-            status = entry.stat()
-        except OSError:
-            continue
-        size, newest = size + status.st_size, max(newest, status.st_mtime)
-        inode = inode or status.st_ino
-    yield File(folder, folder.rpartition(os.sep)[2], size, newest, inode)
 
 
 def _modified(database: Path, own: float) -> float:

@@ -39,7 +39,7 @@ def test_parts_of_sessions_and_other_peoples_code_are_passed_over(tmp_path: Path
     session_at(tmp_path / "node_modules" / "x" / "fixture.jsonl")
     (tmp_path / "loop").symlink_to(tmp_path)
     os.mkfifo(tmp_path / "pipe.jsonl")
-    assert [one.path for one in candidates(tmp_path)] == [main]
+    assert [one.path for one in candidates(tmp_path)] == [str(main)]
 
 
 def test_the_homes_of_claude_code_are_known(private_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
