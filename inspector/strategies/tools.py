@@ -278,16 +278,6 @@ def tool_set_for(tools: Iterable[str]) -> str:
     return "coding"
 
 
-def default_tiers(session: Session) -> dict[str, tuple[str, ...]]:
-    """The tools of a session by the tier that fits them, every tier present, names sorted."""
-    names = tools_of_session(session)
-    tiers: dict[str, list[str]] = {"confirmation": [], "action": [], "data": [], "search": [], "default": []}
-    document = tool_set_for(names) == "document"
-    for name in sorted(names):
-        tiers[document_tier(name) if document else TIER_OF_MEANING[meaning_of(name)]].append(name)
-    return {tier: tuple(listed) for tier, listed in tiers.items()}
-
-
 def known_tools(tool_set: str, *, shipped: bool = False) -> tuple[str, ...]:
     """Every tool name a tool set of tiered truncation speaks of, in the order the tables list them.
 

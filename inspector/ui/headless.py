@@ -1,4 +1,4 @@
-"""The app on a session without a terminal, for commands and scripts: a pilot that presses keys, and pictures."""
+"""The app on a session without a terminal, for commands and scripts: a pilot that presses keys."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from inspector.session.errors import SessionError
 from inspector.ui.app import InspectorApp
-from inspector.ui.pictures import CHART_SIZE, Subject, picture_of_chart, picture_of_screen
 from inspector.ui.screens.inspect import InspectScreen
 from inspector.ui.settings import Settings
 
@@ -67,40 +66,3 @@ async def settled(pilot: Pilot[None]) -> None:
             await pilot.pause(5 * SECONDS_BETWEEN_LOOKS)
             return
     raise TimeoutError("the session was not ready in time")
-
-
-async def picture_of_session(
-    session: Path,
-    plan: Plan | None,
-    *,
-    size: tuple[int, int] | None = None,
-    theme: str = "dark",
-    what: Subject = Subject.SCREEN,
-    call: int | None = None,
-) -> str:
-    """A picture of a session as the app shows it, without a terminal.
-
-    Args:
-        session: What is opened.
-        plan: The plan; None for the one offered.
-        size: Columns and lines; as fits the subject where not given.
-        theme: A theme's name in the settings.
-        what: The screen, or the context chart alone.
-        call: The call looked at, from 0; None for the next one, not yet made.
-
-    Returns:
-        An SVG document with a line end.
-
-    Raises:
-        SessionError: The session cannot be read.
-        TimeoutError: It was never ready.
-    """
-    shown = size if size is not None and what is Subject.SCREEN else SCREEN_SIZE
-    async with running_session(session, plan, shown, Settings(theme=theme)) as pilot:
-        screen = pilot.app.screen
-        if call is not None and isinstance(screen, InspectScreen):
-            screen.look_at(call)
-            await pilot.pause(5 * SECONDS_BETWEEN_LOOKS)
-        if what is Subject.CHART and isinstance(screen, InspectScreen) and screen.parts is not None:
-            return picture_of_chart(screen.parts.chart, size or CHART_SIZE, screen.header.heading.title)
-        return picture_of_screen(pilot.app)

@@ -7,7 +7,6 @@ from inspector.session.model import Call, Context, ContextCause
 from inspector.strategies.history import History
 from inspector.strategies.registry import with_value
 from inspector.strategies.tiered_stale import MARKER, TIERS, TieredStale, tiered_stale_for
-from inspector.strategies.tools import default_tiers
 from tests.strategies.conversations import Sent, blocks_of_entries, matches, session_of, steps
 
 
@@ -146,7 +145,6 @@ def test_a_coding_agent_s_session_gets_tiers_for_its_tools():
         "Grep": "search",
         "apply_patch": "confirmation",
     }
-    assert default_tiers(session)["action"] == ("Bash",)
 
 
 def test_the_trading_agent_s_and_an_unknown_agent_s_sessions_get_the_document_s_tiers():

@@ -9,12 +9,11 @@ from inspector.strategies.tools import (
     DOCUMENT_TIERS,
     TIER_OF_MEANING,
     Meaning,
-    default_tiers,
     meaning_mask,
     meaning_of,
     tool_set_for,
 )
-from tests.strategies.conversations import Texts, block, session_of, steps
+from tests.strategies.conversations import Texts, block, session_of
 
 
 @pytest.mark.parametrize(
@@ -64,7 +63,6 @@ def test_known_tools_decide_which_classification_fits():
     assert tool_set_for(["Bash", "execute_trade"]) == "document"
     assert tool_set_for(["whatever"]) == "document"
     assert tool_set_for([]) == "document"
-    assert default_tiers(session_of(steps(1, tool="execute_trade")))["action"] == ("execute_trade",)
 
 
 def test_a_mask_is_false_for_blocks_without_a_tool():

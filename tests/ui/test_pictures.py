@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.session.errors import SessionError
-from inspector.ui.headless import picture_of_session
-from inspector.ui.pictures import Subject, save_picture, suggested_path
+from inspector.ui.headless import running_session
+from inspector.ui.pictures import Subject, picture_of_chart, picture_of_screen, save_picture, suggested_path
 from inspector.ui.screens.picture_dialog import problem_with_picture
+from inspector.ui.settings import Settings
 
 WHEN = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 
@@ -20,22 +21,25 @@ def text_of(picture: str) -> str:
 
 @pytest.mark.parametrize("theme", ["dark", "light", "ansi"])
 async def test_a_picture_is_svg_that_fetches_nothing(session_file, theme: str) -> None:
-    picture = await picture_of_session(session_file.path, None, theme=theme)
+    async with running_session(session_file.path, None, (120, 36), Settings(theme=theme)) as pilot:
+        picture = picture_of_screen(pilot.app)
 
     assert "Timeline" in text_of(picture)
     assert "http" not in picture.replace("http://www.w3.org/2000/svg", "").replace("https://www.textualize.io", "")
 
 
-async def test_the_chart_alone_has_only_the_chart(session_file) -> None:
-    shown = text_of(await picture_of_session(session_file.path, None, what=Subject.CHART, size=(60, 9)))
+async def test_the_chart_alone_has_only_the_chart(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        shown = text_of(picture_of_chart(run.screen.parts.chart, (60, 9), "title"))
 
     assert "call 1" in shown
     assert "Timeline" not in shown
 
 
-async def test_a_picture_of_what_is_no_session_says_why(tmp_path: Path) -> None:
+async def test_a_session_that_is_none_cannot_be_shown_without_a_terminal_either(tmp_path: Path) -> None:
     with pytest.raises(SessionError, match="no such file"):
-        await picture_of_session(tmp_path / "absent.jsonl", None)
+        async with running_session(tmp_path / "absent.jsonl", None, (120, 36), Settings()):
+            pass
 
 
 async def test_the_key_saves_the_screen_as_it_was_before_the_dialog(running, session_file, tmp_path: Path) -> None:

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     Lane = Sequence[tuple[str, Style] | None]
     Lanes = tuple[Lane, Lane]
 
-LANES = 2
-
 
 class ScrollMapRender(ScrollBarRender):
     """Draws Textual's own bar, then a glyph in every cell something is marked at."""
