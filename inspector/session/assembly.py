@@ -8,19 +8,18 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 
 from inspector.session.model import Call, Compaction, Context, ContextCause, Diagnostic, Message, Session
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from inspector.session.links import SessionLink
     from inspector.session.model import Block, TextSource
-    from inspector.session.nodes import Node
 
 KEPT_DIAGNOSTICS = 100
 
@@ -137,20 +136,6 @@ class Assembly:
         self._skipped += skipped
         if len(self._diagnostics) < KEPT_DIAGNOSTICS:
             self._diagnostics.append(Diagnostic(reason, line, offset, skipped))
-
-    def objects(self, nodes: Iterable[Node], what: str) -> Iterator[tuple[Node, dict[str, Any]]]:
-        """Those of some entries that are JSON objects, with their values; what is none becomes a diagnostic.
-
-        Args:
-            nodes: The entries.
-            what: What they should be: `a message`.
-        """
-        for node in nodes:
-            value = node.value()
-            if isinstance(value, dict):
-                yield node, value
-            else:
-                self.diagnose(f"not {what}", 0, max(node.offset, 0), skipped=True)
 
     def link(self, link: SessionLink) -> None:
         """Note a session that belongs to this one; the same one noted again takes the place of the first."""

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
 
 from inspector.session.blocks import compact_json
 from inspector.session.decoding import BLANKS, lenient_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from inspector.session.assembly import Assembly
 
 UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
@@ -159,3 +164,19 @@ def _address(data: bytes | memoryview | msgspec.Raw) -> int:
     import numpy as np  # not needed to open the sessions of most agents
 
     return int(np.frombuffer(memoryview(data), dtype=np.uint8).__array_interface__["data"][0])
+
+
+def objects_among(nodes: Iterable[Node], what: str, assembly: Assembly) -> Iterator[tuple[Node, dict[str, Any]]]:
+    """Those of some entries that are JSON objects, with their values; what is none becomes a diagnostic.
+
+    Args:
+        nodes: The entries.
+        what: What they should be: `a message`.
+        assembly: Takes the diagnostics.
+    """
+    for node in nodes:
+        value = node.value()
+        if isinstance(value, dict):
+            yield node, value
+        else:
+            assembly.diagnose(f"not {what}", 0, max(node.offset, 0), skipped=True)

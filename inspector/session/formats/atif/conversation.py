@@ -12,6 +12,7 @@ from inspector.session.formats.chat import ChatThread, Spoken, all_blocks, notic
 from inspector.session.formats.plain.entries import TOOLS, blocks_beside
 from inspector.session.links import LinkKind, SessionLink
 from inspector.session.model import Compaction, ContextCause, Origin
+from inspector.session.nodes import objects_among
 from inspector.session.values import mapping, objects, string
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ class _Trajectories:
         self, items: list[Node], chat: ChatThread, model: str, file: int = 0, *, is_continued: bool = False
     ) -> None:
         copied: list[int] | None = None if is_continued else []
-        for item, step in self._assembly.objects(items, "a step"):
+        for item, step in objects_among(items, "a step", self._assembly):
             count_step(self._assembly, step)
             if is_aggregate(step) and step.get("metrics"):
                 reason = "metrics of several calls together, which cannot be told apart"

@@ -14,7 +14,7 @@ from inspector.session.formats.plain.reader import blocks_of_record
 from inspector.session.formats.plain.shapes import Request, is_message
 from inspector.session.formats.streams import REPLY, StreamNode, answer_of
 from inspector.session.lines import LinesReader
-from inspector.session.nodes import FileNode
+from inspector.session.nodes import FileNode, objects_among
 from inspector.session.sample import BLANK_BYTES, Sample
 from inspector.session.values import mapping, string
 
@@ -72,7 +72,7 @@ def trace_reader(path: Path, name: str) -> Reader:
 
 def _interpret(node: Node, assembly: Assembly) -> None:
     interpreter = TraceInterpreter(assembly)
-    for item, value in assembly.objects(node.items(), "an exchange"):
+    for item, value in objects_among(node.items(), "an exchange", assembly):
         interpreter.add(item, value)
 
 

@@ -14,6 +14,7 @@ from inspector.session.blocks import TextBlock, compact_json
 from inspector.session.documents import DocumentReader
 from inspector.session.formats.chat import ChatThread, Spoken, all_blocks, notice
 from inspector.session.model import Origin, Role
+from inspector.session.nodes import objects_among
 from inspector.session.objects import object_of
 from inspector.session.times import seconds_of_any
 from inspector.session.values import mapping, objects, string
@@ -71,7 +72,7 @@ def _interpret(node: Node, assembly: Assembly) -> None:
     times = _times(shown)
     returned = {string(entry.get("callId")) for entry in shown if entry.get("type") == COMPLETED}
     thread = ChatThread(assembly)
-    for entry, value in assembly.objects(messages or timeline, "a message"):
+    for entry, value in objects_among(messages or timeline, "a message", assembly):
         if messages:
             assembly.record_counts[string(value.get("role")) or "(no role)"] += 1
         elif value.get("type") == REQUESTED and string(value.get("callId")) in returned:

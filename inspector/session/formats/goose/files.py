@@ -11,6 +11,7 @@ from inspector.session.formats.goose.parts import blocks_of_record
 from inspector.session.formats.goose.shapes import NAME, is_export, is_metadata
 from inspector.session.lines import LinesReader
 from inspector.session.model import Origin
+from inspector.session.nodes import objects_among
 from inspector.session.objects import object_lines
 from inspector.session.sample import Sample
 from inspector.session.values import mapping, string
@@ -76,7 +77,7 @@ def _interpret(node: Node, assembly: Assembly) -> None:
     describe({name: field.value() for name, field in fields.items() if name != "conversation"}, assembly)
     entries = []
     items = fields["conversation"].items() if "conversation" in fields else []
-    for item, value in assembly.objects(items, "a message"):
+    for item, value in objects_among(items, "a message", assembly):
         assembly.record_counts[string(value.get("role")) or "(no role)"] += 1
         entries.append(entry_of(value, Origin(item.offset, item.length)))
     model = mapping(fields["model_config"].value()).get("model_name") if "model_config" in fields else ""

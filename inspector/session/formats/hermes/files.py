@@ -12,7 +12,7 @@ from inspector.session.formats.plain.entries import SYSTEM, TOOLS, blocks_beside
 from inspector.session.formats.plain.reader import blocks_of_record
 from inspector.session.lines import LinesReader
 from inspector.session.model import BlockKind, Compaction, Message, Role
-from inspector.session.nodes import FileNode
+from inspector.session.nodes import FileNode, objects_among
 from inspector.session.objects import object_lines
 from inspector.session.sample import Sample
 from inspector.session.threads import Thread
@@ -102,7 +102,7 @@ def _interpret(node: Node, assembly: Assembly) -> None:
     conversation = Conversation(assembly)
     about = {name: field.value() for name, field in fields.items() if name != "messages"}
     conversation.describe(about, fields)
-    for item, value in assembly.objects(fields["messages"].items() if "messages" in fields else (), "a message"):
+    for item, value in objects_among(fields["messages"].items() if "messages" in fields else (), "a message", assembly):
         assembly.record_counts[string(value.get("role")) or "(no role)"] += 1
         if not is_meta(value):
             conversation.add(value, item.offset, item.length)

@@ -9,6 +9,7 @@ from inspector.session.formats.opencode.parts import ERROR
 from inspector.session.formats.opencode.stored import Stored
 from inspector.session.formats.opencode.views import message_view, part_view, session_view
 from inspector.session.model import Origin
+from inspector.session.nodes import objects_among
 from inspector.session.values import mapping
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def interpret(node: Node, assembly: Assembly) -> None:
         info = inner["info"]
         view = message_view(mapping(info.value()), "", None, Origin(info.offset, info.length, 0, 0, ERROR))
         parts = []
-        for part, value in assembly.objects(inner["parts"].items() if "parts" in inner else (), "a part"):
+        for part, value in objects_among(inner["parts"].items() if "parts" in inner else (), "a part", assembly):
             parts.append(part_view(value, "", view.role, _origin(part)))
         stored.append(Stored(view, parts))
     fill(assembly, session, stored)

@@ -12,6 +12,7 @@ from inspector.session.formats.openhands.conversation import Conversation, block
 from inspector.session.formats.openhands.places import CURRENT, conversation_of, events_folder, number_in, state_of
 from inspector.session.lines import LinesReader
 from inspector.session.model import Origin
+from inspector.session.nodes import objects_among
 from inspector.session.objects import object_lines
 from inspector.session.sample import Sample
 
@@ -60,5 +61,5 @@ def current_reader(path: Path, name: str) -> Reader:
 
 def _interpret(node: Node, assembly: Assembly) -> None:
     conversation = Conversation(assembly)
-    for item, value in assembly.objects(node.items(), "an event"):
+    for item, value in objects_among(node.items(), "an event", assembly):
         conversation.add(value, Origin(item.offset, item.length))

@@ -16,7 +16,7 @@ from inspector.session.formats.openhands.shapes import has_history
 from inspector.session.lines import LinesReader
 from inspector.session.locator import Locator
 from inspector.session.model import Origin
-from inspector.session.nodes import FileNode
+from inspector.session.nodes import FileNode, objects_among
 from inspector.session.objects import object_lines
 from inspector.session.opening import open_for_reading
 from inspector.session.sample import Sample
@@ -134,7 +134,9 @@ def add_history(node: Node, value: Mapping[str, Any], assembly: Assembly) -> Non
     conversation = Conversation0(assembly)
     assembly.title = string(mapping(value.get("issue")).get("title"))
     fields = node.fields()
-    for item, event in assembly.objects(_events(fields["history"].items() if "history" in fields else []), "an event"):
+    for item, event in objects_among(
+        _events(fields["history"].items() if "history" in fields else []), "an event", assembly
+    ):
         conversation.add(event, Origin(item.offset, item.length))
 
 
@@ -155,5 +157,5 @@ def _interpret(node: Node, assembly: Assembly) -> None:
         assembly.identifier = name_of(value, 0) if name_of(value, 0) != "line-0" else ""
         return
     conversation = Conversation0(assembly)
-    for item, event in assembly.objects(node.items(), "an event"):
+    for item, event in objects_among(node.items(), "an event", assembly):
         conversation.add(event, Origin(item.offset, item.length))

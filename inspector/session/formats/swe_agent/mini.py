@@ -10,6 +10,7 @@ from inspector.session.formats.chat import ChatThread, Spoken, all_blocks
 from inspector.session.formats.plain.usage import usage_of
 from inspector.session.formats.swe_agent.fenced import has_call, parts_of_answer
 from inspector.session.model import Origin
+from inspector.session.nodes import objects_among
 from inspector.session.times import seconds_of_any
 from inspector.session.values import mapping, objects, string
 
@@ -90,7 +91,7 @@ def mini_interpret(node: Node, assembly: Assembly) -> None:
     chat = ChatThread(assembly)
     calls, awaits = 0, ""
     items = fields["messages"].items() if "messages" in fields else node.items()
-    for item, entry in assembly.objects(items, "a message"):
+    for item, entry in objects_among(items, "a message", assembly):
         role = string(entry.get("role")) or string(entry.get("type")) or string(entry.get("object")) or "(no role)"
         assembly.record_counts[role] += 1
         is_result = role == "user" and bool(awaits)
