@@ -78,10 +78,7 @@ def prompt_columns(
     per_block = block_columns(history, table)
     columns = np.zeros((3, history.call_count + 1), dtype=np.int64)
     since_user = np.zeros(history.call_count + 1, dtype=np.int64)
-    order = np.argsort(history.call_context, kind="stable")
-    bounds = np.searchsorted(history.call_context[order], np.arange(len(history.context_members) + 1))
-    for context, members in enumerate(history.context_members):
-        calls = order[bounds[context] : bounds[context + 1]]
+    for members, calls in history.calls_of_contexts():
         if not len(calls):
             continue
         blocks = history.blocks_of(members)

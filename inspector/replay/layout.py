@@ -38,17 +38,13 @@ class Layout:
     @classmethod
     def of(cls, history: History, tokens: NDArray[np.int32]) -> Layout:
         """Lay out a session whose blocks have the given tokens and take nothing beside them."""
-        order = np.argsort(history.call_context, kind="stable")
-        bounds = np.searchsorted(history.call_context[order], np.arange(len(history.session.contexts) + 1))
         previous = np.full(history.call_count + 1, -1, dtype=np.int64)
         contexts: list[ContextLayout] = []
         last_of_thread: dict[int, ContextLayout] = {}
-        for index, context in enumerate(history.session.contexts):
-            members = history.context_members[index]
+        for context, (members, calls) in zip(history.session.contexts, history.calls_of_contexts(), strict=True):
             blocks = history.blocks_of(members)
             ends = np.cumsum(history.message_first_block[members + 1] - history.message_first_block[members])
             ends = np.concatenate(([0], ends)).astype(np.int64)
-            calls = order[bounds[index] : bounds[index + 1]]
             previous[calls[1:]] = calls[:-1]
             before = last_of_thread.get(context.thread)
             contexts.append(

@@ -81,10 +81,7 @@ def response_columns(history: History, table: TokenTable) -> dict[Reading, Promp
     size = history.call_count + 1
     sums = np.zeros((4, size), dtype=np.int64)
     since_user, last = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
-    order = np.argsort(history.call_context, kind="stable")
-    bounds = np.searchsorted(history.call_context[order], np.arange(len(history.context_members) + 1))
-    for context, members in enumerate(history.context_members):
-        calls = order[bounds[context] : bounds[context + 1]]
+    for members, calls in history.calls_of_contexts():
         if not len(calls):
             continue
         own = history.blocks_of(members)

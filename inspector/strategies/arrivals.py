@@ -45,10 +45,7 @@ def arrivals(history: History, chosen: NDArray[np.bool_]) -> Iterator[Arrivals]:
         history: What was recorded.
         chosen: Per block, whether it counts.
     """
-    order = np.argsort(history.call_context, kind="stable")
-    bounds = np.searchsorted(history.call_context[order], np.arange(len(history.context_members) + 1))
-    for index, members in enumerate(history.context_members):
-        own_calls = order[bounds[index] : bounds[index + 1]].astype(np.int32)
+    for index, (members, own_calls) in enumerate(history.calls_of_contexts()):
         sent = history.call_prompt_messages[own_calls]
         entering = np.append(own_calls, NEVER)[np.searchsorted(sent, np.arange(len(members)), side="right")]
         blocks = history.blocks_of(members)

@@ -16,7 +16,7 @@ from inspector.session.model import BlockKind, Role
 from inspector.strategies.call_columns import NEVER, CallColumns, call_columns, unchanged
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -138,6 +138,13 @@ class History:
         starts = np.cumsum(counts) - counts
         blocks: NDArray[np.int32] = np.repeat(first - starts, counts) + np.arange(int(counts.sum()), dtype=np.int32)
         return blocks.astype(np.int32)
+
+    def calls_of_contexts(self) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int64]]]:
+        """Per context, its messages in the order they are sent, and its calls, rising, the next one's included."""
+        order = np.argsort(self.call_context, kind="stable")
+        bounds = np.searchsorted(self.call_context[order], np.arange(len(self.context_members) + 1))
+        for context, members in enumerate(self.context_members):
+            yield members, order[bounds[context] : bounds[context + 1]]
 
 
 def _message_columns(messages: Sequence[Message], kept: int, previous: History | None) -> dict[str, Any]:

@@ -77,10 +77,7 @@ def last_members(history: History, marked: NDArray[np.bool_]) -> NDArray[np.int3
         marked: Per message, whether it counts.
     """
     found = np.full(len(history.call_context), -1, dtype=np.int32)
-    order = np.argsort(history.call_context, kind="stable")
-    bounds = np.searchsorted(history.call_context[order], np.arange(len(history.context_members) + 1))
-    for index, members in enumerate(history.context_members):
-        calls = order[bounds[index] : bounds[index + 1]]
+    for members, calls in history.calls_of_contexts():
         places = np.flatnonzero(marked[members])
         if len(places) and len(calls):
             last = np.searchsorted(places, history.call_prompt_messages[calls], side="left") - 1
