@@ -21,7 +21,7 @@ from inspector.strategies.cline_reads import ReplaceContents, Shown, shown_files
 from inspector.strategies.entries import Reader, sent_again
 from inspector.strategies.operations import RemoveBlock, ReplaceText
 from inspector.strategies.recorded import RecordedBlock
-from inspector.strategies.settings import choice, number, switch, whole, written
+from inspector.strategies.settings import choice, model_window, number, switch, written
 from inspector.strategies.tunable import Tunable
 from inspector.strategies.windows import window_of
 
@@ -77,13 +77,7 @@ class ClineTruncate(Tunable):
     )
     source: ClassVar[str] = "cline/cline src/core/context/context-management/ContextManager.ts"
 
-    window: int = whole(
-        "window",
-        0,
-        "Size of the model's window; 0 for the one the chart and the report name.",
-        "tokens",
-        maximum=10_000_000,
-    )
+    window: int = model_window()
     duplicate_reads: bool = switch(
         "duplicate-reads", True, "Replace all but the newest content of every file first.", group="reads"
     )

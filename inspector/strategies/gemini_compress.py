@@ -29,7 +29,7 @@ from inspector.strategies.kinds import TOOL_CALL, TOOL_RESULT
 from inspector.strategies.measures import sent_text
 from inspector.strategies.operations import RemoveBlock
 from inspector.strategies.recorded import RecordedBlock
-from inspector.strategies.settings import number, whole, written
+from inspector.strategies.settings import model_window, number, summary_length, whole, written
 from inspector.strategies.speeches import SayInstead
 from inspector.strategies.summarize import stand_in
 from inspector.strategies.tunable import Tunable
@@ -61,27 +61,14 @@ class GeminiCompress(Tunable):
 
     threshold: float = number("threshold", 0.5, "Part of the window at which it compresses.", minimum=0.0, maximum=1.0)
     preserve: float = number("preserve", 0.3, "Newest part of the characters that stays.", minimum=0.01, maximum=0.99)
-    window: int = whole(
-        "window",
-        0,
-        "Size of the model's window; 0 for the one the chart and the report name.",
-        "tokens",
-        maximum=10_000_000,
-    )
+    window: int = model_window()
     result_budget: int = whole(
         "result-budget", 50_000, "Newest results that are not cut to their ends.", "tokens", maximum=1_000_000
     )
     limit: int = whole(
         "limit", 40_000, "Longest result that is never cut.", "characters", minimum=1, maximum=10_000_000
     )
-    summary_tokens: int = whole(
-        "summary-tokens",
-        1_500,
-        "How long each summary is taken to be; as the session's own, where it recorded any.",
-        "tokens",
-        minimum=50,
-        maximum=50_000,
-    )
+    summary_tokens: int = summary_length()
     file: str = written("file", FILE, "Where cut results are said to be; {tool} and {id} stand for the call's.")
 
     def start(self, history: History) -> GeminiCompressRun:

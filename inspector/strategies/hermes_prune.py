@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from inspector.strategies.entries import Reader, sent_again
 from inspector.strategies.hermes_pass import HermesConversation
-from inspector.strategies.settings import number, whole
+from inspector.strategies.settings import model_window, number, whole
 from inspector.strategies.tunable import Tunable
 from inspector.strategies.windows import window_of
 
@@ -78,13 +78,7 @@ class HermesPrepass(Tunable):
     )
     protect_last: int = _protect_last()
     minimum: int = _minimum(200)
-    window: int = whole(
-        "window",
-        0,
-        "Size of the model's window; 0 for the one the chart and the report name.",
-        "tokens",
-        maximum=10_000_000,
-    )
+    window: int = model_window()
 
     def start(self, history: History) -> HermesPrepassRun:
         """A fresh run over one session."""

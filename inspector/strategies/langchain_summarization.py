@@ -23,7 +23,7 @@ from inspector.strategies.entries import Reader, sent_again
 from inspector.strategies.estimators import LANGCHAIN_CHARACTERS, langchain_message
 from inspector.strategies.kinds import ASSISTANT
 from inspector.strategies.operations import RemoveBlock
-from inspector.strategies.settings import number, switch, whole
+from inspector.strategies.settings import number, summary_length, switch, whole
 from inspector.strategies.speeches import SayInstead
 from inspector.strategies.summarize import stand_in
 from inspector.strategies.tunable import Tunable
@@ -97,14 +97,7 @@ class LangChainSummarization(Tunable):
         "tokens",
         maximum=10_000_000,
     )
-    summary_tokens: int = whole(
-        "summary-tokens",
-        1_500,
-        "How long each summary is taken to be; as the session's own, where it recorded any.",
-        "tokens",
-        minimum=50,
-        maximum=50_000,
-    )
+    summary_tokens: int = summary_length()
 
     def start(self, history: History) -> LangChainSummarizationRun:
         """A fresh run over one session."""

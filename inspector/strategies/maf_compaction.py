@@ -22,7 +22,7 @@ from inspector.strategies.maf_groups import Groups
 from inspector.strategies.maf_listing import LISTINGS, REASON
 from inspector.strategies.maf_messages import Messages
 from inspector.strategies.operations import RemoveBlock
-from inspector.strategies.settings import choice, number, switch, whole
+from inspector.strategies.settings import choice, model_window, number, switch, whole
 from inspector.strategies.tunable import Tunable
 from inspector.strategies.windows import window_of
 
@@ -138,13 +138,7 @@ class MafContextWindow(_Maf):
     )
     source: ClassVar[str] = f"ContextWindowCompactionStrategy, {SOURCE}"
 
-    window: int = whole(
-        "window",
-        0,
-        "Size of the model's window; 0 for the one the chart and the report name.",
-        "tokens",
-        maximum=10_000_000,
-    )
+    window: int = model_window()
     max_output: int = whole("max-output", 16_384, "What of it is for output.", "tokens", maximum=1_000_000)
     evict: float = number(
         "evict", 0.5, "Part of the rest from which on results are listed.", minimum=0.0, maximum=1.0, group="results"

@@ -24,7 +24,7 @@ from inspector.strategies.kinds import ASSISTANT, MEDIA, TOOL_CALL
 from inspector.strategies.openclaw_texts import PER_IMAGE, PER_TOKEN, WEIGHTED, SoftTrim, images_of
 from inspector.strategies.operations import ReplaceText
 from inspector.strategies.recorded import RecordedBlock
-from inspector.strategies.settings import choice, number, switch, tools, whole, written
+from inspector.strategies.settings import choice, model_window, number, switch, tools, whole, written
 from inspector.strategies.tunable import Tunable
 from inspector.strategies.windows import window_of
 
@@ -86,13 +86,7 @@ class OpenClawPrune(Tunable):
     )
     allow: tuple[str, ...] = tools("allow", (), "Tools whose results are pruned, `*` for any letters; none for all.")
     deny: tuple[str, ...] = tools("deny", (), "Tools whose results are never pruned.")
-    window: int = whole(
-        "window",
-        0,
-        "Size of the model's window; 0 for the one the chart and the report name.",
-        "tokens",
-        maximum=10_000_000,
-    )
+    window: int = model_window()
     variant: str = choice(
         "variant",
         ("one-request", "sticky"),

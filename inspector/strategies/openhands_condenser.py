@@ -22,7 +22,7 @@ from inspector.strategies.entries import Reader, sent_again
 from inspector.strategies.event_log import Event, EventLog, events_in
 from inspector.strategies.kinds import SYSTEM_TEXT
 from inspector.strategies.operations import RemoveBlock
-from inspector.strategies.settings import number, whole
+from inspector.strategies.settings import model_window, number, summary_length, whole
 from inspector.strategies.speeches import SayInstead
 from inspector.strategies.summarize import stand_in
 from inspector.strategies.tunable import Tunable
@@ -67,21 +67,8 @@ class OpenHandsCondenser(Tunable):
         minimum=0.0,
         maximum=1.0,
     )
-    window: int = whole(
-        "window",
-        0,
-        "Size of the model's window; 0 for the one the chart and the report name.",
-        "tokens",
-        maximum=10_000_000,
-    )
-    summary_tokens: int = whole(
-        "summary-tokens",
-        1_500,
-        "How long each summary is taken to be; as the session's own, where it recorded any.",
-        "tokens",
-        minimum=50,
-        maximum=50_000,
-    )
+    window: int = model_window()
+    summary_tokens: int = summary_length()
 
     def start(self, history: History) -> OpenHandsCondenserRun:
         """A fresh run over one session."""

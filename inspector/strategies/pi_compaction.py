@@ -25,7 +25,7 @@ from inspector.strategies.estimators import ARGUMENT_UNITS, UNITS
 from inspector.strategies.event_log import Event, messages_in
 from inspector.strategies.kinds import ASSISTANT, MEDIA, TOOL_CALL, TOOL_RESULT, USER_TEXT
 from inspector.strategies.operations import RemoveBlock
-from inspector.strategies.settings import whole
+from inspector.strategies.settings import model_window, summary_length, whole
 from inspector.strategies.speeches import SayInstead
 from inspector.strategies.summarize import stand_in
 from inspector.strategies.tunable import Tunable
@@ -70,21 +70,8 @@ class PiCompaction(Tunable):
 
     reserve: int = whole("reserve", 16_384, "What is to be left of the window.", "tokens", maximum=1_000_000)
     keep: int = whole("keep", 20_000, "What the newest messages that stay come to.", "tokens", maximum=1_000_000)
-    window: int = whole(
-        "window",
-        0,
-        "Size of the model's window; 0 for the one the chart and the report name.",
-        "tokens",
-        maximum=10_000_000,
-    )
-    summary_tokens: int = whole(
-        "summary-tokens",
-        1_500,
-        "How long each summary is taken to be; as the session's own, where it recorded any.",
-        "tokens",
-        minimum=50,
-        maximum=50_000,
-    )
+    window: int = model_window()
+    summary_tokens: int = summary_length()
 
     def start(self, history: History) -> PiCompactionRun:
         """A fresh run over one session."""

@@ -17,7 +17,7 @@ from inspector.strategies.alternation import Alternation
 from inspector.strategies.base import Choice, Decision
 from inspector.strategies.entries import Reader, sent_again
 from inspector.strategies.operations import RemoveBlock
-from inspector.strategies.settings import number, whole
+from inspector.strategies.settings import model_window, number, whole
 from inspector.strategies.speeches import SayInstead
 from inspector.strategies.tunable import Tunable
 from inspector.strategies.windows import window_of
@@ -43,13 +43,7 @@ class RooTruncate(Tunable):
     fraction: float = number(
         "fraction", 0.5, "Part of the messages after the first that is hidden.", minimum=0.0, maximum=1.0
     )
-    window: int = whole(
-        "window",
-        0,
-        "Size of the model's window; 0 for the one the chart and the report name.",
-        "tokens",
-        maximum=10_000_000,
-    )
+    window: int = model_window()
     reserved: int = whole("reserved", 8_192, "Room kept for the answer.", "tokens", maximum=1_000_000)
 
     def start(self, history: History) -> RooTruncateRun:

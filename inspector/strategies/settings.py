@@ -57,3 +57,15 @@ def tools(name: str, default: tuple[str, ...], text: str, *, group: str = "") ->
 def written(name: str, default: str, text: str, *, group: str = "") -> Any:
     """The field of a text."""
     return setting(Parameter(name, ParameterKind.TEXT, default, text, group=group))
+
+
+def model_window() -> Any:
+    """The field of the window that fractions are of."""
+    text = "Size of the model's window; 0 for the one the chart and the report name."
+    return whole("window", 0, text, "tokens", maximum=10_000_000)
+
+
+def summary_length() -> Any:
+    """The field of how long a summary comes out, which no plan can know."""
+    text = "How long each summary is taken to be; as the session's own, where it recorded any."
+    return whole("summary-tokens", 1_500, text, "tokens", minimum=50, maximum=50_000)

@@ -22,7 +22,7 @@ from inspector.strategies.kinds import TOOL_RESULT
 from inspector.strategies.measures import sent_text
 from inspector.strategies.operations import RemoveBlock
 from inspector.strategies.rendition import Action, Rendition
-from inspector.strategies.settings import switch, whole
+from inspector.strategies.settings import model_window, switch, whole
 from inspector.strategies.tunable import Tunable
 from inspector.strategies.windows import window_of
 
@@ -81,13 +81,7 @@ class StrandsWindow(Tunable):
     )
     truncate_results: bool = switch("truncate-results", True, "Cut results when a prompt overflows the window.")
     pin_first: int = whole("pin-first", 0, "First messages, which are never dropped.", "messages", maximum=1_000)
-    window: int = whole(
-        "window",
-        0,
-        "Size of the model's window; 0 for the one the chart and the report name.",
-        "tokens",
-        maximum=10_000_000,
-    )
+    window: int = model_window()
 
     def start(self, history: History) -> StrandsWindowRun:
         """A fresh run over one session."""

@@ -6,6 +6,22 @@ from .coding_places import BILL, BILLING, CLOCK
 from .conversation import Conversation, call
 from .workspace import HOME
 
+COUNT_CALLS = """python - <<'PROGRAM'
+import collections, sys
+calls = collections.Counter()
+def count(frame, event, argument):
+    if event == "call" and "/meterbill/" in frame.f_code.co_filename:
+        calls[frame.f_code.co_name] += 1
+from meterbill import billing, readings, tariffs
+meters = readings.by_meter(readings.load("data/march-2024.csv"))
+sys.setprofile(count)
+billing.bill_all(meters, tariffs.HOUSEHOLD, 2024, 3)
+sys.setprofile(None)
+for name, number in calls.most_common():
+    if not name.startswith("<"):
+        print(f"{number:>8,}  {name}")
+PROGRAM"""
+
 
 def make_it_fast(talk: Conversation) -> None:
     """The clock change is computed for every reading."""
@@ -20,21 +36,7 @@ def make_it_fast(talk: Conversation) -> None:
         call("Read", file_path=CLOCK),
         call(
             "Bash",
-            command="""python - <<'PROGRAM'
-import collections, sys
-calls = collections.Counter()
-def count(frame, event, argument):
-    if event == "call" and "/meterbill/" in frame.f_code.co_filename:
-        calls[frame.f_code.co_name] += 1
-from meterbill import billing, readings, tariffs
-meters = readings.by_meter(readings.load("data/march-2024.csv"))
-sys.setprofile(count)
-billing.bill_all(meters, tariffs.HOUSEHOLD, 2024, 3)
-sys.setprofile(None)
-for name, number in calls.most_common():
-    if not name.startswith("<"):
-        print(f"{number:>8,}  {name}")
-PROGRAM""",
+            command=COUNT_CALLS,
             description="Count calls while billing two meters",
         ),
         thinking="1492 readings, offset twice per reading... change() is called twice per offset, last_sunday twice. Caching by "
@@ -62,21 +64,7 @@ PROGRAM""",
         "",
         call(
             "Bash",
-            command="""python - <<'PROGRAM'
-import collections, sys
-calls = collections.Counter()
-def count(frame, event, argument):
-    if event == "call" and "/meterbill/" in frame.f_code.co_filename:
-        calls[frame.f_code.co_name] += 1
-from meterbill import billing, readings, tariffs
-meters = readings.by_meter(readings.load("data/march-2024.csv"))
-sys.setprofile(count)
-billing.bill_all(meters, tariffs.HOUSEHOLD, 2024, 3)
-sys.setprofile(None)
-for name, number in calls.most_common():
-    if not name.startswith("<"):
-        print(f"{number:>8,}  {name}")
-PROGRAM""",
+            command=COUNT_CALLS,
             description="Count calls again",
         ),
         call("Bash", command=f"{BILL}", description="The figures must not move"),

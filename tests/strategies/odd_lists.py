@@ -1,8 +1,14 @@
 """Conversations of texts, names, arguments and identifiers nobody expects."""
 
 import json
+from typing import Any
 
 from hypothesis import strategies as some
+
+from inspector.replay.apply import apply_once
+from inspector.replay.compact import compact
+from inspector.strategies.base import Strategy
+from inspector.strategies.plan import Plan
 
 ODD = some.sampled_from(
     (
@@ -51,3 +57,12 @@ def lists(draw):
         if draw(some.booleans()):
             messages.append({"role": "user", "content": draw(TEXTS)})
     return messages
+
+
+def assert_holds_odd_texts(made: Strategy, messages: list[dict[str, Any]]) -> None:
+    """A strategy sends a list of odd texts as JSON, no longer than it was, and leaves the list as it was."""
+    before = json.dumps(messages)
+    for sent in (apply_once(messages, Plan.of(made), input_tokens=1_000), compact(messages, Plan.of(made))):
+        assert json.loads(json.dumps(sent)) == sent
+        assert len(sent) <= len(messages)
+    assert json.dumps(messages) == before

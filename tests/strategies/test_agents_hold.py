@@ -1,7 +1,5 @@
 """Strategies of agents on texts nobody expects, at insertion, and on long sessions."""
 
-import json
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
@@ -10,7 +8,7 @@ from inspector.replay.apply import apply_once
 from inspector.replay.compact import compact
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import strategy
-from tests.strategies.odd_lists import lists
+from tests.strategies.odd_lists import assert_holds_odd_texts, lists
 from tests.strategies.plain_lists import results_in
 from tests.strategies.work import work
 
@@ -45,11 +43,7 @@ AT_INSERTION = [
 @given(lists())
 @settings(max_examples=16)
 def test_no_text_is_too_odd(made, messages):
-    before = json.dumps(messages)
-    for sent in (apply_once(messages, Plan.of(made), input_tokens=1_000), compact(messages, Plan.of(made))):
-        assert json.loads(json.dumps(sent)) == sent
-        assert len(sent) <= len(messages)
-    assert json.dumps(messages) == before
+    assert_holds_odd_texts(made, messages)
 
 
 @pytest.mark.parametrize("made", AT_INSERTION, ids=lambda made: made.name)

@@ -1,15 +1,10 @@
 """Strategies of frameworks and gateways on texts nobody expects, and on long sessions."""
 
-import json
-
 import pytest
 from hypothesis import given, settings
 
-from inspector.replay.apply import apply_once
-from inspector.replay.compact import compact
-from inspector.strategies.plan import Plan
 from inspector.strategies.registry import strategy
-from tests.strategies.odd_lists import lists
+from tests.strategies.odd_lists import assert_holds_odd_texts, lists
 from tests.strategies.work import work
 
 EAGER = (
@@ -48,11 +43,7 @@ EAGER = (
 @given(lists())
 @settings(max_examples=12)
 def test_no_text_is_too_odd(made, messages):
-    before = json.dumps(messages)
-    for sent in (apply_once(messages, Plan.of(made), input_tokens=1_000), compact(messages, Plan.of(made))):
-        assert json.loads(json.dumps(sent)) == sent
-        assert len(sent) <= len(messages)
-    assert json.dumps(messages) == before
+    assert_holds_odd_texts(made, messages)
 
 
 BUSY = (
