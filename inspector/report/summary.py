@@ -11,7 +11,7 @@ from inspector.replay.explanations import overhead_explanation, replay_explanati
 from inspector.replay.ledger import HowKnown
 from inspector.replay.replay import replay
 from inspector.replay.tallies import Tallies
-from inspector.replay.uses import find_uses
+from inspector.replay.uses_search import find_uses
 from inspector.report.caveats import caveats
 from inspector.report.detail_facts import block_facts, carried_facts, explanation_facts, price_facts
 from inspector.report.document import SCHEMA_VERSION, CalibrationFacts, Report, SessionFacts, TokenFacts

@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from inspector.replay.inputs import ReplayInputs
     from inspector.replay.replay import Replay
     from inspector.replay.terms import Terms
+    from inspector.replay.uses_search import UsesSearch
     from inspector.session.follow import Follower
     from inspector.session.model import Session
     from inspector.strategies.history import History
     from inspector.strategies.plan import Plan
     from inspector.tokens.table import TokenTable
-    from inspector.ui.plan.risks import KnownUses
     from inspector.ui.plan.sizes import PlanSizes
     from inspector.ui.timeline.rows import Rows
 
@@ -227,7 +227,7 @@ def measure(outcome: Outcome, known: PlanSizes | None, other: tuple[str, Plan] |
 def judge(
     outcome: Outcome,
     runs_per_day: float,
-    known: KnownUses | None,
+    search: UsesSearch,
     post: Post,
     is_cancelled: IsCancelled,
     terms: Terms | None = None,
@@ -237,7 +237,7 @@ def judge(
     Args:
         outcome: The plan's replay.
         runs_per_day: Such sessions a day.
-        known: Where the session used what its tool results said, if that was gathered; else every text is read for it.
+        search: Finds where the session used what its tool results said; it goes on where it was called off.
         post: Takes messages from any thread.
         is_cancelled: True when the plan is another one by now.
         terms: How many days a month are projected.
@@ -245,8 +245,8 @@ def judge(
     from inspector.replay.hazards import hazards_of
     from inspector.replay.projection import project_runs
     from inspector.replay.terms import Terms
-    from inspector.replay.uses import find_uses, needed_later
-    from inspector.ui.plan.risks import KnownUses, Risks
+    from inspector.replay.uses import needed_later
+    from inspector.ui.plan.risks import Risks
 
     costs = outcome.baseline.ledger.cost, outcome.replay.ledger.cost
     days = (terms or Terms()).days_per_month
@@ -254,14 +254,11 @@ def judge(
     hazards = hazards_of(outcome.replay)
     if is_cancelled():
         return
-    post(RisksFound(outcome, Risks(hazards)))
-    history = outcome.replay.history
-    if known is None or not known.serves(history):
-        uses = find_uses(history, is_cancelled)
-        if is_cancelled():
-            return
-        known = KnownUses(history, uses)
-    post(RisksFound(outcome, Risks(hazards, needed_later(outcome.replay, known.uses), known)))
+    session = outcome.replay.history.session
+    post(RisksFound(outcome, Risks(session, hazards)))
+    uses = search.run(is_cancelled)
+    if uses is not None:
+        post(RisksFound(outcome, Risks(session, hazards, needed_later(outcome.replay, uses))))
 
 
 def _start(

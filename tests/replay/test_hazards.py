@@ -3,7 +3,8 @@ from inspector.replay.inputs import ReplayInputs
 from inspector.replay.prices import Pricing
 from inspector.replay.replay import replay
 from inspector.replay.thinking import preserves_thinking
-from inspector.replay.uses import find_uses, needed_later
+from inspector.replay.uses import needed_later
+from inspector.replay.uses_search import find_uses
 from inspector.session.model import BlockKind, Role
 from inspector.strategies.base import Decision
 from inspector.strategies.history import History

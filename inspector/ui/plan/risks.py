@@ -16,31 +16,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.hazards import Hazard
-    from inspector.replay.uses import NeededLater, Uses
-    from inspector.strategies.history import History
+    from inspector.replay.uses import NeededLater
+    from inspector.session.model import Session
     from inspector.ui.timeline.view import TimelineView
 
 LONGEST_WORD = 80
 """Characters of the longest word that is looked for; what is longer is a whole result that was asked for again."""
-_GROWTH = 0.1
-"""By how much of its calls a session may have grown before its uses are gathered again: that reads every text."""
-
-
-@dataclass(frozen=True, eq=False)
-class KnownUses:
-    """Where a session used again what its tool results said.
-
-    Attributes:
-        history: The state of the session it was gathered from.
-        uses: The evidence.
-    """
-
-    history: History
-    uses: Uses
-
-    def serves(self, history: History) -> bool:
-        """Whether it will do for a later state of the session: what is known of the earlier calls still holds."""
-        return history.call_count <= self.history.call_count * (1 + _GROWTH)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,14 +29,14 @@ class Risks:
     """Everything known to go wrong with one plan.
 
     Attributes:
+        session: What it was replayed on.
         hazards: What may go wrong, by kind.
         needed: What was cut and used again; None while it is being looked for.
-        uses: What `needed` was found with.
     """
 
+    session: Session
     hazards: tuple[Hazard, ...]
     needed: NeededLater | None = None
-    uses: KnownUses | None = None
 
     def lines(self) -> tuple[str, ...]:
         """One line a finding, the worst first."""
@@ -91,11 +72,10 @@ class Risks:
     def _needed_again(self, block: int) -> str:
         """That a block was cut and used again: at which call first, and what of it."""
         use = None if self.needed is None else self.needed.first.get(block)
-        if use is None or self.uses is None:
+        if use is None:
             return "cut, and used again later"
-        session = self.uses.history.session
         try:
-            used = session.text(session.blocks[block])[use.start : use.stop]
+            used = self.session.text(self.session.blocks[block])[use.start : use.stop]
         except TextUnavailableError:
             used = ""
         told = one_line(used, LONGEST_WORD) if len(used) <= LONGEST_WORD else "asked for by the same call"

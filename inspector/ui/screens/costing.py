@@ -75,13 +75,13 @@ class Costing(Remembering):
         if outcome.replay is outcome.baseline:
             self.show_risks()
             return
-        runs, uses, terms = self.settings.runs_per_day, self._uses, self.given_terms
+        runs, search, terms = self.settings.runs_per_day, self.uses_search(outcome.replay.history), self.given_terms
 
         def work() -> None:
             from inspector.ui import workers
 
             worker = get_current_worker()
-            workers.judge(outcome, runs, uses, self.post_message, lambda: worker.is_cancelled, terms)
+            workers.judge(outcome, runs, search, self.post_message, lambda: worker.is_cancelled, terms)
 
         self._work(work, "judge", "judge the plan")
 
@@ -93,8 +93,6 @@ class Costing(Remembering):
 
     @on(RisksFound)
     def _risks_found(self, message: RisksFound) -> None:
-        if message.risks.uses is not None and message.outcome.inputs.history.session.path == self.path:
-            self._uses = message.risks.uses
         if self.outcome is not None and message.outcome.replay is self.outcome.replay:
             self.risks = message.risks
             self.show_risks()

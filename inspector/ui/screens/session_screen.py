@@ -35,13 +35,14 @@ if TYPE_CHECKING:
 
     from inspector.replay.projection import RunProjection
     from inspector.replay.terms import Terms
+    from inspector.replay.uses_search import UsesSearch
     from inspector.session.follow import Follower
     from inspector.session.model import Session
     from inspector.strategies.history import History
     from inspector.strategies.plan import Plan
     from inspector.tokens.table import TokenTable
     from inspector.ui.outcome import Outcome
-    from inspector.ui.plan.risks import KnownUses, Risks
+    from inspector.ui.plan.risks import Risks
     from inspector.ui.settings import Settings
     from inspector.ui.timeline.rows import Rows
 
@@ -87,7 +88,7 @@ class SessionScreen(SessionShown):
         self.outcome: Outcome | None = None
         self.projection: RunProjection | None = None
         self.risks: Risks | None = None
-        self._uses: KnownUses | None = None
+        self._uses_search: UsesSearch | None = None
         self.call: int | None = None
         self.state = "loading"
         self.failure = ""
@@ -111,7 +112,7 @@ class SessionScreen(SessionShown):
             self.workers.cancel_group(self, group)
         self.path = path
         self.session = self.history = self.rows = self.table = None
-        self.plans = self.outcome = self.projection = self.risks = self.call = self._uses = None
+        self.plans = self.outcome = self.projection = self.risks = self.call = self._uses_search = None
         self.changed = None
         self.counting = Counting.NONE
         self._is_replaying = self._is_advised = False
@@ -282,6 +283,14 @@ class SessionScreen(SessionShown):
         """Find out what a plan that stands for the moment is about, and what it may lead to."""
         raise NotImplementedError
 
+    def uses_search(self, history: History) -> UsesSearch:
+        """What finds where the session used again what its tool results said, in this state of it or one like it."""
+        from inspector.replay.uses_search import UsesSearch
+
+        if self._uses_search is None or not self._uses_search.serves(history):
+            self._uses_search = UsesSearch(history)
+        return self._uses_search
+
     def change_plan(self, plan: Plan, *, merge: str = "") -> None:
         """Take another plan; see `PlanHistory.changed` for `merge`."""
         if self.plans is not None:
@@ -301,6 +310,8 @@ class SessionScreen(SessionShown):
         """Use a plan with what it was before."""
         before, self.plans = self.plans, plans
         if before is None or before.plan != plans.plan:
+            # What is found out about the plan before would only hold this one up.
+            self.workers.cancel_group(self, "judge")
             if not self._is_replaying:
                 hold_painting(self)
             self.show_plan()
