@@ -1,13 +1,25 @@
-"""The table of questions names keys and words that are there."""
+"""Every question of `docs/questions.md` is answered on the screen by the keys it names, with the right figures."""
 
+import json
 import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual.binding import Binding
 
+from inspector import open_session, replay_session
+from inspector.replay.prices import Pricing
+from inspector.session.model import BlockKind, Session
+from inspector.strategies.history import History
+from inspector.strategies.plan import Plan
+from inspector.strategies.registry import strategy_for
 from inspector.ui.screens.inspect_keys import INSPECT_BINDINGS
+from inspector.ui.widgets.figure_table import FigureTable
 from inspector.ui.widgets.timeline import Timeline
+from tests.session.claude_lines import SESSION
+from tests.session.test_links import claude_child, claude_parent
 
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = [
@@ -15,6 +27,21 @@ ROWS = [
     for line in (ROOT / "docs" / "questions.md").read_text(encoding="utf-8").splitlines()
     if line.startswith("| ") and "---" not in line
 ][1:]
+SAMPLE = ROOT / "sample_sessions" / "coding-agent.jsonl"
+NARROW = (80, 24)
+ANSWERED: set[str] = set()
+
+
+def answers(*questions: str) -> Callable[[Any], Any]:
+    """Marks a test by the beginnings of the questions whose answers it reads from the screen."""
+
+    def marked(test: Any) -> Any:
+        for question in questions:
+            assert sum(row[0].startswith(question) for row in ROWS) == 1, question
+            ANSWERED.add(question)
+        return test
+
+    return marked
 
 
 def key_of(written: str) -> str:
@@ -31,3 +58,289 @@ def test_every_question_is_answered_by_keys_of_the_main_screen(question: str, an
     assert answer
     assert named
     assert set(named) <= known
+
+
+def test_every_question_has_an_answer_that_is_read_from_the_screen() -> None:
+    assert [row[0] for row in ROWS if not any(row[0].startswith(question) for question in ANSWERED)] == []
+
+
+@pytest.fixture(scope="module")
+def sample() -> Session:
+    return open_session(SAMPLE)
+
+
+@pytest.fixture(scope="module")
+def tiered(sample: Session) -> Plan:
+    return Plan.of(strategy_for("tiered-stale", sample))
+
+
+def reported(path: Path) -> Iterator[tuple[str, dict[str, int]]]:
+    """Model and usage of every response of a Claude Code file, read without the program: once, however often it is."""
+    seen = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        record = json.loads(line)
+        message = record.get("message") or {}
+        if record["type"] == "assistant" and message.get("usage") and not record.get("isSidechain"):
+            seen[message["id"]] = (message["model"], message["usage"])
+    yield from (each for each in seen.values() if each[0] != "<synthetic>")
+
+
+def prompt_of(usage: dict[str, int]) -> int:
+    kinds = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    return sum(usage.get(kind) or 0 for kind in kinds)
+
+
+def dollars_of(session: Session, model: str, kinds: tuple[str, ...]) -> float:
+    """What tokens of some kinds cost in all calls of a model, by the price list."""
+    pricing = Pricing()
+    total = 0.0
+    for call in session.calls:
+        if call.model == model and call.usage is not None:
+            rates = pricing.rates(model, call.time)
+            total += sum(getattr(call.usage, kind) * getattr(rates, RATE_OF.get(kind, kind)) for kind in kinds) / 1e6
+    return total
+
+
+RATE_OF = {"uncached": "input"}
+EVERY_KIND = ("uncached", "cache_read", "cache_write_5m", "cache_write_1h", "output")
+
+
+def line_with(run: Any, *words: str) -> str:
+    """The first line of the screen that holds all of some words."""
+    return next((line for line in run.text().splitlines() if all(word in line for word in words)), "")
+
+
+async def shows(run: Any, *words: str) -> str:
+    """Wait for a line that holds all of some words."""
+    try:
+        await run.until(lambda: line_with(run, *words))
+    except AssertionError:
+        raise AssertionError(f"{words} never stood in a line of\n{run.text()}") from None
+    return line_with(run, *words)
+
+
+@answers("What did a compaction do", "How many tokens does each prompt")
+@pytest.mark.parametrize("size", [NARROW, (120, 36)])
+async def test_what_a_compaction_did_and_what_a_prompt_and_a_result_take(running, sample, counter, size) -> None:
+    compaction = next(each for each in sample.compactions if not each.is_partial)
+    before = [call for call, each in enumerate(sample.calls) if each.response < compaction.message][-1]
+    sizes = [sample.calls[call].usage.prompt for call in (before, before + 1)]
+    async with running(SAMPLE, size=size) as run:
+        await run.press("home", "b")
+        await shows(run, "compaction", f"prompts {sizes[0]:,} → {sizes[1]:,} exact")
+        await run.press("equals_sign")
+        asked = f"call {before + 1}"
+        if size == NARROW:
+            await shows(run, "Timeline", f"{asked}: {sizes[0]:,} tokens exact")
+        else:
+            await shows(run, f"as of {asked} of {len(sample.calls)}", "prompts exact")
+        sent = [line for line in run.text().splitlines() if re.search(r" R!?[A-Z]", line) and "╌" not in line]
+        await run.press("right_square_bracket")
+        await shows(run, f"call {before + 2}")
+        out = [line for line in run.text().splitlines() if re.search(r" R!?[A-Z]", line) and "╌" in line]
+        assert len(out) == len(sent) > 0, "results that are no longer sent"
+
+        await run.press("end", "left_square_bracket")
+        history = History.of(sample)
+        result = int(history.results[-1])
+        counted = counter.count(sample.text(sample.blocks[result]))
+        await shows(run, f" R {sample.blocks[result].tool_name}", f" {counted:,} ")
+
+
+@answers("What is eating my context window", "How large is the window really")
+async def test_what_fills_the_window_and_how_large_it_is(running, sample) -> None:
+    async with running(SAMPLE, size=NARROW) as run:
+        await run.press("end", "left_square_bracket")
+        last = sample.calls[-1].usage.prompt
+        assert "200k window" in run.text().splitlines()[0]
+        await run.pilot.press("v")
+        await shows(run, f"{last:,} tokens", "of 200k estimated")
+        rows = re.findall(r"│[▶ ] ([a-z ]+?) +(?:\d+ +)?([\d,]+)[ce ]", run.text().partition("1 role")[2])
+        amounts = {name.strip(): int(tokens.replace(",", "")) for name, tokens in rows}
+        whole = amounts.pop("everything")
+        assert abs(whole - last) <= 0.01 * last
+        assert list(amounts.values()) == sorted(amounts.values(), reverse=True), "the largest part first"
+        assert abs(sum(amounts.values()) - whole) <= len(amounts)
+        await run.pilot.press("escape", "dollar_sign", "7")
+        await shows(run, "context window", "as recorded, 200,000")
+        await run.pilot.press(*["down"] * 30)
+        await run.pilot.press("up")
+        await shows(run, "context window: 200,000 tokens, estimated: ")
+
+
+@answers(
+    "How much of the bill is reading",
+    "Do the numbers agree",
+    "Is usage counted twice",
+    "What did this session cost",
+)
+async def test_what_of_the_cost_is_reading_again_and_what_the_provider_counted(running, corpus) -> None:
+    path = corpus / "claude-code" / "e92f5a0b-1b9e-4913-98b3-c319b4d5e90b.jsonl"
+    session = open_session(path)
+    usage = list(reported(path))
+    models = sorted({model for model, _ in usage})
+    assert len(models) == 2
+    again = sum(dollars_of(session, model, ("cache_read",)) for model in models)
+    everything = sum(dollars_of(session, model, EVERY_KIND) for model in models)
+    async with running(path, size=NARROW) as run:
+        await shows(run, f"recorded ${everything:.2f} exact")
+        await run.pilot.press("dollar_sign")
+        await shows(run, "  reading again, cached", f"${again:.2f}")
+        sent = sum(prompt_of(each) for _, each in usage)
+        await shows(run, "tokens sent", f"{sent:,} ")
+        await run.pilot.press("7", *["down"] * 30)
+        fitted = await shows(run, "our counts: ", "calibrated")
+        assert re.search(r"× \d\.\d+, \d+ calls, ±[\d.]+ %", fitted)  # noqa: RUF001  a multiplication is meant
+        shown = run.text()
+        assert all(model in shown for model in models)
+        await run.pilot.press("escape")
+        await run.pilot.press("i")
+        await shows(run, f"reported for {len(usage)} of {len(session.calls)} calls, counted once a call")
+        await run.pilot.press("escape")
+        await run.press("E")
+        await shows(run, "calibrated: our count, fitted to what the provider reported")
+
+
+@answers(
+    "What if the threshold",
+    "Does pruning really save anything",
+    "At which call would a plan have acted first",
+    "Which of two plans is better here",
+)
+async def test_what_another_limit_saves_when_it_acts_and_which_plan_is_better(running, sample, tiered) -> None:
+    def saved(plan: Plan) -> float:
+        costs = [replay_session(sample, each).figures.cost_usd.value for each in (Plan(), plan)]
+        return costs[0] - costs[1]
+
+    planned, recorded = (replay_session(sample, plan).ledger.prompt_tokens for plan in (tiered, Plan()))
+    first = next(call for call in range(len(recorded)) if planned[call] != recorded[call])
+    async with running(SAMPLE, size=NARROW) as run:
+        await run.press("1")
+        await shows(run, f"saves ${saved(tiered):.2f}")
+        await run.press("a", "p", "down", "down", "home", "escape")
+        entry = run.screen.plan.entries[0].strategy
+        assert entry.action == 0
+        cut_more = Plan.of(entry)
+        await shows(run, f"saves ${saved(cut_more):.2f}")
+        await run.until(lambda: run.screen.rival is not None)
+        await run.pilot.press("A")
+        await shows(run, "plan B  plan A  by taking A")
+        costs = [f"${replay_session(sample, plan).figures.cost_usd.value:.2f}" for plan in (cut_more, tiered)]
+        assert re.search(r"cost +" + " +".join(map(re.escape, costs)), run.text())
+        assert re.search(r"action +0 characters +300 characters", run.text())
+        await run.pilot.press("escape")
+        await run.press("a")
+        await run.pilot.press("t", "tab")
+        await shows(run, "▲in the plan", " 300 ", f"${saved(tiered):.2f}")
+        await run.pilot.press("escape", "c")
+        await shows(run, "current plan", f"${saved(tiered):.2f}")
+        table = run.app.screen.query_one(FigureTable)
+        told = [" ".join(cell.text for cell in row.cells.values()) for row in table.rows]
+        table.cursor = next(place for place, text in enumerate(told) if "current plan" in text)
+        await shows(run, "▶", "current plan")
+        await shows(run, "acts", f"from call {first + 1} on")
+
+
+@answers("What exactly was pruned", "What do I tell my agent", "How do I show this", "What does the raw message")
+async def test_what_was_cut_why_and_what_the_record_is(running, sample, tiered, counter, tmp_path) -> None:
+    replay, end = replay_session(sample, tiered), len(sample.calls)
+    results = [block for block in replay.history.results.tolist() if block_in(replay, block, end)]
+    block = next(block for block in results if replay.text(block, end) != sample.text(sample.blocks[block]))
+    recorded, sent = sample.text(sample.blocks[block]), replay.text(block, end)
+    cut = counter.count(recorded) - counter.count(sent)
+    async with running(SAMPLE, size=NARROW) as run:
+        await run.press("1", "home", "x")
+        since = next(
+            call for call in range(end) if replay.text(block, call) != recorded and block_in(replay, block, call)
+        )
+        await shows(run, f"≈{cut:,} tokens cut from call {since + 1} on · tiered-stale: stale, tier ")
+        await shows(run, "▶", f"\N{MINUS SIGN}{cut:,}")
+        await run.pilot.press("tab", "tab", "R")
+        await shows(run, '"parentUuid": "')
+        kept = json.loads(run.screen.parts.detail.document.whole())
+        assert any(part.get("tool_use_id") for part in kept["message"]["content"])
+        await run.press("escape")
+        await run.pilot.press("e")
+        await shows(run, '"Edit": 150,')
+        await run.pilot.press("escape", "P")
+        await shows(run, "Save a picture")
+        target = tmp_path / "picture.svg"
+        run.app.screen.query_one("Input").value = str(target)
+        await run.pilot.press("enter")
+        await run.until(target.exists)
+        assert "Billing" in target.read_text(encoding="utf-8")
+
+
+def block_in(replay: Any, block: int, call: int) -> bool:
+    """Whether a block is in a call's prompt."""
+    return bool(replay.state(call).in_prompt[block])
+
+
+@answers("What would have been needed later")
+async def test_what_was_needed_later_and_where(running, sample, tiered) -> None:
+    replay = replay_session(sample, tiered)
+    async with running(SAMPLE, size=NARROW) as run:
+        await run.press("1", "home")
+        await run.until(lambda: run.screen.risks is not None and run.screen.risks.needed is not None)
+        for _ in range(len(run.screen.risks.blocks)):
+            await run.press("h")
+            if "used again at call" in run.text().splitlines()[-1]:
+                break
+        said = re.search(r"used again at call (\d+): (\S+)", run.text().splitlines()[-1])
+        assert said
+        call, word = int(said[1]) - 1, said[2].rstrip(",")
+        block = run.screen.parts.timeline.cursor_block
+        answer = sample.messages[sample.calls[call].response]
+        assert any(word in sample.text(each) for each in answer.blocks)
+        assert word in sample.text(sample.blocks[block])
+        assert word not in replay.text(block, call)
+
+
+@answers("Does a huge session open", "Are the figures current", "How did the session go")
+async def test_a_session_shows_rows_while_it_is_counted_follows_what_is_added_and_plays(
+    running, session_file, monkeypatch
+) -> None:
+    async with running(session_file.path, size=NARROW) as run:
+        recorded = run.screen.cost.summary.recorded.value
+        await run.press("home")
+        session_file.turn()
+        await run.until(lambda: "new below: end follows" in run.text() or "+3" in run.text())
+        await run.press("end")
+        await shows(run, "FOLLOW")
+        await run.until(lambda: run.screen.cost.summary.recorded.value > recorded)
+        rates = Pricing().rates("claude-opus-4-8", None)
+        calls = [each.usage for each in open_session(session_file.path).calls]
+        costs = sum(
+            each.uncached * rates.input
+            + each.cache_read * rates.cache_read
+            + each.cache_write_5m * rates.cache_write_5m
+            + each.output * rates.output
+            for each in calls
+        )
+        await shows(run, f"recorded ${costs / 1e6:.2f} exact")
+        await run.pilot.press("space")
+        await shows(run, f"▶ call 2 of {len(calls)}")
+        await run.pilot.press("space")
+
+
+@answers("What did a subagent do")
+async def test_what_a_subagent_did_and_who_started_it(running, tmp_path: Path) -> None:
+    path = claude_parent(tmp_path)
+    child = claude_child(tmp_path / SESSION / "subagents" / "agent-a1b2.jsonl")
+    said = [sample.text(block) for sample in (open_session(child),) for block in sample.blocks]
+    async with running(path, size=NARROW) as run:
+        await run.press("home", "b")
+        await shows(run, "▸ subagent: Look for it · → unfolds it")
+        await run.press("right")
+        for text in said:
+            await shows(run, "┆", text)
+        await run.pilot.press("ctrl+o")
+        await run.until(lambda: run.app.screen.path == child)
+        await run.until(lambda: run.app.screen.parts is not None)
+        await run.pilot.press("backspace")
+        await run.until(lambda: run.app.screen.path == path)
+
+
+def test_results_are_cut_by_the_sample_plan(sample: Session, tiered: Plan) -> None:
+    assert any(block.kind is BlockKind.TOOL_RESULT for block in sample.blocks)
+    assert replay_session(sample, tiered).figures.cost_usd.value < replay_session(sample, Plan()).figures.cost_usd.value

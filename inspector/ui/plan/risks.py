@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from inspector.session.model import Session
     from inspector.ui.timeline.view import TimelineView
 
-LONGEST_WORD = 80
-"""Characters of the longest word that is looked for; what is longer is a whole result that was asked for again."""
-
 
 @dataclass(frozen=True, eq=False)
 class Risks:
@@ -74,9 +71,12 @@ class Risks:
         use = None if self.needed is None else self.needed.first.get(block)
         if use is None:
             return "cut, and used again later"
+        session = self.session
+        at = f"at call {numbers.whole(use.call + 1)}"
         try:
-            used = self.session.text(self.session.blocks[block])[use.start : use.stop]
-        except TextUnavailableError:
-            used = ""
-        told = one_line(used, LONGEST_WORD) if len(used) <= LONGEST_WORD else "asked for by the same call"
-        return f"cut, and used again at call {numbers.whole(use.call + 1)}: {told}"
+            text = session.text(session.blocks[block])
+        except (TextUnavailableError, OSError):
+            return f"cut, and used again {at}"
+        if (use.start, use.stop) == (0, len(text)):
+            return f"cut, and asked for again {at}"
+        return f"cut, and used again {at}: {one_line(text[use.start : use.stop])}"

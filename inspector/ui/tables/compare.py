@@ -179,7 +179,8 @@ def about(each: Contender, baseline: Compared | None) -> list[tuple[str, str]]:
         what = f"{strategies[0].title}. {strategies[0].summary}"
     else:
         what = f"{len(strategies)} strategies in order, each on what the ones before it left."
-    lines = [("what", what), *_found(each, baseline)]
+    # What it came to here stands before what it is: where there is little room, the rest is cut off.
+    lines = [*_found(each, baseline), ("what", what), *_risks(each)]
     specs = " + ".join(each.plan.to_specs())
     if specs:
         lines.append(("as", specs))
@@ -192,9 +193,13 @@ def _found(each: Contender, baseline: Compared | None) -> list[tuple[str, str]]:
         return [("failed", each.failure)] if each.failure else [("comes to", "not replayed yet")]
     if each.is_baseline:
         return [("comes to", _comes_to(found, None))]
-    lines = [("comes to", _comes_to(found, baseline)), ("acts", _acts(found))]
-    risks = [f"{hazard.kind.value} ({_times(hazard.count)})" for hazard in found.hazards if _is_risk(hazard)]
-    return [*lines, ("risks", ", ".join(risks))] if risks else lines
+    return [("comes to", _comes_to(found, baseline)), ("acts", _acts(found))]
+
+
+def _risks(each: Contender) -> list[tuple[str, str]]:
+    hazards = () if each.found is None or each.is_baseline else each.found.hazards
+    risks = [f"{hazard.kind.value} ({_times(hazard.count)})" for hazard in hazards if _is_risk(hazard)]
+    return [("risks", ", ".join(risks))] if risks else []
 
 
 def _comes_to(found: Compared, baseline: Compared | None) -> str:

@@ -88,23 +88,29 @@ def calls_around(history: History, block: int) -> tuple[int, int] | None:
 
 def _compacted(history: History, block: int, compaction: Compaction) -> str:
     """What is known of a compaction, and the prompts that were reported before and after it."""
-    label = compaction_label(compaction)
     around = calls_around(history, block)
     if around is None:
-        return label
+        return compaction_label(compaction)
     before, after = (history.session.calls[call].usage for call in around)
     if before is None or after is None or not before.prompt or not after.prompt:
-        return label
-    return f"{label} · prompts {whole(before.prompt)} → {whole(after.prompt)} exact"
+        return compaction_label(compaction)
+    return compaction_label(compaction, f"prompts {whole(before.prompt)} → {whole(after.prompt)} exact")
 
 
-def compaction_label(compaction: Compaction) -> str:
-    """What is known of a recorded compaction, in one line that is safe to show."""
+def compaction_label(compaction: Compaction, prompts: str = "") -> str:
+    """What is known of a recorded compaction, in one line that is safe to show.
+
+    Args:
+        compaction: What the agent recorded.
+        prompts: What is known of the prompts around it; stands before what the agent says, which may be cut off.
+    """
     parts = ["compaction"]
     if compaction.is_partial:
         parts = [f"{plural(len(compaction.cleared_tool_call_ids), 'tool result')} cleared"]
     if compaction.trigger:
         parts.append(one_line(compaction.trigger, 40))
+    if prompts:
+        parts.append(prompts)
     if compaction.tokens_before is not None and compaction.tokens_after is not None:
         parts.append(f"{whole(compaction.tokens_before)} → {whole(compaction.tokens_after)} tokens")
     elif compaction.tokens_before is not None:
