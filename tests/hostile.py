@@ -14,6 +14,26 @@ HOSTILE = (
     "\u202egnp.exe\u202c \u2066x\u2069 \u200b\ufeff \x00\x7f \r\n\ttab 👩‍👩‍👧 e\u0301\u0301 {0} %s \ud800"
 )
 
+HOSTILE_TEXTS = [
+    "[/foo] is no tag",
+    "[b unterminated",
+    "[@click=app.quit]hi[/]",
+    "\x1b[31mred\x1b[0m",
+    "\x1b]52;c;aGk=\x1b\\",
+    "\x1bP$q\x1b\\",
+    "\x9b31m\x9d52;c;x\x9c",
+    "a\u202eb\u2066c",
+    "日本語 한국어 mixed with narrow",
+    "👩\u200d👩\u200d👧 👍\U0001f3fd ❤\ufe0f 🇫🇷",
+    "e" + "\u0301" * 50,
+    "\udcff\ud83d",
+    "a\tb\r\nc\u2028d\x85e",
+    "\U000e0041\U000e0042",
+    "\u200d",
+    "",
+]
+"""What disturbs terminals, markup and whoever measures text, one thing a text."""
+
 DISTURBING = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 """What must never reach a terminal, but for line ends."""
 

@@ -7,34 +7,16 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from inspector.safe_text import NEW_LINE_MARK, TAB_CELLS, cell_width, clip_cells, fit_cells, one_line, safe_text
+from tests.hostile import HOSTILE_TEXTS
 
 CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 INVISIBLE = re.compile("[\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufe0f\ud800-\udfff\U000e0000-\U000e0fff]")
 
-HOSTILE = [
-    "[/foo]",
-    "[b",
-    "[@click=app.quit]hi[/]",
-    "\x1b[31mred\x1b[0m",
-    "\x1b]52;c;aGk=\x1b\\",
-    "\x1bP$q\x1b\\",
-    "\x9b31m\x9d52;c;x\x9c",
-    "a\u202eb\u2066c",
-    "日本語 한국어",
-    "👩\u200d👩\u200d👧 👍\U0001f3fd ❤\ufe0f 🇫🇷",
-    "e" + "\u0301" * 50,
-    "\udcff\ud83d",
-    "a\tb\r\nc\u2028d\x85e",
-    "\U000e0041\U000e0042",
-    "\u200d",
-    "",
-]
-
-any_text = st.text(st.characters(exclude_categories=()), max_size=60) | st.sampled_from(HOSTILE)
+any_text = st.text(st.characters(exclude_categories=()), max_size=60) | st.sampled_from(HOSTILE_TEXTS)
 
 
 @given(any_text)
-@example("".join(HOSTILE))
+@example("".join(HOSTILE_TEXTS))
 def test_nothing_that_controls_a_terminal_or_hides_comes_out(text: str) -> None:
     safe = safe_text(text)
 

@@ -45,7 +45,7 @@ def explanation_content(explanation: Explanation, *, in_lines: bool) -> Content:
         in_lines: Every number on a line of its own; else one after another.
     """
     numbered = [
-        Content.assemble((f"{one_line(given.label).strip()} ", FAINT), quantity(given.value, given.unit))
+        Content.assemble((f"{one_line(given.label).strip()} ", FAINT), numbers.quantity(given.value, given.unit))
         for given in explanation.inputs
     ]
     if in_lines:
@@ -59,21 +59,3 @@ def explanation_content(explanation: Explanation, *, in_lines: bool) -> Content:
         Content.styled(f"From: {one_line(explanation.source)}.", FAINT),
     ]
     return Content("\n").join(parts)
-
-
-def quantity(value: float | str | None, unit: str) -> str:
-    """A number with its unit; words as they are, made safe."""
-    if value is None:
-        return "not known, or never"
-    if isinstance(value, str):
-        return one_line(value)
-    if unit == "share":
-        return numbers.percent(value)
-    if unit == "$":
-        return numbers.dollars(value)
-    if unit.startswith("$ "):
-        return f"${value:g}{unit[1:]}"
-    if unit == "call":
-        return f"call {numbers.whole(value)}"
-    text = numbers.whole(value) if value == round(value) else f"{value:,.4g}"
-    return f"{text} {unit.removesuffix('s') if value == 1 else unit}".rstrip()

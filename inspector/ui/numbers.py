@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from inspector.safe_text import one_line
+
 MINUS = "\N{MINUS SIGN}"
 UNKNOWN = "unknown"
 
@@ -96,3 +98,21 @@ def size(count: int) -> str:
 def plural(count: int, noun: str) -> str:
     """A count and its noun: `1 result`, `31 results`."""
     return f"{whole(count)} {noun}" if count == 1 else f"{whole(count)} {noun}s"
+
+
+def quantity(value: float | str | None, unit: str) -> str:
+    """A number with its unit; words as they are, made safe."""
+    if value is None:
+        return "not known, or never"
+    if isinstance(value, str):
+        return one_line(value)
+    if unit == "share":
+        return percent(value)
+    if unit == "$":
+        return dollars(value)
+    if unit.startswith("$ "):
+        return f"${value:g}{unit[1:]}"
+    if unit == "call":
+        return f"call {whole(value)}"
+    text = whole(value) if value == round(value) else f"{value:,.4g}"
+    return f"{text} {unit.removesuffix('s') if value == 1 else unit}".rstrip()

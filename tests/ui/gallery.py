@@ -14,6 +14,7 @@ from inspector.ui.detail.content import CutNote, DetailContent
 from inspector.ui.widgets.context_chart import ContextChart
 from inspector.ui.widgets.detail import Detail
 from inspector.ui.widgets.timeline import Timeline
+from tests.hostile import HOSTILE_TEXTS
 from tests.ui import synthetic
 
 
@@ -34,7 +35,7 @@ class Gallery(App[None]):
                 f"src/app/{number}.py:{number}:    def resolve_{number}(self, path):\n" for number in range(400)
             )
             if self.session.messages[2].blocks[0].preview.startswith("[/foo]"):
-                text = "\n".join(synthetic.HOSTILE) * 50
+                text = "\n".join(HOSTILE_TEXTS) * 50
             rendition = Rendition(
                 (Slice(0, 400), "\n[... truncated by policy ...]\n", Slice(15_000, len(text))), Action.CUT
             )
@@ -75,4 +76,4 @@ class Gallery(App[None]):
 if __name__ == "__main__":
     chosen = sys.argv[1]
     size = int(sys.argv[2]) if len(sys.argv) > 2 else 500
-    Gallery(chosen, size, synthetic.HOSTILE if "hostile" in sys.argv else None).run()
+    Gallery(chosen, size, HOSTILE_TEXTS if "hostile" in sys.argv else None).run()

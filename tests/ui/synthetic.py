@@ -25,25 +25,6 @@ from inspector.strategies.rendition import Action
 from inspector.ui.timeline.rows import Rows
 from inspector.ui.timeline.view import TimelineView
 
-HOSTILE = [
-    "[/foo] is no tag",
-    "[b unterminated",
-    "[@click=app.quit]hi[/]",
-    "\x1b[31mred\x1b[0m",
-    "\x1b]52;c;aGk=\x1b\\",
-    "\x1bP$q\x1b\\",
-    "\x9b31m\x9d52;c;x\x9c",
-    "a\u202eb\u2066c",
-    "日本語 한국어 mixed with narrow",
-    "👩\u200d👩\u200d👧 👍\U0001f3fd ❤\ufe0f 🇫🇷",
-    "e" + "\u0301" * 50,
-    "\udcff\ud83d",
-    "a\tb\r\nc\u2028d\x85e",
-    "\U000e0041\U000e0042",
-    "\u200d",
-    "",
-]
-
 
 class Texts:
     """Texts kept in memory, by digest."""

@@ -14,7 +14,7 @@ from inspector.ui.detail.content import CutNote, DetailContent, SectionKind
 from inspector.ui.detail.views import EMPTY
 from inspector.ui.widgets import detail as module
 from inspector.ui.widgets.detail import LOADING, NOTHING_CHOSEN, Detail
-from tests.ui.synthetic import HOSTILE
+from tests.hostile import HOSTILE_TEXTS
 
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 LINES = "".join(f"line {number} of the text\n" for number in range(300))
@@ -142,7 +142,7 @@ async def test_json_is_laid_out_on_demand() -> None:
 
 @pytest.mark.parametrize("width", [12, 40, 90])
 async def test_every_strip_is_as_wide_as_the_row_whatever_the_text_says(width: int) -> None:
-    text = "\n".join(HOSTILE) * 3 + "".join(HOSTILE) * 10
+    text = "\n".join(HOSTILE_TEXTS) * 3 + "".join(HOSTILE_TEXTS) * 10
     cut = Rendition((Slice(0, 300), "\x1b[31m[/marker]\u202e", Slice(400, len(text))), Action.CUT)
     content = DetailContent(
         1,

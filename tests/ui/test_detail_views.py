@@ -12,7 +12,7 @@ from inspector.ui.detail.content import CutNote, DetailContent
 from inspector.ui.detail.difference import difference_page, stretches_of
 from inspector.ui.detail.layout import input_sections, layout_sections
 from inspector.ui.detail.views import VIEWS, Shown, prepare
-from tests.ui.synthetic import HOSTILE
+from tests.hostile import HOSTILE_TEXTS
 
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 PNG = ("image/png 731 by 637 80.4 kB",)
@@ -186,7 +186,7 @@ def test_every_view_finds_words_in_any_case_where_they_are_shown(shown: Shown) -
 @pytest.mark.parametrize("shown", [name for name, _ in VIEWS])
 @pytest.mark.parametrize("width", [1, 13, 64, 200])
 def test_no_view_lets_a_control_character_through(shown: Shown, width: int) -> None:
-    text = "\n".join(HOSTILE) * 2
+    text = "\n".join(HOSTILE_TEXTS) * 2
     cut = Rendition((Slice(0, 50), "\x1b]0;x\x07", Slice(80, len(text))), Action.CUT)
     record = text.encode("utf-8", "surrogatepass")
     made = content(text, sent=cut, note=CutNote(1, "\x9b31m", 3), media=("a",), record=lambda: record)

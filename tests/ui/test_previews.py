@@ -7,7 +7,8 @@ from rich.cells import cell_len
 
 from inspector.session.model import BlockKind, Media
 from inspector.ui.timeline.previews import call_summary, preview
-from tests.ui.synthetic import HOSTILE, block
+from tests.hostile import HOSTILE_TEXTS
+from tests.ui.synthetic import block
 
 
 @pytest.mark.parametrize(
@@ -44,7 +45,7 @@ def test_any_beginning_of_any_arguments_has_a_summary(arguments: dict[str, objec
     assert isinstance(call_summary(json.dumps(arguments)[:length], "/srv"), str)
 
 
-@given(st.sampled_from(BlockKind), st.text(st.characters(exclude_categories=())) | st.sampled_from(HOSTILE))
+@given(st.sampled_from(BlockKind), st.text(st.characters(exclude_categories=())) | st.sampled_from(HOSTILE_TEXTS))
 def test_a_preview_is_one_line_a_terminal_can_show(kind: BlockKind, text: str) -> None:
     line = preview(block(kind, text))
 

@@ -13,6 +13,7 @@ from inspector.session.model import BlockKind, Message, Role
 from inspector.ui.numbers import whole
 from inspector.ui.timeline.view import TimelineView
 from inspector.ui.widgets.timeline import Timeline
+from tests.hostile import HOSTILE_TEXTS
 from tests.ui import synthetic
 from tests.ui.synthetic import block, message
 
@@ -62,10 +63,10 @@ def added(count: int) -> list[Message]:
 
 @pytest.mark.parametrize("width", [12, 40, 57, 80, 120, 240])
 async def test_every_strip_is_as_wide_as_the_row_whatever_the_session_says(width: int) -> None:
-    hostile = synthetic.session(160, synthetic.HOSTILE, compact_every=60)
-    last = message(Role.ASSISTANT, *(block(BlockKind.TOOL_CALL, text, tool_name=text) for text in synthetic.HOSTILE))
+    hostile = synthetic.session(160, HOSTILE_TEXTS, compact_every=60)
+    last = message(Role.ASSISTANT, *(block(BlockKind.TOOL_CALL, text, tool_name=text) for text in HOSTILE_TEXTS))
     view = synthetic.view_of(synthetic.grown(hostile, last))
-    view = replace(view, reason=lambda number: synthetic.HOSTILE[number % len(synthetic.HOSTILE)])
+    view = replace(view, reason=lambda number: HOSTILE_TEXTS[number % len(HOSTILE_TEXTS)])
     app = TimelineApp(view)
     async with app.run_test(size=(width, 50)) as pilot:
         for key in ("g", "pagedown", "l", "pagedown", "pagedown", "G"):

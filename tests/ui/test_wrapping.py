@@ -5,10 +5,11 @@ from rich.cells import cell_len
 
 from inspector.safe_text import safe_text
 from inspector.ui.detail.wrapping import wrap
-from tests.ui.synthetic import HOSTILE
+from tests.hostile import HOSTILE_TEXTS
 
 any_text = st.text(st.characters(exclude_categories=()), max_size=200)
-wordy = st.lists(st.sampled_from([*HOSTILE, "word", "longer", " ", "  ", "\n", "\t", "日本"]), max_size=40).map("".join)
+pieces = st.sampled_from([*HOSTILE_TEXTS, "word", "longer", " ", "  ", "\n", "\t", "日本"])
+wordy = st.lists(pieces, max_size=40).map("".join)
 
 
 @given(any_text | wordy, st.integers(1, 30))

@@ -14,7 +14,6 @@ from inspector.replay.cost_sheet import OVERHEAD
 from inspector.replay.ledger import Figure, HowKnown
 from inspector.safe_text import one_line
 from inspector.ui import numbers
-from inspector.ui.explanation_text import quantity
 from inspector.ui.tables.cells import figure_cell
 from inspector.ui.tables.figures import Cell, Column, Row, Sorting, Table
 
@@ -222,7 +221,8 @@ def _plan_totals(sheet: CostSheet) -> list[Row]:
 
 
 def _cell(figure: Figure, unit: str, style: str = "") -> Cell:
-    return figure_cell(figure, lambda value: quantity(value, "" if unit in ("tokens", "calls") else unit), style=style)
+    shown = "" if unit in ("tokens", "calls") else unit
+    return figure_cell(figure, lambda value: numbers.quantity(value, shown), style=style)
 
 
 def _tiers(sheet: CostSheet) -> list[Row]:

@@ -11,7 +11,8 @@ from textual.content import Content
 from textual.widgets import Static
 
 from inspector.safe_text import one_line
-from inspector.ui.explanation_text import explanation_content, quantity
+from inspector.ui import numbers
+from inspector.ui.explanation_text import explanation_content
 from inspector.ui.screens.dialog import Dialog, key_words
 from inspector.ui.tables.figures import Cell, Column, Row, Table
 from inspector.ui.widgets.figure_table import FigureTable
@@ -100,7 +101,7 @@ def _row(place: int, each: Explained) -> Row:
         place,
         {
             "name": Cell(one_line(each.name), style="table--name", order=each.name),
-            "value": Cell(quantity(explanation.value, explanation.unit), order=explanation.value),
+            "value": Cell(numbers.quantity(explanation.value, explanation.unit), order=explanation.value),
             "known": Cell(known, style="table--known", order=known),
         },
     )
