@@ -10,12 +10,7 @@ from inspector.replay.stacks import Renderer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from inspector.replay.inputs import ReplayInputs
-    from inspector.replay.stacks import Outcome, Stack
-    from inspector.strategies.rendition import Rendition
 
 
 class ReplayCancelledError(Exception):
@@ -45,14 +40,6 @@ class _StoppableRenderer(Renderer):
 
     cancelled: Callable[[], bool] = field(kw_only=True)
 
-    def rendition(self, block: int, stack: Stack) -> Rendition:
-        self._go_on()
-        return super().rendition(block, stack)
-
-    def outcome(self, blocks: NDArray[np.int32], stacks: NDArray[np.int32], table: tuple[Stack, ...]) -> Outcome:
-        self._go_on()
-        return super().outcome(blocks, stacks, table)
-
-    def _go_on(self) -> None:
+    def go_on(self) -> None:
         if self.cancelled():
             raise ReplayCancelledError

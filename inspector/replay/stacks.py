@@ -31,6 +31,9 @@ MOST_CUTS = 16
 _FEW = 8
 """Blocks below which lists are quicker than columns."""
 
+MOST_REMEMBERED = 250_000
+"""Outcomes of blocks that are kept beside those of the last plan, and renditions: some tens of megabytes."""
+
 
 @dataclass(frozen=True, slots=True)
 class _CountedBlock(RecordedBlock):
@@ -96,7 +99,12 @@ class Renderer:
     precise: bool = False
     _renditions: dict[Stack, dict[int, Rendition]] = field(default_factory=dict)
     _outcomes: dict[Stack, dict[int, tuple[int, int, int]]] = field(default_factory=dict)
+    _rendition_count: int = 0
+    _outcome_count: int = 0
     _cuts: dict[CutText, _Cuts] = field(default_factory=dict)
+
+    def go_on(self) -> None:
+        """Asked again and again while a replay is under way; one that can be called off raises here."""
 
     def rendition(self, block: int, stack: Stack) -> Rendition:
         """The rendition a stack makes of one block."""
@@ -105,9 +113,14 @@ class Renderer:
             known = self._renditions[stack] = {}
         if block not in known:
             known[block] = self._rendition(block, stack)
+            self._rendition_count += 1
+            if self._rendition_count > MOST_REMEMBERED:
+                self._rendition_count = 0
+                self._renditions.clear()
         return known[block]
 
     def _rendition(self, block: int, stack: Stack) -> Rendition:
+        self.go_on()
         source = _CountedBlock(self.history.session, block, self.table)
         rendition = Rendition.whole(int(self.history.characters[block]))
         for operation in stack:
@@ -130,6 +143,7 @@ class Renderer:
 
     def outcome(self, blocks: NDArray[np.int32], stacks: NDArray[np.int32], table: tuple[Stack, ...]) -> Outcome:
         """What the stack `table[stacks[i]]` makes of `blocks[i]`, for all `i`."""
+        self.go_on()
         result = Outcome(
             tokens=self.table.tokens[blocks].astype(np.int32),
             action=np.zeros(len(blocks), dtype=np.uint8),
@@ -277,6 +291,7 @@ class Renderer:
                     int(rendition.action),
                     0 if whole else _signature_of(rendition, length),
                 )
+            self._forget(outcomes, len(missing))
         of_rows = zip(outcomes, stacks, strict=True)
         found = array("q")
         for known, (_, first, last) in of_rows:
@@ -285,6 +300,19 @@ class Renderer:
         columns = np.array(found, dtype=np.int64).reshape(-1, 3)
         at = where[rows]
         result.tokens[at], result.action[at], result.signature[at] = columns.T
+
+    def _forget(self, used: list[dict[int, tuple[int, int, int]]], added: int) -> None:
+        """Let go of what earlier plans made, the oldest first, where it has become much: limits are dragged."""
+        self._outcome_count += added
+        if self._outcome_count <= MOST_REMEMBERED:
+            return
+        needed = set(map(id, used))
+        for stack, known in list(self._outcomes.items()):
+            if self._outcome_count <= MOST_REMEMBERED:
+                break
+            if id(known) not in needed:
+                del self._outcomes[stack]
+                self._outcome_count -= len(known)
 
     def _tokens_of(self, blocks: list[int], renditions: list[Rendition]) -> NDArray[np.int32]:
         # What is beside a text (images, a call's name) goes with it when the whole block is replaced.

@@ -32,7 +32,10 @@ if TYPE_CHECKING:
 _FEW = 4
 """Blocks below which they are worked out one by one: most calls change no more."""
 
-_KNOWN = 10_000
+_ASKED_EVERY = 16
+"""Calls between two questions whether anybody still waits for the walk."""
+
+_KNOWN = 256
 """Decisions whose numbers are kept at hand."""
 
 
@@ -131,6 +134,8 @@ class Walk:
         contexts: list[int] = history.call_context.tolist()
         threads = [context.thread for context in history.session.contexts]
         for call in range(history.call_count + 1 if threads and layers else 0):
+            if not call % _ASKED_EVERY:
+                self.renderer.go_on()
             context = contexts[call]
             thread = threads[context]
             starts = self._thread_context.get(thread) != context

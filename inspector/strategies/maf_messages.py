@@ -96,7 +96,7 @@ class SentMessage:
         contents: Those of them that are contents of it: an empty text beside others is none.
         thinks: Whether it is nothing but reasoning.
         calls: Ids of the tool calls it makes, those of none included.
-        answers: Ids of the tool calls its blocks are of; empty where they are of none.
+        answers: Of results, the ids of the calls they answer; empty where they answer none.
         characters: Characters of the JSON of its contents as they were recorded.
         tokens: What it is taken for as it was recorded; 0 where it has no id, and so depends on those before it.
     """
@@ -174,7 +174,7 @@ class Messages:
             tuple(contents),
             thinks=role == "assistant" and bool(contents) and all(kinds[block] == THINKING for block in contents),
             calls=tuple(recorded[block].tool_call_id for block in contents if kinds[block] == TOOL_CALL),
-            answers=tuple(recorded[block].tool_call_id for block in blocks),
+            answers=tuple(recorded[block].tool_call_id for block in blocks) if role == "tool" else (),
             characters=characters,
             tokens=_tokens(name, role, characters) if name else 0,
         )

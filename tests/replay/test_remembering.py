@@ -1,0 +1,30 @@
+"""What a renderer remembers of blocks does not grow with every limit that is tried."""
+
+import numpy as np
+
+from inspector.replay import stacks
+from inspector.replay.stacks import Renderer
+from inspector.strategies.history import History
+from inspector.strategies.operations import CutText, ReplaceText
+from inspector.tokens.table import TokenTable
+from tests.strategies.conversations import session_of, steps
+
+
+def test_outcomes_of_earlier_limits_are_let_go_and_found_again_equal(monkeypatch):
+    monkeypatch.setattr(stacks, "MOST_REMEMBERED", 300)
+    session = session_of(steps(50))
+    history = History.of(session)
+    renderer = Renderer(history, TokenTable.estimated(session))
+    blocks = history.results
+    of_first = np.zeros(len(blocks), dtype=np.int32)
+
+    def tokens(limit: int) -> list[int]:
+        stack = (CutText(limit, limit, 0, "~"), ReplaceText("x" * limit, never_longer=True))
+        return renderer.outcome(blocks, of_first, (stack,)).tokens.tolist()
+
+    first = [tokens(limit) for limit in range(1, 40)]
+    assert sum(map(len, renderer._outcomes.values())) <= 300
+    for block in blocks.tolist() * 8:
+        renderer.rendition(block, (ReplaceText(f"{block}"),))
+    assert sum(map(len, renderer._renditions.values())) <= 300
+    assert [tokens(limit) for limit in range(1, 40)] == first
