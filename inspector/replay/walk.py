@@ -35,8 +35,7 @@ _FEW = 4
 _ASKED_EVERY = 16
 """Calls between two questions whether anybody still waits for the walk."""
 
-_KNOWN = 256
-"""Decisions whose numbers are kept at hand."""
+_KNOWN = 256  # Decisions whose numbers are kept at hand.
 
 
 @dataclass(frozen=True, eq=False, slots=True)
