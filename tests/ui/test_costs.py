@@ -60,6 +60,18 @@ async def test_every_figure_of_every_section_has_an_explanation(running, session
         assert seen >= set(Section) - {Section.COMPACTIONS}
 
 
+async def test_a_tier_the_plan_leaves_alone_says_so_where_others_are_explained(running, session_file: Recording):
+    async with running(session_file.path) as run:
+        await run.press("1", "p", "down", "end", "escape")
+        screen = await opened(run)
+        await run.press("3")
+        await shown(run, screen)
+        left_alone = [place for place, row in enumerate(screen.figures.rows) if "cost" not in row.cells]
+        assert left_alone
+        screen.figures.cursor = left_alone[0]
+        await run.until(lambda: "The plan changed none of these." in run.text())
+
+
 async def test_totals_are_those_of_the_replay(running, session_file: Recording):
     async with running(session_file.path) as run:
         await run.press("1")

@@ -123,6 +123,7 @@ STEPS: list[tuple[str, str, Callable[[str], object] | None]] = [
     ("X", "X", None),
     ("left_square_bracket", "[", has(AS_OF)),
     ("right_square_bracket", "]", has("as of now|as of call")),
+    ("equals_sign", "=", has("as of call|no call made so far")),
     ("left_curly_bracket", "{", has(AS_OF)),
     ("right_curly_bracket", "}", has("as of now|as of call")),
     ("end", "end", has("as of now", "FOLLOW")),

@@ -39,7 +39,7 @@ def test_rows_are_folded_sorted_pinned_and_jumped_to_and_calls_are_scrubbed_and_
         program.press("s", hides="Timeline, ")
         program.press("home", "down", "m", "home", "u", shows="◆")
         program.press("1", shows="saves $")
-        program.press(".", shows="the prompt changed from message")
+        program.press(".", shows="changed from message")
         program.press("r", shows="tokens more than the one before")
         program.press("T", shows="the chart runs over time")
         program.press("T", shows="the chart runs over calls")

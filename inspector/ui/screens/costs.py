@@ -225,6 +225,8 @@ class CostsScreen(StudyScreen):
         row = next((row for row in self.figures.rows if row.key == key), None)
         if row is None:
             return ""
+        if "value" not in row.cells:
+            return "The plan changed none of these."
         # The column may be too narrow for it: here it stands in full.
         said = f"{row.cells['name'].text.strip()}: {row.cells['value'].text}"
         return f"{said}\nWhere the figures come from; the terms above change it."
