@@ -26,6 +26,7 @@ LIMIT_OF_REAL_MS = 30
 RUNS = 40
 TIER = "data"
 FRAMES_A_SECOND = 60
+DRAGS = 24
 MOVES, SECONDS_BETWEEN_MOVES = 60, 0.004
 COUNTED = re.compile(rb"tokens calibrated")
 """Every text is counted, and the counts brought to the provider's scale."""
@@ -90,7 +91,7 @@ def _go_to_slider(terminal: Terminal) -> None:
 
 def _drags(bench: Workbench, terminal: Terminal, of: str, limit: float) -> Iterator[Measurement]:
     after, frames = [], []
-    for run in range(bench.runs(8)):
+    for run in range(bench.runs(DRAGS)):
         row, column = _knob(terminal)
         step = 1 if run % 2 == 0 else -1
         terminal.send(mouse("press", column, row))
@@ -101,8 +102,8 @@ def _drags(bench: Workbench, terminal: Terminal, of: str, limit: float) -> Itera
         def drag(row: int = row, column: int = column, step: int = step) -> float:
             for move in range(MOVES):
                 terminal.pause(SECONDS_BETWEEN_MOVES)
-                # Back and forth over four cells, so that every move is another value; it ends two cells away.
-                place = column + step * (2 if move == MOVES - 1 else move % 4)
+                # Back and forth between two cells, so that every move is another value; it ends on the next one.
+                place = column + step * (2 if move == MOVES - 1 else move % 2)
                 at = terminal.send(mouse("move", min(place, SIZE[0]), row))
             return at
 

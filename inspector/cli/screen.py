@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 MOST_LISTED = 1000
 """Sessions in a plain list, the newest."""
 
-FRAMES_A_SECOND = "120"
-"""Most frames Textual draws in a second."""
+FRAMES_A_SECOND = "240"
+"""How often Textual looks whether there is anything to draw: what misses a moment waits for the next one."""
 
 WEB_DRIVER = "textual.drivers.web_driver:WebDriver"
 """What Textual draws with where textual-serve starts the program."""
@@ -96,7 +96,7 @@ def open_screen(paths: Sequence[Path], *, folders: Sequence[Path] | None = None,
         folders: Folders whose sessions are listed; None for those of this machine's agents.
         listed: Sessions that stand first in the list.
     """
-    # Read by Textual when it is imported: what misses a frame waits for one or two more.
+    # Read by Textual when it is imported.
     os.environ.setdefault("TEXTUAL_FPS", FRAMES_A_SECOND)
     from inspector.ui.app import InspectorApp
 

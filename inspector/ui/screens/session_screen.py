@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 
 SECONDS_UNTOLD = 0.15
 """A replay that takes longer is told."""
+SECONDS_TO_STAND = 0.06
+"""A plan that lasts as long is judged; the next of many changes comes sooner, and would be held up."""
 SECONDS_TO_IDLE = 300
 """A file left alone for longer is followed all the same, but not opened at its end."""
 SECONDS_BETWEEN_COUNTED_REPLAYS = 0.5
@@ -273,10 +275,10 @@ class SessionScreen(SessionShown):
             self._wanted -= 1
             self.request_replay()
         else:
-            self.call_after_refresh(self._judge_newest, message.outcome)
+            self.set_timer(SECONDS_TO_STAND, partial(self._judge_newest, message.outcome))
 
     def _judge_newest(self, outcome: Outcome) -> None:
-        if self.outcome is outcome:
+        if self.outcome is outcome and not self._is_replaying:
             self.judge(outcome)
 
     def judge(self, outcome: Outcome) -> None:

@@ -78,7 +78,7 @@ class ContextChart(Widget, can_focus=True):
         Binding("end", "edge(1)", "Now", id="chart.now", tooltip="Look at the next call, not yet made", show=False),
     ]
 
-    series: reactive[ChartSeries | None] = reactive[ChartSeries | None](None, init=False)
+    series: reactive[ChartSeries | None] = reactive[ChartSeries | None](None, init=False, repaint=False)
     """What is shown."""
     here: reactive[int | None] = reactive[int | None](None, init=False, repaint=False)
     """The call the timeline's cursor came with; None for none."""
@@ -110,9 +110,23 @@ class ContextChart(Widget, can_focus=True):
         self._drawn_size: tuple[int, int] | None = None
         self._dragged_to: int | None = None
 
-    def watch_series(self) -> None:
-        """Draw anew."""
-        self._drawn_size = None
+    def watch_series(self, before: ChartSeries | None, series: ChartSeries | None) -> None:
+        """Draw anew. Of a plan that is moved a little, few rows are others than before."""
+        drawn, size = self._drawn, tuple(self.size)
+        if before is None or series is None or self._drawn_size != size:
+            self._drawn_size = None
+            self.refresh()
+            return
+        self._draw(series)
+        changed = {y for y, (row, old) in enumerate(zip(self._drawn, drawn, strict=True)) if row != old}
+        if self.here is not None:
+            changed.add(layout_of(series, *size).rows)
+        if changed:
+            self.refresh(*(Region(0, y, size[0], 1) for y in sorted(changed)))
+
+    def _draw(self, series: ChartSeries) -> None:
+        self._drawn_size = (self.size.width, self.size.height)
+        self._drawn = draw_chart(series, *self._drawn_size)
 
     def watch_here(self) -> None:
         """Draw the axis anew: a cursor moves far more often than anything else of the chart changes."""
@@ -159,8 +173,7 @@ class ContextChart(Widget, can_focus=True):
         if self.series is None:
             return Strip.blank(width, self.rich_style)
         if self._drawn_size != (width, height):
-            self._drawn = draw_chart(self.series, width, height)
-            self._drawn_size = (width, height)
+            self._draw(self.series)
         if y >= len(self._drawn):
             return Strip.blank(width, self.rich_style)
         row = self._drawn[y]

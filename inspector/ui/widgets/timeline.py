@@ -134,6 +134,16 @@ class Timeline(StyledLines):
         """Let the scrollbar show what lies where."""
         self.vertical_scrollbar.renderer = scroll_map(self._lanes_at)  # type: ignore[misc]  # as Textual documents it
 
+    def _map_out(self, view: TimelineView) -> None:
+        """Draw the scrollbar anew where it marks anything else."""
+        if self._map_of is None:
+            self.vertical_scrollbar.refresh()
+            return
+        before, height = self._map, self._map_of[1]
+        self._map, self._map_of = marks_of(view, height, self.HEADER_LINES), (view, height)
+        if self._map != before:
+            self.vertical_scrollbar.refresh()
+
     def _lanes_at(self, height: int) -> Lanes:
         if self.view is not None and self._map_of != (self.view, height):
             self._map, self._map_of = marks_of(self.view, height, self.HEADER_LINES), (self.view, height)
@@ -199,7 +209,7 @@ class Timeline(StyledLines):
             self.show_lines(0)
             self.cursor = -1
             return
-        self.vertical_scrollbar.refresh()
+        self._map_out(view)
         old_block, old_row = self.cursor_identity(before)
         redraws = (
             before is None
