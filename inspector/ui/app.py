@@ -38,8 +38,12 @@ if TYPE_CHECKING:
 MOST_AT_ONCE = 9
 """Named sessions that are opened together; more of them stand in the list."""
 
-SWITCH_INTERVAL = 0.0005
-"""Seconds a thread computes before another may: decoding and counting then cost the screen a millisecond, not five."""
+SWITCH_INTERVAL = 0.0001
+"""Seconds a thread computes before another may.
+
+Decoding and counting then cost the screen little, and painting little the replay, which asks for its turn hundreds of
+times: after every computation on columns.
+"""
 
 NO_SESSION = frozenset({"failed", "waiting"})
 """States of a screen that has none, so that another may take its place."""

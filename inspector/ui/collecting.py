@@ -21,6 +21,9 @@ SECONDS_OF_IDLENESS = 0.3
 MOST_SECONDS_BETWEEN = 10.0
 """Where nobody is ever idle."""
 
+SECONDS_OF_ABSENCE = 3.0
+"""The same, before everything is looked through."""
+
 SECONDS_TO_FIRST_FULL = 5.0
 SECONDS_BETWEEN_FULL = 600.0
 
@@ -51,7 +54,7 @@ class CollectingApp(App[None]):
     def _collect_when_idle(self) -> None:
         now = monotonic()
         is_idle = now - self._last_input > SECONDS_OF_IDLENESS
-        if is_idle and now > self._next_full:
+        if now - self._last_input > SECONDS_OF_ABSENCE and now > self._next_full:
             gc.unfreeze()
             gc.collect()
             # What is there now mostly stays, and need not be looked through again before long.

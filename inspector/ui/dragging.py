@@ -1,4 +1,4 @@
-"""Dragging at the pace of the screen: of the moves that come within a frame, the newest stands for all."""
+"""Dragging at the pace of the screen: of the moves that come within half a frame, the newest stands for all."""
 
 from __future__ import annotations
 
@@ -14,8 +14,12 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
 
+BETWEEN_MOVES = FRAME / 2
+"""Seconds: what a move leads to is worked out once a frame, from the newest place there is by then."""
+
+
 class DraggingApp(App[None]):
-    """An application that takes one move of the mouse a frame while a widget holds it.
+    """An application that takes two moves of the mouse a frame at most while a widget holds it.
 
     Terminals tell of every cell the mouse passes, mice of up to a thousand places a second: looking each of them up,
     and following it, would leave no time to paint.
@@ -28,10 +32,10 @@ class DraggingApp(App[None]):
         self._moved = 0.0
 
     async def on_event(self, event: events.Event) -> None:
-        """Keep a move that comes within the frame of the one before; whatever else comes, comes after it."""
+        """Keep a move that comes soon after the one before; whatever else comes, comes after it."""
         if isinstance(event, events.InputEvent) and not event.is_forwarded:
             if isinstance(event, events.MouseMove) and self.mouse_captured is not None:
-                wait = self._moved + FRAME - monotonic()
+                wait = self._moved + BETWEEN_MOVES - monotonic()
                 if wait > 0:
                     self._newest_move = event
                     if self._move_timer is None:

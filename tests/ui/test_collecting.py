@@ -16,7 +16,12 @@ class Cycle:
 
 @pytest.fixture
 def switched_off(monkeypatch):
-    for name, seconds in {"SECONDS_BETWEEN": 0.02, "SECONDS_OF_IDLENESS": 0.2, "MOST_SECONDS_BETWEEN": 60}.items():
+    for name, seconds in {
+        "SECONDS_BETWEEN": 0.02,
+        "SECONDS_OF_IDLENESS": 0.2,
+        "SECONDS_OF_ABSENCE": 0.2,
+        "MOST_SECONDS_BETWEEN": 60,
+    }.items():
         monkeypatch.setattr(collecting, name, seconds)
     gc.collect()
     gc.disable()

@@ -1,4 +1,4 @@
-"""While a widget holds the mouse, it is told of the newest move a frame, and of the last one before anything else."""
+"""While a widget holds the mouse, it is told of the newest moves alone, and of the last one before anything else."""
 
 import pytest
 from textual import events

@@ -101,6 +101,7 @@ class SessionScreen(SessionShown):
         self._wanted = 0
         self._shown = 0
         self._is_replaying = False
+        self._replayed: Outcome | None = None
         self._is_advised = False
         self._replay_started = 0.0
 
@@ -114,7 +115,7 @@ class SessionScreen(SessionShown):
             self.workers.cancel_group(self, group)
         self.path = path
         self.session = self.history = self.rows = self.table = None
-        self.plans = self.outcome = self.projection = self.risks = self.call = self._uses_search = None
+        self.plans = self.outcome = self._replayed = self.projection = self.risks = self.call = self._uses_search = None
         self.changed = None
         self.counting = Counting.NONE
         self._is_replaying = self._is_advised = False
@@ -247,13 +248,13 @@ class SessionScreen(SessionShown):
             self._is_replaying = False
             return
         self._replay_started = monotonic()
-        plan, call, outcome, generation = plans.plan, self.call, self.outcome, self._wanted
+        plan, call, earlier, generation = plans.plan, self.call, self._replayed, self._wanted
         terms = self.given_terms
 
         def work() -> None:
             from inspector.ui import workers
 
-            workers.replay_plan(history, table, plan, call, outcome, generation, self.post_message, terms)
+            workers.replay_plan(history, table, plan, call, earlier, generation, self.post_message, terms)
 
         self._work(work, "replay", "replay the plan")
         self.set_timer(SECONDS_UNTOLD, partial(self._tell_replay, generation))
@@ -265,16 +266,19 @@ class SessionScreen(SessionShown):
     @on(ReplayReady)
     async def _replay_ready(self, message: ReplayReady) -> None:
         self._is_replaying = False
+        self._replayed = message.outcome
+        is_newest = message.generation == self._wanted
+        if not is_newest:
+            # What is next is worked out while this is painted.
+            self._wanted -= 1
+            self.request_replay()
         async with in_one_frame(self):
             self.show_replaying(is_replaying=False)
             if message.generation > self._shown and message.outcome.inputs.history.session.path == self.path:
                 self._shown = message.generation
                 self.outcome, self.projection, self.risks = message.outcome, None, None
                 self.show_outcome()
-        if message.generation < self._wanted:
-            self._wanted -= 1
-            self.request_replay()
-        else:
+        if is_newest:
             self.set_timer(SECONDS_TO_STAND, partial(self._judge_newest, message.outcome))
 
     def _judge_newest(self, outcome: Outcome) -> None:
@@ -339,7 +343,7 @@ class SessionScreen(SessionShown):
         self._take(message.session, message.history, message.rows)
         self.changed = message.changed
         if message.is_new:
-            self.table = self.outcome = self.call = None
+            self.table = self.outcome = self._replayed = self.call = None
         async with in_one_frame(self):
             await self.show_session()
         message.shown.set()
