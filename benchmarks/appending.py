@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 PROMISE = "a line appended"
 LENGTHS = (10_000, 100_000)
-RUNS = 40
+RUNS, RECORDED_LINES = 40, 60
 PAUSE = 0.5
 SECONDS_TO_SHOW = 1.5
 HOW = """One line at a time is appended to the file of a session that is open in a pty, each half a second after the
 screen has come to rest. With follow on, the time is from the end of the write to the last byte of the frame in which
 the timeline's last row is the new one; with follow off, to that in which the status line tells one row more. Lines are
-a made-up session's next ones, and those of a real session recorded while it grew: its first state is opened, and every
-line that its later states have more is appended. Lines that show nothing are not counted."""
+a made-up session's next ones, and those of a real session recorded while it grew: its first state is opened, and the
+first lines that its later states have more are appended. Lines that show nothing are not counted."""
 
 
 def measure(bench: Workbench) -> Iterator[Measurement]:
@@ -52,7 +52,7 @@ def measure(bench: Workbench) -> Iterator[Measurement]:
         path = bench.folder / "recorded.jsonl"
         recorded = list(_recorded_growth(folder, path))
         # Too few calls at first to calibrate, and nothing to count for long.
-        runs = _append(bench, path, recorded[: 10 if bench.is_quick else None], REPLAYED, follows=follows)
+        runs = _append(bench, path, recorded[: 10 if bench.is_quick else RECORDED_LINES], REPLAYED, follows=follows)
         yield from _told(f"follow {'on' if follows else 'off'}, a recorded session's own lines", runs)
 
 

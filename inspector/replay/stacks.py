@@ -15,7 +15,7 @@ import numpy as np
 
 from inspector.strategies.operations import CutText, CutTokens, Operation, RemoveBlock, ReplaceText
 from inspector.strategies.recorded import RecordedBlock
-from inspector.strategies.rendition import REMOVED, Action, Rendition, Slice
+from inspector.strategies.rendition import Action, Rendition, Slice
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -176,7 +176,7 @@ class Renderer:
             case (RemoveBlock(),):
                 result.tokens[where] = 0
                 result.action[where] = Action.REMOVED
-                result.signature[where] = hash(REMOVED.pieces)
+                result.signature[where] = _SIGNATURE_OF_REMOVED
             case _:
                 return False
         return True
@@ -210,7 +210,7 @@ class Renderer:
             tokens += self.table.text_tokens(markers[0])
         else:
             tokens += np.array([self.table.text_tokens(marker) for marker in markers], dtype=np.int32)
-        of_marker = np.array([hash(marker) for marker in markers], dtype=np.int64)
+        of_marker = np.array([_number(marker) for marker in markers], dtype=np.int64)
         return _Cuts(asked, over, tokens, _signature(of_marker, head, np.minimum(cut.tail, characters)))
 
     def _cut_tokens_of_all(
@@ -230,7 +230,7 @@ class Renderer:
         )
         result.tokens[where] = tokens
         result.action[where] = Action.CUT
-        result.signature[where] = _signature(np.array([hash(each) for each in markers], dtype=np.int64), head, tail)
+        result.signature[where] = _signature(np.array([_number(each) for each in markers], dtype=np.int64), head, tail)
 
     def _token_markers(
         self,
@@ -349,7 +349,9 @@ class Renderer:
 
 def _signature_of(rendition: Rendition, characters: int) -> int:
     """The same number for the same pieces, sent as the same kind of block, however they came about."""
-    if rendition.kind is not None and rendition.action is not Action.REMOVED:
+    if rendition.action is Action.REMOVED:
+        return _SIGNATURE_OF_REMOVED
+    if rendition.kind is not None:
         return hash((rendition.pieces, rendition.kind))
     match rendition.pieces:
         case (str() as marker,):
@@ -361,11 +363,17 @@ def _signature_of(rendition: Rendition, characters: int) -> int:
         case (Slice(start=0, stop=head), str() as marker, Slice(start=tail_start, stop=end)) if end == characters:
             tail = end - tail_start
         case _:
-            return hash(rendition.pieces)
-    mixed = hash(marker) + head * _OF_HEAD + tail * _OF_TAIL
+            return hash((rendition.pieces, "sent"))
+    mixed = _number(marker) + head * _OF_HEAD + tail * _OF_TAIL
     return (mixed + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
+def _number(marker: str) -> int:
+    """A number for what stands in place of what was cut; not 0, which stands for a whole block, for nothing either."""
+    return hash((marker, "marker"))
+
+
+_SIGNATURE_OF_REMOVED = hash("removed")
 _OF_HEAD, _OF_TAIL = 0x9E3779B97F4A7C1, 0x2545F4914F6CDD1
 
 

@@ -13,7 +13,6 @@ from inspector.ui.painting import FRAME
 if TYPE_CHECKING:
     from textual.timer import Timer
 
-
 BETWEEN_MOVES = FRAME / 2
 """Seconds: what a move leads to is worked out once a frame, from the newest place there is by then."""
 

@@ -1,6 +1,9 @@
 """The columns of a replay against sending every prompt and comparing it with the one before."""
 
+from itertools import product
+
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -8,11 +11,13 @@ from inspector.replay.composition import PromptSizes, changes_of
 from inspector.replay.layout import Layout
 from inspector.replay.placed_changes import PlacedChanges
 from inspector.replay.stacks import Renderer
-from inspector.session.model import Session
+from inspector.session.model import BlockKind, Role, Session
+from inspector.strategies.base import Decision
 from inspector.strategies.history import History
+from inspector.strategies.operations import CutText, RemoveBlock, ReplaceText
 from inspector.strategies.plan import Plan, PlanEntry
 from inspector.strategies.rendition import Rendition
-from tests.replay.synthetic import CharacterTable, Told, ToldStepByStep, orders_for, sessions
+from tests.replay.synthetic import CharacterTable, SessionBuilder, Told, ToldStepByStep, orders_for, sessions
 
 
 def sent_prompts(session: Session, layers) -> list[list[tuple[int, str | None]]]:
@@ -78,6 +83,25 @@ def check_against_sending(session, layers, layout, placed):
         assert placed.first_changed[call] == (-1 if same == shared_blocks else previous[same][0])
         shared = sum(len(text or "") for _, text in prompt[:same])
         assert reusable.whole[call] - reusable.removed[call] == shared
+
+
+EMPTYING = {"cut": CutText(0, 0, 0, ""), "replaced": ReplaceText(""), "removed": RemoveBlock()}
+
+
+@pytest.mark.parametrize("told", [Told, ToldStepByStep])
+@pytest.mark.parametrize(("first", "second"), product(EMPTYING, repeat=2))
+def test_a_block_of_which_nothing_is_left_is_neither_whole_nor_the_same_as_removed(told, first, second):
+    builder = SessionBuilder()
+    for step in range(4):
+        builder.respond(builder.block(BlockKind.TOOL_CALL, "{}", "Read", f"c{step}"))
+        builder.add(Role.USER, builder.block(BlockKind.TOOL_RESULT, f"result {step}", "Read", f"c{step}"))
+    session = builder.session()
+    orders = ((1, 1, Decision(EMPTYING[first], "stale")), (1, 3, Decision(EMPTYING[second], "older")))
+
+    layout, placed = placed_under(session, told(orders))
+
+    assert placed.removed[1] == len("result 0")
+    check_against_sending(session, [orders], layout, placed)
 
 
 def order_by_call(orders):
