@@ -27,8 +27,8 @@ ESCAPES = re.compile(
 
 BEGINNINGS = frozenset((b"{", b"[", b'"'))
 
-NUMBERS = re.compile(rb"-?\b(?:NaN|Infinity)\b")
-"""Numbers that Python writes and JSON does not have."""
+NUMBERS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\Z)|(-?\b(?:NaN|Infinity)\b)', re.DOTALL)
+"""Strings, and in the group numbers that Python writes and JSON does not have."""
 
 
 class Node(Protocol):
@@ -157,7 +157,7 @@ def sound_of_same_length(data: bytes) -> bytes:
     text = data.decode(errors="surrogateescape")
     data = "".join("?" if "\udc80" <= character <= "\udcff" else character for character in text).encode()
     data = ESCAPES.sub(lambda found: b"\\ufffd" if found[1] else found[0], data)
-    return NUMBERS.sub(lambda found: b"0".ljust(len(found[0])), data)
+    return NUMBERS.sub(lambda found: b"0".ljust(len(found[0])) if found[1] else found[0], data)
 
 
 def _address(data: bytes | memoryview | msgspec.Raw) -> int:

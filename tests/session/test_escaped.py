@@ -25,6 +25,7 @@ def test_a_value_inside_a_string_is_read_again_from_its_place_in_the_file(text: 
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])), st.booleans())
+@example("Infinity", False)
 def test_events_inside_a_string_are_read_from_their_places(text: str, ascii_only: bool) -> None:
     stream = "".join(f"event: message\ndata: {json.dumps({'text': each})}\n\n" for each in (text, "last"))
     file = json.dumps({"body": stream}, ensure_ascii=ascii_only).encode()

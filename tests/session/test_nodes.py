@@ -35,6 +35,11 @@ def test_numbers_that_python_alone_writes_do_not_hide_what_stands_beside_them() 
     assert fields["a"].items()[3].value() == "NaN"
 
 
+def test_words_in_strings_that_look_like_such_numbers_stay() -> None:
+    data = rb'["a NaN", "\" Infinity", NaN, "-Infinity", "cut NaN'
+    assert sound_of_same_length(data) == rb'["a NaN", "\" Infinity", 0  , "-Infinity", "cut NaN'
+
+
 def test_what_is_no_json_at_all_has_no_parts() -> None:
     assert FileNode(b'{"a": ', 0).fields() == {}
     assert FileNode(b"[1, 2", 0).items() == []
