@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.replay.changes import RECORDED, Changes, Reason, effective_changes
+from inspector.replay.collecting import collector_paused
 from inspector.replay.layers import Layer
 from inspector.replay.recorded_clearing import recorded_clearing
 from inspector.replay.walk import Circumstances, PromptSizes, Walk
@@ -62,7 +63,8 @@ def _waits(strategy: Strategy) -> bool:
 
 
 def _schedule(history: History, strategy: ScheduledStrategy) -> Schedule:
-    schedule = strategy.schedule(history)
+    with collector_paused():
+        schedule = strategy.schedule(history)
     batching = batching_of(strategy)
     if batching is None or batching.waits_for_the_prompt:
         return schedule
