@@ -266,7 +266,9 @@ class SessionScreen(SessionShown):
     @on(ReplayReady)
     async def _replay_ready(self, message: ReplayReady) -> None:
         self._is_replaying = False
-        self._replayed = message.outcome
+        is_of_this = message.outcome.inputs.history.session.path == self.path
+        if is_of_this:
+            self._replayed = message.outcome
         is_newest = message.generation == self._wanted
         if not is_newest:
             # What is next is worked out while this is painted.
@@ -274,7 +276,7 @@ class SessionScreen(SessionShown):
             self.request_replay()
         async with in_one_frame(self):
             self.show_replaying(is_replaying=False)
-            if message.generation > self._shown and message.outcome.inputs.history.session.path == self.path:
+            if message.generation > self._shown and is_of_this:
                 self._shown = message.generation
                 self.outcome, self.projection, self.risks = message.outcome, None, None
                 self.show_outcome()
