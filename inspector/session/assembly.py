@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
+from inspector.session.grown import Grown
 from inspector.session.model import Call, Compaction, Context, ContextCause, Diagnostic, Message, Session
 
 if TYPE_CHECKING:
@@ -37,15 +38,21 @@ class OpenContext:
     thread: int
     carried: int = 0
     _frozen: Context | None = field(default=None, repr=False)
+    _seen: list[int] = field(default_factory=list, repr=False)
 
     def frozen(self) -> Context:
         """The context as it stands; the same object while nothing was added."""
-        if self._frozen is None or len(self._frozen.members) != len(self.members):
-            self._frozen = Context(tuple(self.members), self.carried, self.cause, self.thread)
+        if self._frozen is None or len(self.members) < len(self._seen):
+            self._seen = list(self.members)
+        elif len(self.members) == len(self._seen):
+            return self._frozen
+        else:
+            self._seen += self.members[len(self._seen) :]
+        self._frozen = Context(Grown(self._seen), self.carried, self.cause, self.thread)
         return self._frozen
 
     def touch(self) -> None:
-        """Forget the frozen form, after a change other than an added member."""
+        """Forget the frozen form, after a change other than members added at the end."""
         self._frozen = None
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from inspector.session.links import SessionLink
@@ -230,7 +230,7 @@ class Context(Struct, frozen=True, gc=False):
         thread: The thread it belongs to.
     """
 
-    members: tuple[int, ...]
+    members: Sequence[int]
     carried: int = 0
     cause: ContextCause = ContextCause.START
     thread: int = 0

@@ -6,7 +6,7 @@ looks only at messages that are new or changed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from inspector.session.model import BlockKind, Role
 from inspector.strategies.call_columns import NEVER, CallColumns, call_columns, unchanged
+from inspector.strategies.growing_columns import GrowingColumns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -53,6 +54,7 @@ class History:
         call_time: Per call, seconds since the epoch, NaN where unknown, float64.
         context_members: Per context, its message indices in the order they are sent, int32.
         window: The model's context window in tokens where more is known of it than the file says; None where not.
+        growing: Where the columns are, and those of the session's other states.
     """
 
     session: Session
@@ -76,14 +78,16 @@ class History:
     call_time: NDArray[np.float64]
     context_members: tuple[NDArray[np.int32], ...]
     window: int | None = None
+    growing: GrowingColumns = field(default_factory=GrowingColumns, repr=False)
 
     @classmethod
     def of(cls, session: Session, previous: History | None = None) -> History:
         """The columns of `session`, built from those of an earlier state of it where one is given."""
         kept = unchanged(session.messages, previous.session.messages) if previous is not None else 0
-        columns = _message_columns(session.messages, kept, previous)
+        growing = GrowingColumns() if previous is None else previous.growing
+        columns = _message_columns(session.messages, kept, previous, growing)
         before = (previous.session, previous.call_columns) if previous is not None else None
-        return cls(session=session, **columns, **call_columns(session, before)._asdict())
+        return cls(session=session, **columns, **call_columns(session, before, growing)._asdict(), growing=growing)
 
     @property
     def call_columns(self) -> CallColumns:
@@ -147,7 +151,9 @@ class History:
             yield members, order[bounds[context] : bounds[context + 1]]
 
 
-def _message_columns(messages: Sequence[Message], kept: int, previous: History | None) -> dict[str, Any]:
+def _message_columns(
+    messages: Sequence[Message], kept: int, previous: History | None, growing: GrowingColumns
+) -> dict[str, Any]:
     names = {} if previous is None else {name: index for index, name in enumerate(previous.tool_names)}
     first_block = 0 if previous is None else int(previous.message_first_block[kept])
     kind, characters, message_of, tool = bytearray(), [], [], []
@@ -183,9 +189,7 @@ def _message_columns(messages: Sequence[Message], kept: int, previous: History |
     firsts.append(block_count)
 
     def joined(column: str, count: int, new: NDArray[Any]) -> NDArray[Any]:
-        if previous is None or not count:
-            return new
-        return np.concatenate((getattr(previous, column)[:count], new))
+        return new if previous is None else growing.grown(column, getattr(previous, column), count, new)
 
     block_columns: dict[str, NDArray[Any]] = {
         "kind": np.frombuffer(bytes(kind), dtype=np.uint8),

@@ -2,6 +2,7 @@ import dataclasses
 from itertools import pairwise
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -68,6 +69,27 @@ def test_the_history_of_a_recorded_session_that_grew_equals_one_made_afresh(corp
         history = History.of(follower.session, history)
 
     assert columns(history) == columns(History.of(follower.session))
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_what_a_session_adds_line_by_line_changes_no_earlier_history_of_it(corpus, tmp_path, name):
+    lines = (corpus / "claude-code" / name).read_bytes().splitlines(keepends=True)
+    path = tmp_path / "growing.jsonl"
+    begun = len(lines) // 2
+    path.write_bytes(b"".join(lines[:begun]))
+    follower = Follower(path)
+    histories = [History.of(follower.session)]
+    then = [columns(histories[0])]
+    for line in lines[begun:][:60]:
+        with path.open("ab") as file:
+            file.write(line)
+        if follower.poll() is not None:
+            histories.append(History.of(follower.session, histories[-1]))
+            then.append(columns(histories[-1]))
+
+    assert len(histories) > 3
+    assert [columns(history) for history in histories] == then
+    assert then[-1] == columns(History.of(follower.session))
 
 
 @settings(max_examples=80, deadline=None)

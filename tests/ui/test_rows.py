@@ -19,7 +19,7 @@ def same(first: Rows, second: Rows) -> bool:
         if isinstance(getattr(first, field.name), np.ndarray)
         else getattr(first, field.name) == getattr(second, field.name)
         for field in fields(Rows)
-        if field.name not in {"history", "boundaries"}
+        if field.name not in {"history", "boundaries", "growing"}
     )
 
 

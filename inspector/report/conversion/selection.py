@@ -40,7 +40,7 @@ def select(session: Session, losses: Losses, *, whole: bool, with_subagents: boo
     calls = {call.response: call for call in session.calls}
     if not whole:
         contexts = [context for context in session.contexts if context.thread == main]
-        return Selection(contexts[-1].members if contexts else (), calls=calls)
+        return Selection(tuple(contexts[-1].members) if contexts else (), calls=calls)
     said: dict[int, list[int]] = {}
     for index, message in enumerate(session.messages):
         if message.role is Role.OTHER or message.is_synthetic:

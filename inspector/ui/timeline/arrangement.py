@@ -131,7 +131,7 @@ def _folded_away(
         # What stands below a call goes with its message, of which there is always a row before.
         away[others] = folded[message] & (np.diff(message, prepend=-1) == 0)
     if threads:
-        away[others] |= np.isin(rows.message_thread[message], list(threads))
+        away[others] |= np.isin(rows.history.message_thread[message], list(threads))
     return away
 
 

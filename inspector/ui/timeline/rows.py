@@ -14,12 +14,13 @@ import numpy as np
 from inspector.safe_text import one_line
 from inspector.session.model import BlockKind, Role
 from inspector.strategies.call_columns import unchanged
+from inspector.strategies.growing_columns import GrowingColumns
 from inspector.ui.timeline.boundaries import Boundary, boundaries_of
 from inspector.ui.timeline.previews import preview
 from inspector.ui.timeline.subagents import subagent_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -95,6 +96,20 @@ class RowPlace(NamedTuple):
     inner: RowPlace | None
 
 
+class _Stand(NamedTuple):
+    """A row that is of no block.
+
+    Attributes:
+        place: The block above whose row it stands; the number of blocks below the last one.
+        block, boundary, subagent: As in `Rows`.
+    """
+
+    place: int
+    block: int
+    boundary: int
+    subagent: int
+
+
 @dataclass(frozen=True, eq=False)
 class Rows:
     """All rows of a session in order. Equal only to itself: comparing columns would cost more than drawing them.
@@ -106,12 +121,12 @@ class Rows:
         boundary: Per row, index into `boundaries`, -1 for any other row, int32.
         boundaries: Where contexts begin.
         message_time: Per message, seconds since the epoch, NaN where unknown, float64.
-        message_thread: Per message, its thread, int32.
         subagent: Per row, index into `subagent_rows` of the one it stands for or is of, -1 for any other row, int32.
         inner: Per row of an unfolded subagent, the row of that session, -1 for any other row, int32.
         subagent_rows: What stands for subagents.
         opened: The subagents whose rows are among these, by index into `subagent_rows`.
         told: What keeps other subagents from being shown, by index into `subagent_rows`.
+        growing: Where the columns are, and those of the session's other states.
     """
 
     history: History
@@ -119,45 +134,51 @@ class Rows:
     boundary: NDArray[np.int32]
     boundaries: tuple[Boundary, ...]
     message_time: NDArray[np.float64]
-    message_thread: NDArray[np.int32]
     subagent: NDArray[np.int32]
     inner: NDArray[np.int32]
     subagent_rows: tuple[SubagentRow, ...] = ()
     opened: Mapping[int, Subagent] = field(default_factory=dict)
     told: Mapping[int, str] = field(default_factory=dict)
+    growing: GrowingColumns = field(default_factory=GrowingColumns, repr=False)
 
     @classmethod
     def of(cls, history: History, previous: Rows | None = None) -> Rows:
         """The rows of `history`, built from those of an earlier state of the session where they are given."""
+        if previous is not None and previous.opened:
+            previous = None
         messages = history.session.messages
-        kept = 0 if previous is None else unchanged(messages, previous.history.session.messages)
-        new = messages[kept:]
-        time = np.array([np.nan if message.time is None else message.time for message in new], dtype=np.float64)
-        thread = np.array([message.thread for message in new], dtype=np.int32)
-        if previous is not None and kept:
-            time = np.concatenate((previous.message_time[:kept], time))
-            thread = np.concatenate((previous.message_thread[:kept], thread))
-        boundaries = boundaries_of(history)
-        subagents = subagent_rows(history)
-        blocks = np.arange(len(history.kind), dtype=np.int32)
-        before = np.array([boundary.block for boundary in boundaries], dtype=np.int32)
-        calls = np.array([row.block for row in subagents], dtype=np.int32)
-        # A subagent stands below its call, and above what may begin after the call.
-        places = np.concatenate((calls + 1, before))
-        nothing, none = np.full(len(blocks), -1, dtype=np.int32), np.full(len(places), -1, dtype=np.int32)
-        boundary, subagent = none.copy(), none.copy()
-        boundary[len(calls) :] = np.arange(len(before))
-        subagent[: len(calls)] = np.arange(len(calls))
+        known = 0 if previous is None else unchanged(messages, previous.history.session.messages)
+        times = [np.nan if message.time is None else message.time for message in messages[known:]]
+        boundaries, subagents = boundaries_of(history), subagent_rows(history)
+        growing = GrowingColumns() if previous is None else previous.growing
+        stands = _stands(boundaries, subagents)
+        first, kept = (0, 0) if previous is None else _unchanged_rows(stands, len(history.kind), previous)
+        tail = [stand for stand in stands if stand.place >= first]
+        places = np.array([stand.place - first for stand in tail], dtype=np.int64)
+
+        def grown(name: str, new: NDArray[np.int32]) -> NDArray[np.int32]:
+            return growing.grown(name, getattr(previous, name, new), kept, new)
+
+        def inserted(values: list[int]) -> NDArray[np.int32]:
+            nothing = np.full(len(history.kind) - first, -1, dtype=np.int32)
+            return np.insert(nothing, places, np.array(values, dtype=np.int32))
+
+        blocks = np.arange(first, len(history.kind), dtype=np.int32)
         return cls(
             history=history,
-            block=np.insert(blocks, places, np.concatenate((calls, before))),
-            boundary=np.insert(nothing, places, boundary),
+            block=grown("block", np.insert(blocks, places, np.array([stand.block for stand in tail], dtype=np.int32))),
+            boundary=grown("boundary", inserted([stand.boundary for stand in tail])),
             boundaries=boundaries,
-            message_time=time,
-            message_thread=thread,
-            subagent=np.insert(nothing, places, subagent),
-            inner=np.insert(nothing, places, none),
+            message_time=growing.grown(
+                "message_time",
+                np.zeros(0) if previous is None else previous.message_time,
+                known,
+                np.array(times, dtype=np.float64),
+            ),
+            subagent=grown("subagent", inserted([stand.subagent for stand in tail])),
+            inner=grown("inner", np.full(len(blocks) + len(tail), -1, dtype=np.int32)),
             subagent_rows=subagents,
+            growing=growing,
         )
 
     def __len__(self) -> int:
@@ -181,7 +202,7 @@ class Rows:
             starts_message=block == int(history.message_first_block[message]),
             letter=BOUNDARY_LETTER if boundary >= 0 else self._letter(block, message),
             tool=self.tool_label(history.tool_names[tool]) if tool >= 0 else "",
-            thread=int(self.message_thread[message]),
+            thread=int(self.history.message_thread[message]),
             is_error=bool(history.is_error[block]),
             time=None if np.isnan(time) else time,
         )
@@ -195,7 +216,7 @@ class Rows:
             return replace(row, index=index, block=block, thread=row.thread + 1, depth=row.depth + 1)
         message = int(self.history.message[block])
         heading = self.subagent_rows[place].label(subagent, self.told.get(place, ""))
-        thread = int(self.message_thread[message])
+        thread = int(self.history.message_thread[message])
         is_unfolded = subagent is not None
         return Row(
             index, block, None, message + 1, False, BOUNDARY_LETTER, "", thread, False, None, heading, is_unfolded
@@ -292,7 +313,7 @@ class Rows:
     @cached_property
     def thread(self) -> NDArray[np.int32]:
         """Per row, the thread of its message."""
-        return self.message_thread[self.history.message[self.block]]
+        return self.history.message_thread[self.history.message[self.block]]
 
     @cached_property
     def start_time(self) -> float | None:
@@ -309,3 +330,20 @@ class Rows:
     def _letter(self, block: int, message: int) -> str:
         letter = _LETTER_OF_KIND.get(BlockKind(int(self.history.kind[block])))
         return letter or _LETTER_OF_ROLE[self.history.session.messages[message].role]
+
+
+def _stands(boundaries: Sequence[Boundary], subagents: Sequence[SubagentRow]) -> list[_Stand]:
+    """The rows that are of no block, from the top: a subagent below its call, above what may begin after the call."""
+    below = [_Stand(row.block + 1, row.block, -1, place) for place, row in enumerate(subagents)]
+    above = [_Stand(boundary.block, boundary.block, place, -1) for place, boundary in enumerate(boundaries)]
+    return sorted(below + above, key=lambda stand: stand.place)
+
+
+def _unchanged_rows(stands: Sequence[_Stand], block_count: int, previous: Rows) -> tuple[int, int]:
+    """The first block whose row, or what stands above it, may not be as it was before; and that row."""
+    before = _stands(previous.boundaries, previous.subagent_rows)
+    same = next((place for place, (now, then) in enumerate(zip(stands, before, strict=False)) if now != then), None)
+    same = min(len(stands), len(before)) if same is None else same
+    changed = [each[same].place for each in (stands, before) if same < len(each)]
+    first = min(len(previous.history.kind), block_count, *changed)
+    return first, first + sum(stand.place < first for stand in stands)
