@@ -187,7 +187,7 @@ class Assembly:
             links=tuple(self.links.values()),
         )
         # What `Session` would work out from all messages is known here from the snapshot before.
-        vars(session)["blocks"] = tuple(self._blocks)
+        vars(session)["all_blocks"] = Grown(self._blocks)
         return session
 
     def _bring_up_to_date(self) -> None:
@@ -201,8 +201,14 @@ class Assembly:
             for index in range(first, min(count, len(self.messages))):
                 self.messages[index] = structs.replace(self.messages[index])
         del self._first_blocks[first + 1 :]
-        del self._blocks[self._first_blocks[first] :]
+        kept = self._first_blocks[first]
+        tail: list[Block] = []
         for message in self.messages[first:]:
-            self._blocks.extend(message.blocks)
-            self._first_blocks.append(len(self._blocks))
+            tail.extend(message.blocks)
+            self._first_blocks.append(kept + len(tail))
+        again = self._blocks[kept:]
+        if len(again) <= len(tail) and all(one is other for one, other in zip(again, tail, strict=False)):
+            self._blocks += tail[len(again) :]
+        else:
+            self._blocks = self._blocks[:kept] + tail
         self._first_changed = len(self.messages)

@@ -338,9 +338,14 @@ class Session:
     links: tuple[SessionLink, ...] = ()
 
     @cached_property
-    def blocks(self) -> tuple[Block, ...]:
-        """All blocks of all messages, in order: what a block index counts."""
+    def all_blocks(self) -> Sequence[Block]:
+        """All blocks of all messages, in order: what a block index counts. For whoever looks at few of them."""
         return tuple(block for message in self.messages for block in message.blocks)
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        """The same for whoever looks at many, which is quicker in a tuple once that is made."""
+        return tuple(self.all_blocks)
 
     @cached_property
     def first_blocks(self) -> tuple[int, ...]:

@@ -260,7 +260,7 @@ def _tally(key: Hashable, row: Tally, name: str = "") -> Row:
 
 def _result(row: CarriedBlock, sheet: CostSheet, rows: Rows) -> Row:
     shown = rows.row(rows.index_of(row.block))
-    tool = one_line(sheet.planned.history.session.blocks[row.block].tool_name)
+    tool = one_line(sheet.planned.history.session.all_blocks[row.block].tool_name)
     return Row(
         ("result", row.block),
         {

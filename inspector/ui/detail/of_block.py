@@ -31,7 +31,7 @@ def detail_of(session: Session, table: TokenTable, outcome: Outcome | None, inde
         outcome: The newest replay, or None before the first.
         index: Index of the block.
     """
-    block = session.blocks[index]
+    block = session.all_blocks[index]
     tokens = int(table.tokens[index]) if index < len(table.tokens) else 0
     title = " ".join(word for word in (block.kind.label, block.tool_name) if word)
     content = DetailContent(

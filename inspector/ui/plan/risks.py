@@ -74,7 +74,7 @@ class Risks:
         session = self.session
         at = f"at call {numbers.whole(use.call + 1)}"
         try:
-            text = session.text(session.blocks[block])
+            text = session.text(session.all_blocks[block])
         except (TextUnavailableError, OSError):
             return f"cut, and used again {at}"
         if (use.start, use.stop) == (0, len(text)):

@@ -37,11 +37,11 @@ class Related(Studying):
             started = started_at(self.view.rows, row)
             return None if started is None else (started.session, started.link)
         block = parts.timeline.cursor_block
-        if not 0 <= block < len(session.blocks):
+        if not 0 <= block < len(session.all_blocks):
             return None
         from inspector.session.family import subagent_of
 
-        link = subagent_of(session, session.blocks[block].tool_call_id)
+        link = subagent_of(session, session.all_blocks[block].tool_call_id)
         return None if link is None else (session, link)
 
     @property

@@ -76,7 +76,7 @@ class Remembering(Playing):
             self._look_as(kept)
         if kept is None or is_live or self.parts is None or self.history is None or self.session is None:
             return
-        if 0 <= kept.block < len(self.session.blocks):
+        if 0 <= kept.block < len(self.session.all_blocks):
             self.parts.timeline.move_to_block(kept.block)
         if kept.call is not None and kept.call < self.history.call_count:
             self.look_at(kept.call)

@@ -136,7 +136,7 @@ class Viewing(PlanFiles):
             session, table, outcome, block = subagent.session, subagent.table, None, int(subagent.rows.block[inner_row])
         else:
             outcome, block = self.outcome, int(view.rows.block[row])
-        if block < len(session.blocks):
+        if block < len(session.all_blocks):
             if view.is_folded(row):
                 content = detail_of_message(
                     session, table, outcome, range(*blocks_of_message(view.rows.history, block))

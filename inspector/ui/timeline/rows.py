@@ -20,10 +20,11 @@ from inspector.ui.timeline.previews import preview
 from inspector.ui.timeline.subagents import subagent_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from inspector.session.model import Block
     from inspector.strategies.history import History
     from inspector.ui.timeline.subagents import Subagent, SubagentRow
 
@@ -231,10 +232,17 @@ class Rows:
         if self.subagent[index] >= 0:
             subagent = self.opened.get(int(self.subagent[index]))
             return "" if subagent is None or self.inner[index] < 0 else subagent.rows.preview(int(self.inner[index]))
-        session = self.history.session
+        return preview(self._block_at(index), self.history.session.working_directory)
+
+    def content_at(self, index: int) -> Hashable:
+        """Equal for two rows of blocks of this session only where their previews are."""
+        block = self._block_at(index)
+        return block.digest, block.signature_characters, block.media, self.history.session.working_directory
+
+    def _block_at(self, index: int) -> Block:
         message = int(self.history.message[self.block[index]])
         position = int(self.block[index]) - int(self.history.message_first_block[message])
-        return preview(session.messages[message].blocks[position], session.working_directory)
+        return self.history.session.messages[message].blocks[position]
 
     def index_of(self, block: int, *, boundary: bool = False) -> int:
         """The row of a block, or of the last boundary before it; the nearest where there is none.

@@ -100,11 +100,13 @@ def subagent_rows(history: History) -> tuple[SubagentRow, ...]:
             started.setdefault(link.tool_call_id, []).append(link)
     if not started:
         return ()
-    blocks, placed = history.session.blocks, []
+    blocks, placed = history.session.all_blocks, []
     for index in np.flatnonzero(history.kind == BlockKind.TOOL_CALL).tolist():
         call = blocks[index].tool_call_id
         links = started.pop(call, ())
         placed += [SubagentRow(index, link, ((call, number),)) for number, link in enumerate(links)]
+        if not started:
+            break
     return tuple(placed)
 
 

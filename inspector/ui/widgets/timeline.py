@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from textual.strip import Strip
 
     from inspector.ui.timeline.scroll_map import Marks
+    from inspector.ui.timeline.strip import Piece
     from inspector.ui.timeline.view import TimelineView
     from inspector.ui.widgets.scroll_map import Lanes
 
@@ -211,17 +212,9 @@ class Timeline(StyledLines):
             return
         self._map_out(view)
         old_block, old_row = self.cursor_identity(before)
-        redraws = (
-            before is None
-            or before.rows is not view.rows
-            or before.tokens is not view.tokens
-            or before.order is not view.order
-            or (before.carried is None) is not (view.carried is None)
-        )
-        if redraws:
-            self._columns = None
-        self.show_lines(view.count, keep=not redraws)
+        self._columns = None
         same_session = before is not None and before.rows.history.session.path == view.rows.history.session.path
+        self.show_lines(view.count, keep=same_session)
         if self.follow or not view.count:
             position = view.count - 1
         elif not same_session or old_block < 0:
@@ -347,29 +340,29 @@ class Timeline(StyledLines):
         self.logarithmic = not self.logarithmic
 
     def line_key(self, line: int) -> Hashable:
-        """A row, whether the cursor is on it, and what the plan does to it: other rows need not be drawn for a drag."""
-        if self.view is None:
-            return line
-        row = self.view.row_at(line)
+        """All that a row is drawn from: where a session grows or a limit is moved, most rows are as they were."""
         view = self.view
+        if view is None:
+            return line
+        row, selected, columns = view.row_at(line), line == self.cursor, self._columns_for(self.line_width)
+        if not view.rows.is_block[row] or view.is_folded(row):
+            return selected, *self._pieces(view, row, columns, self.line_width, selected=selected)
         amount = view.amount_at(row)
-        marks = (line == self.cursor, view.is_folded(row), view.is_hit(row), view.is_pinned(row))
-        return row, marks, amount, view.reason_at(row) if amount.action else "", view.carried_at(row)
+        reason = view.reason_at(row) if amount.action else ""
+        marks = (selected, view.is_hit(row), view.is_pinned(row), view.can_fold(row))
+        scale = (columns, view.full_bar, view.order, view.rows.start_time)
+        return marks, scale, view.rows.row(row), view.rows.content_at(row), amount, reason, view.carried_at(row)
 
     def draw_line(self, line: int, width: int) -> Strip:
         """One row."""
         if self.view is None:
             raise AssertionError("no rows without a view")
         selected = line == self.cursor
-        pieces = row_pieces(
-            self.view,
-            self.view.row_at(line),
-            self._columns_for(width),
-            width,
-            selected=selected,
-            logarithmic=self.logarithmic,
-        )
+        pieces = self._pieces(self.view, self.view.row_at(line), self._columns_for(width), width, selected=selected)
         return self.strip_of_pieces(pieces, width, selected=selected)
+
+    def _pieces(self, view: TimelineView, row: int, columns: Columns, width: int, *, selected: bool) -> list[Piece]:
+        return row_pieces(view, row, columns, width, selected=selected, logarithmic=self.logarithmic)
 
     def draw_header(self, width: int) -> Strip:
         """The names of the columns."""
