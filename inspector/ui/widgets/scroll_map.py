@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.segment import Segment, Segments
@@ -42,6 +43,7 @@ def scroll_map(lanes_at: Callable[[int], Lanes]) -> type[ScrollBarRender]:
     return type("ScrollMap", (ScrollMapRender,), {"lanes_at": staticmethod(lanes_at)})
 
 
+@lru_cache(maxsize=256)
 def _marked(segment: Segment, mark: tuple[str, Style] | None) -> Segment:
     own = segment.style or Style()
     if mark is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.content import Content
@@ -125,7 +126,8 @@ class StatusBar(Widget):
             glyph = ATTENTION if self.is_problem else TOLD
             parts.append(Part(Content.styled(f"{glyph} {one_line(self.notice)}", style)))
         else:
-            parts += [Part(self._key_content(hint), hint.rank) for hint in self.keys]
+            key, label = self.get_visual_style("status--key"), self.get_visual_style("status--label")
+            parts += [Part(_key_content(hint, key, label), hint.rank) for hint in self.keys]
         if self.standing is not None:
             parts += self._standing_parts(self.standing)
         return line_of(parts, self.content_size.width, gap=2)
@@ -184,9 +186,9 @@ class StatusBar(Widget):
             (f"  {progress.stop}" if progress.stop else "", self.get_visual_style("status--faint") + stops),
         )
 
-    def _key_content(self, hint: KeyHint) -> Content:
-        click = Style.from_meta({_PRESS: hint.press})
-        return Content.assemble(
-            (hint.key, self.get_visual_style("status--key") + click),
-            (f" {hint.label}", self.get_visual_style("status--label") + click),
-        )
+
+@lru_cache(maxsize=256)
+def _key_content(hint: KeyHint, key: Style, label: Style) -> Content:
+    """A key and what it does, to be clicked; drawn with every row that is added."""
+    click = Style.from_meta({_PRESS: hint.press})
+    return Content.assemble((hint.key, key + click), (f" {hint.label}", label + click))

@@ -273,6 +273,7 @@ class Timeline(StyledLines):
 
     def on_resize(self) -> None:
         """Keep the cursor in sight."""
+        self._columns = None
         if self.view is None or self.cursor < 0:
             return
         if self.follow:
@@ -344,9 +345,10 @@ class Timeline(StyledLines):
         view = self.view
         if view is None:
             return line
-        row, selected, columns = view.row_at(line), line == self.cursor, self._columns_for(self.line_width)
+        row, selected = view.row_at(line), line == self.cursor
+        columns = self._columns or self._columns_for(self.line_width)
         if not view.rows.is_block[row] or view.is_folded(row):
-            return selected, *self._pieces(view, row, columns, self.line_width, selected=selected)
+            return selected, *self._pieces(view, row, columns, self._columns_width, selected=selected)
         amount = view.amount_at(row)
         reason = view.reason_at(row) if amount.action else ""
         marks = (selected, view.is_hit(row), view.is_pinned(row), view.can_fold(row))
