@@ -11,6 +11,7 @@ from textual.strip import Strip
 
 from inspector.session.model import BlockKind, Message, Role
 from inspector.ui.numbers import whole
+from inspector.ui.timeline.arrangement import Order
 from inspector.ui.timeline.view import TimelineView
 from inspector.ui.widgets.timeline import Timeline
 from tests.hostile import HOSTILE_TEXTS
@@ -108,6 +109,53 @@ async def test_another_plan_redraws_what_it_changes_and_nothing_else() -> None:
         assert redrawn == [old.text != new.text for old, new in zip(before, after, strict=True)]
         assert any(redrawn)
         assert not all(redrawn)
+
+
+async def test_a_session_that_grows_redraws_no_row_that_stays_as_it_was() -> None:
+    before = synthetic.view_of(RECORDED)
+    after = synthetic.view_of(synthetic.grown(RECORDED, *added(2)), previous=before)
+    app = TimelineApp(before)
+    async with app.run_test(size=(100, 20)) as pilot:
+        await pilot.press("G", "pageup", "up")
+        kept = list(strips(app.timeline))[1:]
+        app.timeline.view = after
+        await pilot.pause()
+        labels = [text for text in (strip.text for strip in kept) if "──" in text]
+        assert not labels
+        assert all(old is new for old, new in zip(kept, list(strips(app.timeline))[1:], strict=True))
+
+
+@pytest.mark.parametrize("width", [60, 100, 170])
+async def test_whatever_becomes_of_the_view_what_is_shown_is_what_would_be_drawn_afresh(width: int) -> None:
+    thinking = message(Role.ASSISTANT, block(BlockKind.THINKING, "", signature_characters=40))
+    longer = message(Role.ASSISTANT, block(BlockKind.THINKING, "", signature_characters=4_000))
+    begun = synthetic.grown(RECORDED, thinking)
+    grown = synthetic.grown(RECORDED, longer, *added(1))
+    messages = len(grown.messages)
+    first = synthetic.view_of(begun)
+    later = synthetic.view_of(grown, previous=first)
+    shown_block = int(later.rows.block[-3])
+    views = [
+        first,
+        later,
+        replace(later, pins=frozenset({shown_block})),
+        replace(later, hits=np.array([len(later.rows) - 2], dtype=np.int32)),
+        replace(later, tokens=later.tokens * 3),
+        replace(later, uncounted=np.ones(len(later.tokens), dtype=np.bool_)),
+        replace(later, folded=np.arange(messages) > messages - 6),
+        replace(later, carried=np.arange(len(later.tokens), dtype=np.int64) * 1_000, order=Order.CARRIED),
+        synthetic.view_of(replace(grown, working_directory="/elsewhere"), previous=later),
+    ]
+    app, fresh = TimelineApp(first), TimelineApp(None)
+    async with app.run_test(size=(width, 24)) as pilot, fresh.run_test(size=(width, 24)) as other:
+        for view in [*views, *reversed(views)]:
+            app.timeline.view = view
+            await pilot.press("G")
+            fresh.timeline.view = None
+            fresh.timeline.view = view
+            await other.press("G")
+            fresh.timeline.forget_lines()
+            assert shown(app.timeline) == shown(fresh.timeline)
 
 
 async def test_another_reason_for_the_same_amount_is_shown() -> None:
