@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inspector.replay.recorded_calls import recorded_calls
 from inspector.replay.response_columns import response_columns
 from inspector.session.model import BlockKind
 from inspector.tokens.calibration import Calibration, calibrate
@@ -32,8 +33,7 @@ def calibrate_session(history: History, table: TokenTable, removed: NDArray[np.i
         table: Its token counts.
         removed: Per call, the next one included, counted tokens the agent itself had blanked by then.
     """
-    calls = history.session.calls
-    reported = np.array([0 if call.usage is None else call.usage.prompt for call in calls] + [0], dtype=np.int64)
+    reported = np.append(recorded_calls(history).usage.prompt, 0)
     return calibrate_columns(history, columns_of_prompts(history, table, removed), reported)
 
 
@@ -51,17 +51,17 @@ def calibrate_columns(
     history: History, columns: Mapping[Reading, PromptColumns], reported: NDArray[np.int64]
 ) -> Calibration:
     """Fit columns as `columns_of_prompts` gives them to prompts that were reported, 0 for those to be predicted."""
-    models = [call.model for call in history.session.calls]
+    models = recorded_calls(history).models.and_again()
     others: dict[Reading, PromptColumns] = {
         reading: each for reading, each in columns.items() if reading is not Reading.SIGNATURES
     }
     signatures = columns[Reading.SIGNATURES]
-    return calibrate([*models, models[-1] if models else ""], history.call_context, *signatures, reported, others)
+    return calibrate(models, history.call_context, *signatures, reported, others)
 
 
 def block_columns(history: History, table: TokenTable) -> NDArray[np.int64]:
     """What every block counts for in a prompt: counted tokens, one block, characters of signatures, a row each."""
-    signature = np.array([block.signature_characters for block in history.session.blocks], dtype=np.int64)
+    signature = history.signature.astype(np.int64)
     # A signature stands for the whole of the reasoning; the text beside it, if any, is what people are shown of it.
     hidden = (history.kind == BlockKind.THINKING) & (signature > 0)
     return np.stack((np.where(hidden, 0, table.tokens), (history.kind != BlockKind.OTHER).astype(np.int64), signature))
@@ -95,7 +95,5 @@ def prompt_columns(
 
 def _dropping(history: History) -> NDArray[np.bool_]:
     """Per call, the next one included, whether its model drops reasoning with the next message of the user."""
-    models = [call.model for call in history.session.calls]
-    models.append(models[-1] if models else "")
-    known = {model: drops_reasoning(model) for model in set(models)}
-    return np.fromiter((known[model] for model in models), dtype=bool, count=len(models))
+    models = recorded_calls(history).models.and_again()
+    return np.array([drops_reasoning(name) for name in models.names], dtype=np.bool_)[models.code]

@@ -15,7 +15,7 @@ from inspector.replay.layout import Layout
 from inspector.replay.placed_changes import PlacedChanges
 from inspector.replay.prices import Pricing
 from inspector.replay.prompt_cache import CacheColumns, cache_model_for
-from inspector.replay.prompt_usage import PromptUsage
+from inspector.replay.recorded_calls import recorded_calls
 from inspector.replay.scale import Scale
 from inspector.replay.stacks import Renderer
 from inspector.strategies.plan import Plan
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
     from inspector.replay.context_window import ContextWindow
     from inspector.replay.prompt_cache import CacheModel
+    from inspector.replay.prompt_usage import PromptUsage
     from inspector.replay.rates import CallRates
+    from inspector.replay.recorded_calls import RecordedCalls
     from inspector.strategies.history import History
     from inspector.tokens.table import TokenTable
 
@@ -145,7 +147,8 @@ class ReplayInputs:
         pricing = pricing or Pricing.load()
         layout = Layout.of(history, table.tokens)
         renderer = Renderer(history, table, precise)
-        recorded = PromptUsage.of([call.usage for call in calls])
+        facts = recorded_calls(history)
+        models, recorded = facts.models, facts.usage
         reported = recorded.prompt > 0
         anchored = reported if cache is None else np.zeros_like(reported)
         nothing = np.zeros(history.call_count + 1)
@@ -156,10 +159,10 @@ class ReplayInputs:
         sums = layout.whole_tokens - recorded_removed
         whole = _whole_prompts(layout, scale, recorded, reported, sums)
         cached = cached_blocks(layout, scale.ratio, recorded, anchored, cleared)
-        first_of_model = {call.model: call for call in reversed(calls)}
+        first_calls = (calls[int(np.argmax(models.code == number))] for number in range(len(models.names)))
         cache_models = {
-            model: cache_model_for(model, rates=pricing.rates(model, call.time), named=cache)
-            for model, call in first_of_model.items()
+            call.model: cache_model_for(call.model, rates=pricing.rates(call.model, call.time), named=cache)
+            for call in first_calls
         }
         previous = layout.previous_in_thread()
         time = history.call_time[:-1]
@@ -170,8 +173,8 @@ class ReplayInputs:
             recorded=recorded,
             reported=reported,
             anchored=anchored,
-            output=_outputs(history, table, scale),
-            output_known=all(call.usage is not None and not call.usage.output_is_placeholder for call in calls),
+            output=_outputs(history, facts, table, scale),
+            output_known=bool((facts.output >= 0).all()) and not facts.is_placeholder.any(),
             scale=scale,
             sizes=PromptSizes(whole, scale.ratio, recorded_removed, layout.envelopes),
             cached_blocks=cached,
@@ -180,21 +183,15 @@ class ReplayInputs:
             previous_call=previous,
             restarts=(previous >= 0) & (layout.previous_call[:-1] < 0),
             gap_seconds=np.where(previous >= 0, time - time[previous], np.nan) if len(calls) else time,
-            same_model=_same_model([call.model for call in calls], previous),
-            rates=pricing.call_rates([call.model for call in calls], history.call_time[:-1]),
+            same_model=(previous >= 0) & (models.code == models.code[previous]) if len(calls) else previous >= 0,
+            rates=pricing.call_rates(models, history.call_time[:-1]),
             pricing=pricing,
-            caches=CacheColumns.of([cache_models[call.model] for call in calls]),
+            caches=CacheColumns.of([cache_models[name] for name in models.names]).rows(models.code),
             cache_models=cache_models,
             cache=cache,
             renderer=renderer,
             window=context_window(history.session, pricing, recorded, window),
         )
-
-
-def _same_model(models: list[str], previous: NDArray[np.int64]) -> NDArray[np.bool_]:
-    codes: dict[str, int] = {}
-    of_call = np.array([codes.setdefault(model, len(codes)) for model in models], dtype=np.int64)
-    return (previous >= 0) & (of_call == of_call[previous]) if len(models) else previous >= 0
 
 
 def _whole_prompts(
@@ -215,14 +212,12 @@ def _whole_prompts(
     return whole
 
 
-def _outputs(history: History, table: TokenTable, scale: Scale) -> NDArray[np.int64]:
-    calls = history.session.calls
-    reported = np.array([-1 if call.usage is None else call.usage.output for call in calls], dtype=np.int64)
-    if not len(calls) or bool((reported >= 0).all()):
+def _outputs(history: History, calls: RecordedCalls, table: TokenTable, scale: Scale) -> NDArray[np.int64]:
+    reported = calls.output
+    if bool((reported >= 0).all()):
         return reported
-    responses = np.array([call.response for call in calls], dtype=np.int64)
     before = np.concatenate(([0], np.cumsum(table.tokens, dtype=np.int64)))
     first = history.message_first_block
-    counted = before[first[responses + 1]] - before[first[responses]]
+    counted = before[first[calls.response + 1]] - before[first[calls.response]]
     estimated: NDArray[np.int64] = np.rint(scale.ratio[:-1] * counted).astype(np.int64)
     return np.where(reported >= 0, reported, estimated)

@@ -15,6 +15,7 @@ import numpy as np
 from inspector.replay.price_file import PriceFile, default_price_file, read_price_file
 from inspector.replay.price_table import listed_model, nearest_name, table_source
 from inspector.replay.rates import CallRates, Rates
+from inspector.tokens.coded import Coded
 from inspector.tokens.model_names import taken_apart
 
 if TYPE_CHECKING:
@@ -96,24 +97,22 @@ class Pricing:
             self._known[key] = listed.rates(moment)
         return self._known[key]
 
-    def call_rates(self, models: Sequence[str], times: NDArray[np.float64]) -> CallRates:
+    def call_rates(self, models: Sequence[str] | Coded, times: NDArray[np.float64]) -> CallRates:
         """The rates of every call, to price any number of replays of the same calls.
 
         Args:
             models: Per call, the model's name as recorded.
             times: Per call, seconds since the epoch, NaN where unknown.
         """
-        codes: dict[str, int] = {}
-        code = np.array([codes.setdefault(model, len(codes)) for model in models], dtype=np.int64)
+        names, code = Coded.of(models)
         if not len(code):
             return CallRates.of((None,), np.zeros(0, dtype=np.int32), self.factor)
-        within_day = np.array([self._changes_within_day(model) for model in codes], dtype=np.bool_)
+        within_day = np.array([self._changes_within_day(model) for model in names], dtype=np.bool_)
         moment = np.floor(np.where(np.isnan(times), self.today, times))
         moment = np.where(within_day[code], moment, np.floor(moment / _DAY) * _DAY).astype(np.int64)
         first = int(moment.min())
         span = int(moment.max()) - first + 1
         keys, index = np.unique(code * span + (moment - first), return_inverse=True)
-        names = tuple(codes)
         rates = tuple(self.rates(names[key // span], float(key % span + first)) for key in keys.tolist())
         return CallRates.of(rates, index.astype(np.int32), self.factor)
 

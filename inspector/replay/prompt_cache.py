@@ -85,6 +85,17 @@ class CacheColumns(NamedTuple):
             np.array([NO_PREFIX if cache.lookback is None else cache.lookback for cache in caches], dtype=np.int64),
         )
 
+    def rows(self, places: NDArray[np.intp]) -> CacheColumns:
+        """Some of the rows, each as often as its place is given."""
+        return CacheColumns(
+            self.minimum_prefix[places],
+            self.lifetime[places],
+            self.step[places],
+            self.writes[places],
+            self.writes_one_hour[places],
+            self.lookback[places],
+        )
+
 
 class CacheModelError(ValueError):
     """No cache model has that name; the message lists those there are."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inspector.replay.recorded_calls import recorded_calls
 from inspector.session.model import BlockKind
 from inspector.tokens.ratios import typical_coefficients
 from inspector.tokens.readings import PromptColumns, Reading
@@ -43,18 +44,13 @@ class Responses:
         """Those of a session."""
         count = len(history.kind)
         tokens, reasoning = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
-        ratios = {model: typical_coefficients(model).ratio for model in {call.model for call in history.session.calls}}
-        reported = [
-            (call.response, usage.output, usage.reasoning, ratios[call.model])
-            for call in history.session.calls
-            if (usage := call.usage) is not None and usage.output and not usage.output_is_placeholder
-        ]
-        if not reported:
+        calls = recorded_calls(history)
+        first, last = history.message_first_block[calls.response], history.message_first_block[calls.response + 1]
+        told = (calls.output > 0) & ~calls.is_placeholder & (first < last)
+        if not told.any():
             return cls(tokens, reasoning, np.zeros(count, dtype=bool))
-        response, output, apart, ratio = (np.array(column) for column in zip(*reported, strict=True))
-        first, last = history.message_first_block[response], history.message_first_block[response + 1]
-        held = first < last
-        first, last, output, apart, ratio = (column[held] for column in (first, last, output, apart, ratio))
+        first, last, output, apart = first[told], last[told], calls.output[told], calls.reasoning[told]
+        ratio = np.array([typical_coefficients(model).ratio for model in calls.models.names])[calls.models.code[told]]
         thinking = history.kind == BlockKind.THINKING
         texts = np.concatenate(([0], np.cumsum(np.where(thinking, 0, table.tokens), dtype=np.int64)))
         thoughts = np.concatenate(([0], np.cumsum(thinking, dtype=np.int64)))

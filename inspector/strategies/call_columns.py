@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from inspector.session.grown import Grown
+from inspector.strategies.growing_columns import unchanged
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from inspector.session.model import Session
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
 
 NEVER: Final = np.iinfo(np.int32).max
 """Stands for a call that never comes."""
-
-_LOOKED_AT_AGAIN: Final = 64
 
 
 class CallColumns(NamedTuple):
@@ -63,21 +60,6 @@ def call_columns(session: Session, before: tuple[Session, CallColumns] | None, g
     kept = unchanged(session.calls, earlier.calls)
     grown = _grown(session, earlier, known, kept, growing)
     return grown or _continued(session, kept, _first_changed(session, earlier, known, kept), known)
-
-
-def unchanged(after: Sequence[object], before: Sequence[object]) -> int:
-    """How many entries at the beginning are the same objects as before; changes are looked for from the end.
-
-    Readers change an entry by replacing it, and only near the end of what they have read; a replaced entry with an
-    untouched one after it would go unnoticed, so a few more are looked at.
-    """
-    common = min(len(after), len(before))
-    while common and after[common - 1] is not before[common - 1]:
-        common -= 1
-    for index in range(common - 1, max(common - _LOOKED_AT_AGAIN, -1), -1):
-        if after[index] is not before[index]:
-            common = index
-    return common
 
 
 def _nothing() -> CallColumns:

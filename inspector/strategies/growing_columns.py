@@ -2,18 +2,40 @@
 
 from __future__ import annotations
 
+from operator import is_
 from threading import Lock
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from numpy.typing import NDArray
 
+Entry = TypeVar("Entry")
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 SHARE_KEPT_FREE: Final = 8
 LEAST_KEPT_FREE: Final = 256
+
+
+LOOKED_AT_AGAIN: Final = 64
+
+
+def unchanged(after: Sequence[object], before: Sequence[object]) -> int:
+    """How many entries at the beginning are the same objects as before; changes are looked for from the end.
+
+    Readers change an entry by replacing it, and only near the end of what they have read; a replaced entry with an
+    untouched one after it would go unnoticed, so a few more are looked at.
+    """
+    common = min(len(after), len(before))
+    while common and after[common - 1] is not before[common - 1]:
+        common -= 1
+    for index in range(common - 1, max(common - LOOKED_AT_AGAIN, -1), -1):
+        if after[index] is not before[index]:
+            common = index
+    return common
 
 
 class GrowingColumns:
@@ -26,6 +48,8 @@ class GrowingColumns:
     def __init__(self) -> None:
         self._buffers: dict[str, NDArray[np.generic]] = {}
         self._filled: dict[str, int] = {}
+        self._said: dict[str, tuple[Sequence[object], NDArray[Any]]] = {}
+        self._numbers: dict[str, dict[str, int]] = {}
         self._lock = Lock()
 
     def grown(self, name: str, before: NDArray[Scalar], kept: int, new: NDArray[Scalar]) -> NDArray[Scalar]:
@@ -40,7 +64,8 @@ class GrowingColumns:
         count = kept + len(new)
         with self._lock:
             if not self._fits(name, before, kept, new):
-                buffer = np.empty(count + max(count // SHARE_KEPT_FREE, LEAST_KEPT_FREE), dtype=new.dtype)
+                room = count + max(count // SHARE_KEPT_FREE, LEAST_KEPT_FREE)
+                buffer = np.empty((room, *new.shape[1:]), dtype=new.dtype)
                 buffer[:kept] = before[:kept]
                 buffer[kept:count] = new
                 self._buffers[name] = buffer
@@ -50,6 +75,29 @@ class GrowingColumns:
             column: NDArray[Scalar] = self._buffers[name][:count]  # type: ignore[assignment]  # of the type of `new`
         column.flags.writeable = False
         return column
+
+    def over(
+        self, name: str, entries: Sequence[Entry], column_of: Callable[[Sequence[Entry]], NDArray[Scalar]]
+    ) -> NDArray[Scalar]:
+        """What is said of every entry by itself; of those that were there the last time, it is known.
+
+        Args:
+            name: What the column is called here.
+            entries: Of the session as it is now: its calls, say.
+            column_of: Gives the column of some of them, in order.
+        """
+        seen, before = self._said.get(name, ((), None))
+        # A call may be replaced long after it was read, which a look at the end alone would not see.
+        same = [*map(is_, entries, seen), False]
+        kept = same.index(False)
+        new = column_of(entries[kept:])
+        column = self.grown(name, new if before is None else before, kept, new)
+        self._said[name] = (entries, column)
+        return column
+
+    def numbers(self, name: str) -> dict[str, int]:
+        """The numbers that words of some kind were given, in all states; for whoever gives them to add to."""
+        return self._numbers.setdefault(name, {})
 
     def _fits(self, name: str, before: NDArray[Scalar], kept: int, new: NDArray[Scalar]) -> bool:
         """Whether the column is the newest in its room, ends as `new` begins, and has room for the rest."""

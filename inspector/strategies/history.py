@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from inspector.session.model import BlockKind, Role
-from inspector.strategies.call_columns import NEVER, CallColumns, call_columns, unchanged
-from inspector.strategies.growing_columns import GrowingColumns
+from inspector.strategies.call_columns import NEVER, CallColumns, call_columns
+from inspector.strategies.growing_columns import GrowingColumns, unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,6 +34,7 @@ class History:
         session: What the columns describe.
         kind: Per block, `BlockKind`, uint8.
         characters: Per block, length of its text, int32.
+        signature: Per block, characters of its signature or encrypted content, int32.
         message: Per block, its message's index, int32.
         tool: Per block, index into `tool_names`, -1 for blocks of no tool, int32.
         tool_names: The tools in order of first use.
@@ -60,6 +61,7 @@ class History:
     session: Session
     kind: NDArray[np.uint8]
     characters: NDArray[np.int32]
+    signature: NDArray[np.int32]
     message: NDArray[np.int32]
     tool: NDArray[np.int32]
     tool_names: tuple[str, ...]
@@ -156,7 +158,7 @@ def _message_columns(
 ) -> dict[str, Any]:
     names = {} if previous is None else {name: index for index, name in enumerate(previous.tool_names)}
     first_block = 0 if previous is None else int(previous.message_first_block[kept])
-    kind, characters, message_of, tool = bytearray(), [], [], []
+    kind, characters, signature, message_of, tool = bytearray(), [], [], [], []
     plain, error = bytearray(), bytearray()
     call_block: list[int] = []
     calls = _ToolCalls(messages, kept, first_block)
@@ -176,6 +178,7 @@ def _message_columns(
         for block in message.blocks:
             kind.append(block.kind)
             characters.append(block.characters)
+            signature.append(block.signature_characters)
             message_of.append(index)
             tool.append(names.setdefault(block.tool_name, len(names)) if block.tool_name else -1)
             plain.append(block.plain_text)
@@ -194,6 +197,7 @@ def _message_columns(
     block_columns: dict[str, NDArray[Any]] = {
         "kind": np.frombuffer(bytes(kind), dtype=np.uint8),
         "characters": np.array(characters, dtype=np.int32),
+        "signature": np.array(signature, dtype=np.int32),
         "message": np.array(message_of, dtype=np.int32),
         "tool": np.array(tool, dtype=np.int32),
         "plain_text": np.frombuffer(bytes(plain), dtype=np.bool_),

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.tokens.best_reading import best_reading, typical_on
+from inspector.tokens.coded import Coded
 from inspector.tokens.model_calibration import Shift, calibrate_model
 from inspector.tokens.ratios import Coefficients, typical_coefficients
 from inspector.tokens.readings import PromptColumns, Reading
@@ -71,7 +72,7 @@ class Calibration:
 
 
 def calibrate(
-    models: Sequence[str],
+    models: Sequence[str] | Coded,
     contexts: NDArray[np.integer],
     counted: Integers,
     blocks: Integers,
@@ -93,8 +94,7 @@ def calibrate(
     columns = {Reading.SIGNATURES: PromptColumns(counted, blocks, signature_characters), **(responses or {})}
     features = {reading: np.column_stack(each).astype(np.float64) for reading, each in columns.items()}
     values = reported.astype(np.float64)
-    codes: dict[str, int] = {}
-    code = np.array([codes.setdefault(model, len(codes)) for model in models], dtype=np.intp)
+    names, code = Coded.of(models)
     found: dict[str, Coefficients] = {}
     readings: dict[str, Reading] = {}
     fitted: list[bool] = []
@@ -103,7 +103,7 @@ def calibrate(
     distance = np.full(len(values), np.nan)
     overhead = np.zeros(len(values))
     shifts: list[Shift] = []
-    for model, number in codes.items():
+    for number, model in enumerate(names):
         own = np.flatnonzero(code == number)
         mine = {reading: each[own] for reading, each in features.items()}
         reading = best_reading(typical_coefficients(model), contexts[own], mine, values[own])
@@ -115,10 +115,10 @@ def calibrate(
         prompt[own], overhead[own], distance[own] = part.prompt, part.overhead, part.distance
         ratio[own] = part.coefficients.ratio
         shifts += [Shift(int(own[shift.call]), shift.tokens) for shift in part.shifts]
-    usable = np.bincount(code[values > 0], minlength=len(codes)) if codes else np.zeros(0, dtype=np.int64)
+    usable = np.bincount(code[values > 0], minlength=len(names)) if names else np.zeros(0, dtype=np.int64)
     main = int(usable.argmax()) if len(usable) else -1
     judged = np.isfinite(distance)
-    coefficients = found[list(codes)[main]] if found else Coefficients(1.0, 0.0, 0.0)
+    coefficients = found[names[main]] if found else Coefficients(1.0, 0.0, 0.0)
     return Calibration(
         ratio=coefficients.ratio,
         overhead=float(overhead[np.flatnonzero(contexts == contexts[-1])[0]]) if len(values) else 0.0,
@@ -128,7 +128,7 @@ def calibrate(
         is_fitted=main >= 0 and fitted[main],
         coefficients=found,
         main=coefficients,
-        main_model=list(codes)[main] if found else "",
+        main_model=names[main] if found else "",
         readings=readings,
         shifts=tuple(sorted(shifts)),
         call_ratio=ratio,

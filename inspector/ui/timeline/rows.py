@@ -13,8 +13,7 @@ import numpy as np
 
 from inspector.safe_text import one_line
 from inspector.session.model import BlockKind, Role
-from inspector.strategies.call_columns import unchanged
-from inspector.strategies.growing_columns import GrowingColumns
+from inspector.strategies.growing_columns import GrowingColumns, unchanged
 from inspector.ui.timeline.boundaries import Boundary, boundaries_of
 from inspector.ui.timeline.previews import preview
 from inspector.ui.timeline.subagents import subagent_rows

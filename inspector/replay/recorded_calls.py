@@ -1,0 +1,80 @@
+"""What a session's calls say of themselves, in columns: only calls that are new are looked at one by one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from inspector.replay.prompt_usage import PromptUsage
+from inspector.strategies.once_a_history import once_a_history
+from inspector.tokens.coded import Coded
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from inspector.session.model import Call
+    from inspector.strategies.history import History
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedCalls:
+    """The columns, in call order.
+
+    Attributes:
+        models: The models' names as recorded.
+        response: The message each call produced, int64.
+        usage: Prompt tokens the provider reported; zeros where it reported nothing.
+        output: Response tokens it reported, -1 where it reported nothing, int64.
+        reasoning: The part of them that was reasoning, where reported, int64.
+        is_placeholder: What it reported of the response is not its size, bool.
+    """
+
+    models: Coded
+    response: NDArray[np.int64]
+    usage: PromptUsage
+    output: NDArray[np.int64]
+    reasoning: NDArray[np.int64]
+    is_placeholder: NDArray[np.bool_]
+
+
+@once_a_history
+def recorded_calls(history: History) -> RecordedCalls:
+    """The columns of a history's calls."""
+    calls, growing = history.session.calls, history.growing
+    code = growing.over("model of call", calls, lambda new: _codes(new, growing.numbers("models")))
+    table = growing.over("report of call", calls, _reports)
+    return RecordedCalls(
+        models=Coded.renumbered(tuple(growing.numbers("models")), code),
+        response=table[:, 0],
+        usage=PromptUsage(table[:, 1], table[:, 2], table[:, 3], table[:, 4]),
+        output=table[:, 5],
+        reasoning=table[:, 6],
+        is_placeholder=table[:, 7] > 0,
+    )
+
+
+def _codes(calls: Sequence[Call], numbers: dict[str, int]) -> NDArray[np.int64]:
+    return np.array([numbers.setdefault(call.model, len(numbers)) for call in calls], dtype=np.int64)
+
+
+def _reports(calls: Sequence[Call]) -> NDArray[np.int64]:
+    rows = [
+        (call.response, 0, 0, 0, 0, -1, 0, 0)
+        if (usage := call.usage) is None
+        else (
+            call.response,
+            usage.uncached,
+            usage.cache_read,
+            usage.cache_write_5m,
+            usage.cache_write_1h,
+            usage.output,
+            usage.reasoning,
+            usage.output_is_placeholder,
+        )
+        for call in calls
+    ]
+    return np.array(rows, dtype=np.int64).reshape(-1, 8)
