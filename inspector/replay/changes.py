@@ -142,9 +142,9 @@ class Changes:
         at = int(np.searchsorted(self.call[first:last], call, side="right"))
         return int(first) + at - 1 if at else -1
 
-    def rows(self, blocks: NDArray[np.int32], call: int) -> NDArray[np.int64]:
-        """The rows in force for blocks at a call, -1 for those that are sent whole."""
-        found = np.searchsorted(self._keys, _keys(blocks, np.int64(call)), side="right") - 1
+    def rows(self, blocks: NDArray[np.int32], calls: NDArray[np.int32] | int) -> NDArray[np.int64]:
+        """The rows in force for blocks at a call, or each at its own, -1 for those that are sent whole."""
+        found = np.searchsorted(self._keys, _keys(blocks, calls), side="right") - 1
         return np.where(np.append(self.block, -1)[found] == blocks, found, -1)
 
     @cached_property
@@ -161,7 +161,7 @@ class Changes:
         return latest
 
 
-def _keys(blocks: NDArray[np.int32], calls: NDArray[np.int32] | np.int64) -> NDArray[np.int64]:
+def _keys(blocks: NDArray[np.int32], calls: NDArray[np.int32] | int) -> NDArray[np.int64]:
     """Blocks and calls as numbers that are sorted as they are."""
     return (blocks.astype(np.int64) << 32) + calls
 

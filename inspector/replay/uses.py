@@ -84,10 +84,11 @@ def needed_later(replay: Replay, uses: Uses) -> NeededLater:
     suspects = np.flatnonzero(
         touched[uses.block] & (uses.call >= history.enters[uses.block]) & (uses.call < history.leaves[uses.block])
     )
+    in_force = changes.rows(uses.block[suspects], uses.call[suspects])
     missing = [
         row
-        for row in suspects.tolist()
-        if not _holds(replay, int(uses.block[row]), int(uses.call[row]), int(uses.start[row]), int(uses.stop[row]))
+        for row, change in zip(suspects.tolist(), in_force.tolist(), strict=True)
+        if change >= 0 and not _holds(replay, change, int(uses.start[row]), int(uses.stop[row]))
     ]
     first: dict[int, Use] = {}
     for row in missing:
@@ -101,7 +102,9 @@ def needed_later(replay: Replay, uses: Uses) -> NeededLater:
     )
 
 
-def _holds(replay: Replay, block: int, call: int, start: int, stop: int) -> bool:
-    """Whether the rendition of a block at a call still holds these characters of its recorded text."""
-    pieces = replay.rendition(block, call).pieces
+def _holds(replay: Replay, change: int, start: int, stop: int) -> bool:
+    """Whether what a change makes of its block still holds these characters of the recorded text."""
+    changes = replay.changes
+    stack = changes.stacks[int(changes.stack[change])]
+    pieces = replay.inputs.renderer.rendition(int(changes.block[change]), stack).pieces
     return any(isinstance(piece, Slice) and piece.start <= start and stop <= piece.stop for piece in pieces)
