@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 import shutil
@@ -189,3 +190,25 @@ def test_a_plan_file_that_is_missing_is_one_line_that_names_it(small: Path, tmp_
 
     assert outcome.code == 1
     assert str(tmp_path / "none.toml") in outcome.complaint
+
+
+@pytest.mark.parametrize("command", [(), ("report",), ("compare",), ("check",)])
+def test_a_file_in_a_folder_one_may_not_enter_is_one_line_that_says_so(command, tmp_path: Path, capsys, monkeypatch):
+    folder = tmp_path / "locked"
+    folder.mkdir()
+
+    def refusing(real):
+        def ask(path, *arguments, **named):
+            if str(path).startswith(f"{folder}{os.sep}"):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+            return real(path, *arguments, **named)
+
+        return ask
+
+    for name in ("stat", "lstat", "open"):
+        monkeypatch.setattr(os, name, refusing(getattr(os, name)))
+    outcome = run_here(capsys, *command, folder / "session.jsonl")
+
+    assert outcome.code == 1
+    assert "no permission to read it" in outcome.err
+    assert len(outcome.err.splitlines()) <= 2

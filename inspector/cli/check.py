@@ -12,6 +12,7 @@ from inspector.cli.console import encodes_everything, narrate, wants_color, writ
 from inspector.cli.exits import CommandError, ExitCode
 from inspector.cli.progress import Progress
 from inspector.cli.reporting import FORMATS, add_price_arguments, terms_of
+from inspector.session.paths import is_folder
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -90,17 +91,17 @@ def _checked(options: Namespace, thresholds: Thresholds, failed: list[Path]) -> 
 
 
 def _sessions(paths: Sequence[Path], failed: list[Path]) -> list[Path]:
-    from inspector.session.discover import sessions_in
+    from inspector.session.discover import describe_folder, sessions_in
 
     found: list[Path] = []
     for path in paths:
-        if not path.is_dir():
+        if not is_folder(path):
             found.append(path)
             continue
         inside = sorted(session.path for session in sessions_in(path))
         if not inside:
             failed.append(path)
-            narrate(f"{path}: no sessions in this directory; `inspector formats` lists what can be read")
+            narrate(describe_folder(path))
         found += inside
     return list(dict.fromkeys(found))
 

@@ -11,6 +11,7 @@ from inspector.cli.commands import COMMANDS
 from inspector.cli.exits import CommandError
 from inspector.cli.reading import detect_format
 from inspector.session.locator import Locator
+from inspector.session.paths import is_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -112,11 +113,17 @@ def is_list(path: Path) -> bool:
     Raises:
         CommandError: It does not exist, or is no session.
     """
-    if not os.path.lexists(Locator.of(path).file):
+    try:
+        os.lstat(Locator.of(path).file)
+    except PermissionError as error:
+        from inspector.session.opening import why_not_opened
+
+        raise CommandError(why_not_opened(path, error)) from error
+    except (OSError, ValueError):
         near = difflib.get_close_matches(str(path), COMMANDS, n=1)
         meant = f"Did you mean the command {near[0]}?" if near else "Check the path, or see: inspector --help"
-        raise CommandError(f"{path}: no such file or directory. {meant}")
-    if not path.is_dir():
+        raise CommandError(f"{path}: no such file or directory. {meant}") from None
+    if not is_folder(path):
         detect_format(path)
         return False
     from inspector.session.errors import SessionError

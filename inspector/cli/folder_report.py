@@ -23,7 +23,7 @@ from inspector.report.private_paths import shown_path, without_home
 from inspector.report.summary import report_of
 from inspector.report.wanted import Wanted
 from inspector.session.copies import call_keys, counted_elsewhere, without_calls
-from inspector.session.discover import sessions_in
+from inspector.session.discover import describe_folder, sessions_in
 from inspector.session.family import counted_here
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def report_on_folder(options: Namespace) -> FolderReport:
             raise CommandError(message, ExitCode.WRONG_USAGE)
     paths = [found.path for found in sessions_in(options.path)]
     if not paths:
-        raise CommandError(f"{options.path}: no sessions in this directory; `inspector formats` lists what can be read")
+        raise CommandError(describe_folder(options.path))
     names = [_name(options, index) for index in range(len(options.plans))]
     rows, unread = _reported(paths, options)
     return folder_report(shown_path(options.path), names, rows, unread)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.cli.exits import CommandError, ExitCode
 from inspector.cli.reading import read_text
+from inspector.session.paths import exists
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,7 +108,7 @@ def _named_plan(text: str, session: Session | None) -> Plan:
     from inspector.ui.plan.library import SUFFIX, saved_plans
 
     path = Path(text).expanduser()
-    if path.exists() or os.sep in text or text.endswith(SUFFIX):
+    if exists(path) or os.sep in text or text.endswith(SUFFIX):
         return _plan_in(path)
     saved = {name: each for each in saved_plans() for name in (each.name, each.path.stem)}
     if text in saved:

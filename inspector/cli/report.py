@@ -12,6 +12,7 @@ from inspector.cli.plans import add_plan_arguments, plan_of
 from inspector.cli.progress import Progress
 from inspector.cli.reading import read_session
 from inspector.cli.reporting import FORMATS, add_report_arguments, check_output, deliver
+from inspector.session.paths import is_folder
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -74,7 +75,7 @@ def run(options: Namespace) -> int:
         _check_drawing()
     if options.include_text:
         _check_detector()
-    if options.path.is_dir() and is_list(options.path):
+    if is_folder(options.path) and is_list(options.path):
         return _report_on_folder(options)
     session = read_session(options.path)
     plans = [plan_of(request, session) for request in options.plans]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inspector.cli.exits import CommandError, ExitCode
+from inspector.session.paths import is_file, is_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,7 +32,7 @@ class Sample:
     @property
     def grows(self) -> bool:
         """Whether it can be replayed line by line, as an agent appends to it."""
-        return self.path.is_file() and self.path.suffix == ".jsonl"
+        return is_file(self.path) and self.path.suffix == ".jsonl"
 
 
 def sample_folder() -> Path:
@@ -42,7 +43,7 @@ def sample_folder() -> Path:
     """
     package = Path(__file__).resolve().parent.parent
     for folder in (package / FOLDER, package.parent / FOLDER):
-        if folder.is_dir():
+        if is_folder(folder):
             return folder
     raise CommandError(f"{package / FOLDER}: the sample sessions are not there; install the program again")
 

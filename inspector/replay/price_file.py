@@ -34,6 +34,7 @@ import platformdirs
 
 from inspector.own_files import APPLICATION
 from inspector.replay.rates import RateRow, Rates
+from inspector.session.paths import is_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -82,7 +83,7 @@ def read_price_file(path: Path | None = None) -> PriceFile:
     Raises:
         PriceFileError: The named file does not exist, is not TOML, or holds a value no price can have.
     """
-    if path is None and not default_price_file().is_file():
+    if path is None and not is_file(default_price_file()):
         return PriceFile()
     path = path or default_price_file()
     try:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from inspector.report.layout import HEADING, LEFT, RIGHT, WARNING, WIDTH, WRAPPED, Page
 from inspector.report.numbers import plural
+from inspector.session.paths import is_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,7 +25,7 @@ def formats_text(formats: Iterable[Format], width: int = WIDTH, *, color: bool =
         page.pairs(
             (
                 ("where", each.where or "anywhere; name the file"),
-                *(("looked in", f"{home} ({'there' if home.is_dir() else 'not there'})") for home in each.homes()),
+                *(("looked in", f"{home} ({'there' if is_folder(home) else 'not there'})") for home in each.homes()),
                 ("live", "followed while it grows" if each.is_live else "read as it is"),
                 ("exact", each.exact),
             )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from inspector.session.errors import SessionError
 from inspector.session.locator import Locator
+from inspector.session.paths import is_folder
 from inspector.session.registry import detect
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ def is_awaited(path: Path) -> bool:
     try:
         status = os.lstat(file)
     except FileNotFoundError:
-        return file.parent.is_dir()
+        return is_folder(file.parent)
     except (OSError, ValueError):
         return False
     return stat.S_ISREG(status.st_mode) and status.st_size == 0
@@ -35,7 +36,7 @@ def why_still_awaited(path: Path) -> str:
     try:
         status = file.stat()
     except FileNotFoundError:
-        return "there is no such file yet" if file.parent.is_dir() else "its folder is gone"
+        return "there is no such file yet" if is_folder(file.parent) else "its folder is gone"
     except (OSError, ValueError):
         return "it cannot be looked at"
     if stat.S_ISDIR(status.st_mode) and _holds_sessions(file):

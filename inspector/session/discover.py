@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from inspector.session.errors import SessionError
 from inspector.session.opening import why_not_opened
+from inspector.session.paths import exists, is_file
 from inspector.session.registry import all_formats, detect
 from inspector.session.walking import File, files_below
 
@@ -46,7 +47,7 @@ def candidates(folder: Path) -> list[File]:
 
     Folders of version control, packages and subagents are passed over, and so is what lies very deep.
     """
-    found = list(_one(folder) if folder.is_file() else files_below(os.fspath(folder), MOST_DEPTH, SUBAGENT_FOLDERS))
+    found = list(_one(folder) if is_file(folder) else files_below(os.fspath(folder), MOST_DEPTH, SUBAGENT_FOLDERS))
     found.sort(key=lambda file: (-file.modified, file.path))
     return found[:MOST_FILES]
 
@@ -72,7 +73,7 @@ def sessions_in(folder: Path) -> Iterator[Found]:
 def homes() -> tuple[Path, ...]:
     """The folders and databases in which agents keep their sessions on this machine, those that exist."""
     named = [home for known in all_formats() for home in known.homes()]
-    return tuple(home for home in dict.fromkeys(named) if home.exists())
+    return tuple(home for home in dict.fromkeys(named) if exists(home))
 
 
 def describe_folder(folder: Path) -> str:

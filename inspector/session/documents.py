@@ -17,6 +17,7 @@ from inspector.session.locator import Locator
 from inspector.session.nodes import FileNode
 from inspector.session.opening import Place, open_for_reading
 from inspector.session.others import BYTE_ORDER_MARK, CLOCK_SECONDS, Others
+from inspector.session.paths import is_file
 from inspector.session.reading import Change, Progress
 from inspector.session.registry import detect
 from inspector.session.reuse import reused
@@ -109,7 +110,7 @@ class DocumentReader:
         except OSError:
             return Change.UNREADABLE
         except SessionError:
-            return Change.UNREADABLE if self._path.is_file() else Change.REPLACED
+            return Change.UNREADABLE if is_file(self._path) else Change.REPLACED
         found = self._format_found()
         if found not in (self._format, ""):
             return Change.REPLACED

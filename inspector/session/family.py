@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from inspector.session.links import LinkKind
 from inspector.session.locator import Locator
+from inspector.session.paths import exists
 from inspector.session.registry import format_named
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def locate(session: Session, link: SessionLink) -> Path | None:
         session: The one whose link it is.
         link: Leads to the other one.
     """
-    if link.path is not None and Locator.of(link.path).file.exists():
+    if link.path is not None and exists(Locator.of(link.path).file):
         return link.path
     known = format_named(session.format)
     return known.locate(session.path, link.identifier) if known is not None and link.identifier else None

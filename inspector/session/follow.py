@@ -15,6 +15,7 @@ from inspector.session.errors import SessionError
 from inspector.session.locator import Locator
 from inspector.session.open import open_reader
 from inspector.session.opening import Place
+from inspector.session.paths import is_link
 from inspector.session.reading import Change
 from inspector.session.watching import wakes
 
@@ -128,7 +129,7 @@ class Follower:
     def watched(self) -> tuple[Path, ...]:
         """The folders in which something happens when the session changes."""
         folder = self._reader.watched()
-        behind_link = self.path.resolve().parent if self.path.is_symlink() else folder
+        behind_link = self.path.resolve().parent if is_link(self.path) else folder
         return tuple(dict.fromkeys((folder, behind_link)))
 
     def time_of_change(self) -> float | None:
@@ -201,10 +202,12 @@ class Follower:
         return self._session
 
     def _come_back(self, change: str) -> None:
-        was_gone, self.state, self.change = self.state == "vanished", "live", change
-        if was_gone:
+        before, self.state, self.change = self.state, "live", change
+        if before == "vanished":
             self.change = "returned"
             self._say(f"{self.path.name} is back.")
+        elif before == "unreadable":
+            self._say(f"{self.path.name} can be read again.")
 
     def _place(self) -> Place | None:
         try:

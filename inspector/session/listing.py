@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from inspector.session.discover import MOST_DOCUMENT_BYTES
 from inspector.session.errors import SessionError
 from inspector.session.locator import Locator
+from inspector.session.paths import exists, is_folder
 from inspector.session.registry import all_formats, detect
 from inspector.session.walking import File, files_below
 
@@ -67,7 +68,7 @@ def places(folders: Iterable[Path] | None = None) -> list[tuple[Path, Format | N
     """Where to look: the folders, or where agents keep their sessions; with whose home it is."""
     if folders is not None:
         return [(folder, None) for folder in dict.fromkeys(folders)]
-    homes = {home: known for known in all_formats() for home in known.homes() if home.exists()}
+    homes = {home: known for known in all_formats() for home in known.homes() if exists(home)}
     return list(homes.items())
 
 
@@ -164,7 +165,7 @@ def _looked_into(file: File) -> Iterator[Header]:
 
 
 def _files(place: Path) -> Iterator[File]:
-    if place.is_dir():
+    if is_folder(place):
         yield from files_below(os.fspath(place), MOST_DEPTH, NO_SESSIONS)
         return
     try:

@@ -11,6 +11,7 @@ from inspector.session.discover import describe_folder
 from inspector.session.errors import SessionError
 from inspector.session.locator import Locator
 from inspector.session.opening import open_for_reading
+from inspector.session.paths import is_folder
 from inspector.session.registry import detect
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def open_reader(path: Path | str) -> Reader:
 
 
 def _is_compressed(path: Path) -> bool:
-    if path.is_dir():
+    if is_folder(path):
         return False
     with open_for_reading(path) as file:
         begins_so = is_compressed(file.read(len(ZSTANDARD)))

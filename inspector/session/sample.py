@@ -12,6 +12,7 @@ from inspector.session.compressed import is_compressed, unpacked_beginning
 from inspector.session.decoding import BLANKS, lenient_json, line_bounds
 from inspector.session.errors import SessionError
 from inspector.session.opening import open_for_reading, why_not_opened
+from inspector.session.paths import is_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -55,7 +56,7 @@ class Sample:
         self.path = path
         self._most_document_bytes = most_document_bytes
         try:
-            self.is_directory = path.is_dir()
+            self.is_directory = is_folder(path)
         except (OSError, ValueError) as error:
             raise SessionError(why_not_opened(path, error)) from error
         self.size = 0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from inspector.session.paths import exists, is_file, is_folder
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -21,13 +23,13 @@ def problem_with_target(target: Path, source: Path | None = None) -> str:
     from inspector.session.errors import SessionError
     from inspector.session.registry import detect
 
-    if target.is_dir():
+    if is_folder(target):
         return "is a folder; name a file to write to"
-    if source is not None and source.exists() and source.resolve() in (target.resolve(), *target.resolve().parents):
+    if source is not None and exists(source) and source.resolve() in (target.resolve(), *target.resolve().parents):
         return "is part of the session; name another file to write to"
-    if not target.is_file():
+    if not is_file(target):
         return ""  # nothing there yet, or a device or a pipe
-    if source is not None and source.exists() and target.samefile(source):
+    if source is not None and exists(source) and target.samefile(source):
         return "is the session itself; name another file to write to"
     try:
         detection = detect(target)

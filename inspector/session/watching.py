@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from inspector.session.paths import is_folder
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
@@ -39,7 +41,7 @@ async def wakes(folders: tuple[Path, ...], stop: asyncio.Event) -> AsyncIterator
     events do not reach this machine, and while a folder does not exist, wake up ten times a second.
     """
     while not stop.is_set():
-        existing = tuple(folder for folder in folders if folder.is_dir())
+        existing = tuple(folder for folder in folders if is_folder(folder))
         if len(existing) == len(folders) and has_events(folders):
             async for _ in _events(folders, stop):
                 yield

@@ -58,16 +58,24 @@ def load_settings(path: Path | None = None) -> Settings:
         path: The file; the platform's own place where not given.
     """
     path = path or settings_path()
-    if not path.exists():
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
         return Settings(path=path)
+    except (OSError, UnicodeDecodeError) as error:
+        return _defaults(path, error)
     import tomllib
 
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        return Settings(problems=(f"{path}: {reason}; using the defaults",), path=path)
-    return _from_table(table, path)
+        return _from_table(tomllib.loads(text), path)
+    except tomllib.TOMLDecodeError as error:
+        return _defaults(path, error)
+
+
+def _defaults(path: Path, error: Exception) -> Settings:
+    said = getattr(error, "strerror", None) or str(error)
+    reason = said.splitlines()[0] if said else type(error).__name__
+    return Settings(problems=(f"{path}: {reason}; using the defaults",), path=path)
 
 
 def _from_table(table: Mapping[str, Any], path: Path) -> Settings:

@@ -9,6 +9,7 @@ import asyncio
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
+from inspector.session.paths import is_folder
 from inspector.ui.messages import (
     FileChanged,
     LoadFailed,
@@ -101,7 +102,7 @@ def read_session(path: Path, plan: Plan | None, generation: int, post: Post, is_
                 changed = follower.time_of_change()
                 post(SessionLoaded(generation, session, history, rows, table, begin, follower, kept, changed))
     except SessionError as error:
-        post(LoadFailed(generation, error.message, is_folder=path.is_dir()))
+        post(LoadFailed(generation, error.message, is_folder=is_folder(path)))
 
 
 def _appears(path: Path, generation: int, post: Post, is_cancelled: IsCancelled) -> bool:

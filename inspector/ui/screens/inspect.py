@@ -110,11 +110,11 @@ class InspectScreen(Unopened):
         if self.session is None and fraction is not None:
             self.say_instead(Word(f"{what} {self.path.name}", fraction=fraction))
 
-    def show_notice(self, notice: str, *, is_problem: bool = False) -> None:
+    def show_notice(self, notice: str, *, is_problem: bool = False, is_over: bool = False) -> None:
         """In the status line for a while; a problem as a toast too, and no lesser notice takes its place."""
         if is_problem:
             self.notify(one_line(notice), severity="error", markup=False)
-        elif self._tells_problem:
+        elif self._tells_problem and not is_over:
             return
         self._tells_problem = is_problem
         self.status.tell(notice, is_problem=is_problem)

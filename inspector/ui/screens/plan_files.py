@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual import work
 
+from inspector.session.paths import is_file
 from inspector.ui.delivery import deliver_in_browser
 from inspector.ui.plan.names import PlanNames
 from inspector.ui.screens.plan_editing import PlanEditing
@@ -170,4 +171,4 @@ def _replaces(text: str) -> str:
 
     is_path = Path(text).suffix not in ("", ".toml")
     path = Path(text).expanduser() if is_path else target_of(text)
-    return f"replaces {path}" if text.strip() and path.is_file() else ""
+    return f"replaces {path}" if text.strip() and is_file(path) else ""

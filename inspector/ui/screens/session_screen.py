@@ -362,9 +362,10 @@ class SessionScreen(SessionShown):
     @on(FileChanged)
     def _file_changed(self, message: FileChanged) -> None:
         if message.generation == self._opening:
+            is_over = message.state == "live" != self.state
             self.state = message.state
             if message.notice:
-                self.show_notice(message.notice, is_problem=message.state != "live")
+                self.show_notice(message.notice, is_problem=message.state != "live", is_over=is_over)
             self.show_heading()
 
     @on(Worker.StateChanged)

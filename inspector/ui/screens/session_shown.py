@@ -65,6 +65,12 @@ class SessionShown(Screen[None]):
         """The file cannot be read, or is a folder of other sessions."""
         raise NotImplementedError
 
-    def show_notice(self, notice: str, *, is_problem: bool = False) -> None:
-        """Something the user should know; may hold session text."""
+    def show_notice(self, notice: str, *, is_problem: bool = False, is_over: bool = False) -> None:
+        """Something the user should know; may hold session text.
+
+        Args:
+            notice: What it is.
+            is_problem: It went wrong.
+            is_over: The problem told before it is one no longer.
+        """
         raise NotImplementedError

@@ -10,6 +10,8 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from inspector.session.paths import exists, is_folder
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
@@ -104,7 +106,7 @@ class SessionFinder:
             header = _again(before) if before is not None else header_of(path)
             if header is not None:
                 found[path] = header
-            elif path.is_dir():
+            elif is_folder(path):
                 folders.append(path)
         told, last = False, time.monotonic()
         looked_in = places(folders or None)
@@ -171,7 +173,7 @@ class SessionFinder:
 
         now = {path: entry for path, entry in self.read.items() if not entry.summary.problem}
         others = (kept for path, kept in (self._kept or {}).items() if path not in now)
-        there = (kept for kept in others if Locator.of(kept.summary.path).file.exists())
+        there = (kept for kept in others if exists(Locator.of(kept.summary.path).file))
         SummaryCache().save((*now.values(), *there), self._pricing)
         self._unkept = 0.0
 
@@ -199,7 +201,7 @@ def _why_not_listed(place: Path) -> str:
     from inspector.session.opening import why_not_opened
 
     try:
-        if place.is_dir():
+        if is_folder(place):
             os.scandir(place).close()
     except OSError as error:
         return why_not_opened(place, error)

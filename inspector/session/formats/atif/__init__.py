@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from inspector.session.format import Format
 from inspector.session.formats.atif.shapes import is_trajectory
+from inspector.session.paths import is_file
 from inspector.session.values import string
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def _reader(path: Path) -> Reader:
 def _is_copy(path: Path) -> bool:
     """Whether this is what an earlier trajectory goes on in, with which it is read."""
     found = CONTINUATION.fullmatch(path.name)
-    return found is not None and path.with_name(f"{found['name']}{found['suffix']}").is_file()
+    return found is not None and is_file(path.with_name(f"{found['name']}{found['suffix']}"))
 
 
 FORMAT = Format(

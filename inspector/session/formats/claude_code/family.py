@@ -14,6 +14,7 @@ from inspector.session.decoding import lenient_json
 from inspector.session.formats.claude_code.places import SUBAGENTS, parent_file
 from inspector.session.formats.claude_code.records import EMPTY, Started
 from inspector.session.links import LinkKind, SessionLink
+from inspector.session.paths import exists
 from inspector.session.values import mapping, string
 
 if TYPE_CHECKING:
@@ -101,12 +102,12 @@ class Family:
         beside = self._path.with_name(name)
         if parent != self._path:
             return beside  # agents that agents start stand in the same folder
-        if beside.exists():
+        if exists(beside):
             return beside
         file = parent.with_suffix("") / SUBAGENTS / name
-        if _is_name(session) and session != parent.stem and not file.exists():
+        if _is_name(session) and session != parent.stem and not exists(file):
             renamed = parent.with_name(session) / SUBAGENTS / name
-            return renamed if renamed.exists() else file
+            return renamed if exists(renamed) else file
         return file
 
     def _know(self, call: str) -> None:

@@ -10,6 +10,7 @@ from inspector.session.errors import SessionError
 from inspector.session.format import StoredOutput
 from inspector.session.formats.claude_code.places import parent_file
 from inspector.session.opening import open_for_reading
+from inspector.session.paths import exists
 from inspector.session.values import mapping, string
 
 if TYPE_CHECKING:
@@ -42,10 +43,10 @@ def stored_output(path: Path, text: str) -> StoredOutput | None:
         return None
     session = parent_file(path) or path
     file = session.with_suffix("") / FOLDER / name
-    if folder not in ("", ".", "..") and not file.exists():
+    if folder not in ("", ".", "..") and not exists(file):
         # A session that was renamed, or an early subagent's beside it: the folder keeps the session's own id.
         kept = session.with_name(folder) / FOLDER / name
-        file = kept if kept.exists() else file
+        file = kept if exists(kept) else file
     try:
         with open_for_reading(file) as opened:
             data = opened.read(MOST_BYTES)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from inspector.session.errors import SessionError
 from inspector.session.format import Format
 from inspector.session.formats.cline.places import EDITS, HISTORY, METADATA, SDK_SUFFIX, history_of
+from inspector.session.paths import is_file, is_folder
 from inspector.session.sample import Sample
 from inspector.session.values import objects, string
 
@@ -71,7 +72,7 @@ def _recognise_history(document: Any) -> str:
 def _recognise_beside(path: Path, words: str = "in its ") -> str:
     """Only messages count there: documents that speak of one another would never come to an end."""
     try:
-        reason = _recognise_history(Sample(path).only_value) if path.is_file() else ""
+        reason = _recognise_history(Sample(path).only_value) if is_file(path) else ""
     except (SessionError, OSError):
         return ""
     return f"{words}{path.name}, {reason}" if reason else ""
@@ -101,7 +102,7 @@ def _homes() -> tuple[Path, ...]:
     data = os.environ.get("CLINE_DATA_DIR") or Path(os.environ.get("CLINE_DIR") or Path.home() / ".cline") / "data"
     own = [Path(data) / "sessions", Path(data) / "tasks"]
     # The folders that editors might have are many; those that are not there would only be in the way.
-    return (*own, tasks[0], *(folder for folder in tasks[1:] if folder.is_dir()))
+    return (*own, tasks[0], *(folder for folder in tasks[1:] if is_folder(folder)))
 
 
 def _editors() -> list[Path]:
@@ -121,7 +122,7 @@ def _is_beside(path: Path) -> bool:
     if not path.name.endswith(".json") or path.name.endswith(SDK_SUFFIX):
         return False
     history = history_of(path)
-    return history not in (path, path / HISTORY) and history.is_file()
+    return history not in (path, path / HISTORY) and is_file(history)
 
 
 FORMAT = Format(

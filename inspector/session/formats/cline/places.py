@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from inspector.session.paths import is_file, is_folder
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -23,13 +25,13 @@ SDK_SUFFIX = ".messages.json"
 
 def history_of(path: Path) -> Path:
     """The document with a task's messages, given any of its files or its folder."""
-    if path.is_dir():
+    if is_folder(path):
         return path / HISTORY
     if path.name in (SHOWN, EDITS, METADATA):
         return path.with_name(HISTORY)
     if not path.name.endswith(SDK_SUFFIX):
         messages = path.with_name(path.name.removesuffix(".json") + SDK_SUFFIX)
-        return messages if messages.is_file() else path
+        return messages if is_file(messages) else path
     return path
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from inspector.session.errors import SessionError
 from inspector.session.format import Format
 from inspector.session.formats.copilot.kinds import EventKind, kind_of
+from inspector.session.paths import is_file, is_folder
 from inspector.session.sample import Sample
 from inspector.session.values import string
 
@@ -40,7 +41,7 @@ def _is_document(sample: Sample) -> bool:
 
 def _recognise_folder(folder: Path) -> str:
     try:
-        reason = _recognise(Sample(folder / EVENTS)) if (folder / EVENTS).is_file() else ""
+        reason = _recognise(Sample(folder / EVENTS)) if is_file(folder / EVENTS) else ""
     except (SessionError, OSError):
         return ""
     return f"in its {EVENTS}, {reason}" if reason else ""
@@ -55,11 +56,11 @@ def _reader(path: Path) -> Reader:
     from inspector.session.formats.copilot.reader import CopilotInterpreter
     from inspector.session.lines import LinesReader
 
-    if not path.is_dir() and _is_document(Sample(path)):
+    if not is_folder(path) and _is_document(Sample(path)):
         from inspector.session.formats.copilot.document import document_reader
 
         return document_reader(path, NAME)
-    return LinesReader(path / EVENTS if path.is_dir() else path, NAME, CopilotInterpreter(), path)
+    return LinesReader(path / EVENTS if is_folder(path) else path, NAME, CopilotInterpreter(), path)
 
 
 def _is_ignored(count_name: str) -> bool:

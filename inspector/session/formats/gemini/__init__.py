@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.session.format import Format
 from inspector.session.formats.gemini.kinds import CHATS, KINDS, MESSAGES, NAME
+from inspector.session.paths import is_file
 from inspector.session.values import objects, string
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def _locate(path: Path, identifier: str) -> Path | None:
 def _is_beside(path: Path) -> bool:
     """Whether a document is what a log was made of when its session was taken up again: the log says all of it."""
     is_old = path.suffix == ".json" and CHATS in (path.parent.name, path.parent.parent.name)
-    return is_old and path.with_suffix(".jsonl").is_file()
+    return is_old and is_file(path.with_suffix(".jsonl"))
 
 
 def _is_ignored(count_name: str) -> bool:

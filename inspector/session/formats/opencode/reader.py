@@ -13,6 +13,7 @@ from inspector.session.formats.opencode.tables import OpenCodeRows, sessions_ins
 from inspector.session.formats.opencode.tree import TreeReader, inside_session_file
 from inspector.session.formats.opencode.tree import sessions_inside as sessions_of_tree
 from inspector.session.locator import Locator
+from inspector.session.paths import exists, is_folder
 from inspector.session.rows import RowsReader
 
 if TYPE_CHECKING:
@@ -54,12 +55,12 @@ def locate(path: Path, identifier: str) -> Path | None:
     file = Locator.of(path).file
     if "/" in identifier or "\x00" in identifier:
         return None
-    if file.is_dir():
+    if is_folder(file):
         return Locator(file, identifier).path
     beside = file.with_name(f"{identifier}.json")
     if file.suffix != ".json":
         return Locator(file, identifier).path
-    return beside if beside.exists() else None
+    return beside if exists(beside) else None
 
 
 def session_of_file(path: Path, document: object) -> Sequence[Inside]:

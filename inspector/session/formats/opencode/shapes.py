@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from inspector.session.paths import is_folder
 from inspector.session.values import mapping, string
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def is_export(value: Any) -> bool:
 
 def is_storage(folder: Path) -> bool:
     """Whether a folder is the root of such a tree."""
-    return all((folder / name).is_dir() for name in (SESSIONS, MESSAGES, PARTS))
+    return all(is_folder(folder / name) for name in (SESSIONS, MESSAGES, PARTS))
 
 
 def is_session_file(path: Path, document: Any) -> bool:
@@ -46,6 +47,6 @@ def is_session_file(path: Path, document: Any) -> bool:
         and isinstance(document.get("id"), str)
         and isinstance(document.get("time"), dict)
         and len(path.absolute().parents) > 2
-        and (path.absolute().parents[2] / MESSAGES).is_dir()
+        and is_folder(path.absolute().parents[2] / MESSAGES)
         and path.absolute().parents[1].name == SESSIONS
     )

@@ -26,6 +26,7 @@ from inspector.session.formats.opencode.views import session_view as view_of_ses
 from inspector.session.locator import Locator
 from inspector.session.model import Origin, Role, TextUnavailableError
 from inspector.session.opening import Place, open_for_reading
+from inspector.session.paths import exists, is_folder
 from inspector.session.reading import Change, Progress
 from inspector.session.reuse import reused
 from inspector.session.texts import NamedTexts
@@ -119,7 +120,7 @@ class TreeReader:
 
     def refresh(self) -> Change:
         """Look at all files again, and read those that changed."""
-        if not self._file.exists():
+        if not exists(self._file):
             return Change.VANISHED
         before, (ended, took) = self.snapshot(), self._looked
         count = len(self._messages) + sum(map(len, self._parts.values()))
@@ -137,7 +138,7 @@ class TreeReader:
     def watched(self) -> Path:
         """The folder of the session's messages; parts, in folders of their own, are looked at every second."""
         messages = self._storage / MESSAGES / self._file.stem
-        return messages if messages.is_dir() else self._file.parent
+        return messages if is_folder(messages) else self._file.parent
 
     def _read(self) -> None:
         began = time.monotonic()
@@ -201,7 +202,7 @@ def _inside(path: Path, view: SessionView) -> Inside:
 
 def _session_file(path: Path) -> Path:
     locator = Locator.of(path)
-    if not locator.file.is_dir():
+    if not is_folder(locator.file):
         return locator.file
     inside = sessions_inside(locator.file)
     if locator.session:

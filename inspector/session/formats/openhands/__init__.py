@@ -21,6 +21,7 @@ from inspector.session.formats.openhands.places import (
     first_events,
 )
 from inspector.session.formats.openhands.shapes import has_history, is_current_event, is_event_of_version_0
+from inspector.session.paths import is_folder
 from inspector.session.values import objects
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def _reader_0(path: Path) -> Reader:
 
 
 def _inside_0(path: Path) -> Sequence[Inside]:
-    if path.is_dir():
+    if is_folder(path):
         return ()
     from inspector.session.formats.openhands.reader_0 import conversations_inside
 

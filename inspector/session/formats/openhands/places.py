@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.session.decoding import lenient_json
 from inspector.session.opening import open_for_reading
+from inspector.session.paths import is_file, is_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,14 +40,14 @@ def events_folder(path: Path, style: str) -> Path | None:
         OSError: It cannot be listed.
     """
     for folder in (*(path / name for name in FOLDERS), path):
-        if folder.is_dir() and _names(folder, style):
+        if is_folder(folder) and _names(folder, style):
             return folder
     return None
 
 
 def conversation_of(path: Path) -> Path:
     """The folder of a conversation, given the document with its state, or the folder itself."""
-    return path.parent if path.name == STATE and path.is_file() else path
+    return path.parent if path.name == STATE and is_file(path) else path
 
 
 def state_of(folder: Path) -> Path:

@@ -14,6 +14,7 @@ from inspector.session.lines import LinesReader
 from inspector.session.model import Origin
 from inspector.session.nodes import objects_among
 from inspector.session.objects import object_lines
+from inspector.session.paths import is_folder
 from inspector.session.sample import Sample
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def current_reader(path: Path, name: str) -> Reader:
         SessionError: There are no events.
     """
     place = conversation_of(path)
-    if not place.is_dir():
+    if not is_folder(place):
         if Sample(path).is_lines:
             return LinesReader(path, name, EventInterpreter())
         return DocumentReader(path, name, _interpret, blocks_again)

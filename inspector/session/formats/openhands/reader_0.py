@@ -19,6 +19,7 @@ from inspector.session.model import Origin
 from inspector.session.nodes import FileNode, objects_among
 from inspector.session.objects import object_lines
 from inspector.session.opening import open_for_reading
+from inspector.session.paths import is_folder
 from inspector.session.sample import Sample
 from inspector.session.values import mapping, string
 
@@ -86,7 +87,7 @@ def reader_0(path: Path, name: str) -> Reader:
         SessionError: There are no events.
     """
     locator = Locator.of(path)
-    if not locator.file.is_dir():
+    if not is_folder(locator.file):
         if Sample(locator.file).is_lines:
             if locator.session and locator.session not in {
                 one.identifier for one in conversations_inside(locator.file)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.format import Format
+from inspector.session.paths import exists
 from inspector.session.values import mapping, string
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def _locate(path: Path, identifier: str) -> Path | None:
     if "/" in identifier or "\x00" in identifier:
         return None
     beside = path.with_name(identifier)
-    return beside if beside.exists() else None
+    return beside if exists(beside) else None
 
 
 def _is_ignored(count_name: str) -> bool:
