@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import time
+from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -16,9 +19,7 @@ from inspector.report.document import Report
 from tests.program import COMMAND, environment, run_here, run_program
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable
-    from pathlib import Path
 
 SMALL = "claude-code/acc53d32-5580-4747-9273-e2acff2ba566.jsonl"
 LARGE = "claude-code/0cf3db51-1c73-43bb-8d05-dc02739514a5.jsonl"
@@ -146,6 +147,20 @@ def test_reading_leaves_a_session_and_its_folder_as_they_were(small: Path, tmp_p
     assert session.stat().st_mtime_ns == before.st_mtime_ns
     assert session.read_bytes() == small.read_bytes()
     assert [path.name for path in tmp_path.iterdir()] == ["session.jsonl"]
+
+
+def wait_for_opening(process: int, path: Path) -> None:
+    """Wait until a program has a file open; for a second where the system does not tell."""
+    folder = Path(f"/proc/{process}/fd")
+    if not folder.is_dir():
+        time.sleep(1)
+        return
+    for _ in range(12_000):
+        with suppress(OSError):
+            if any(os.path.realpath(handle) == os.path.realpath(path) for handle in folder.iterdir()):
+                return
+        time.sleep(0.005)
+    raise AssertionError(f"{path} was never opened")
 
 
 def test_ctrl_c_ends_a_command_quietly(corpus: Path):
