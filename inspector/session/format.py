@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -13,8 +14,7 @@ if TYPE_CHECKING:
     from inspector.session.sample import Sample
 
 
-@dataclass(frozen=True)
-class Inside:
+class Inside(Struct, frozen=True):
     """One of several sessions that a file or folder holds.
 
     Attributes:
@@ -81,8 +81,7 @@ def never_beside(path: Path) -> bool:  # noqa: ARG001  # what most formats answe
     return False
 
 
-@dataclass(frozen=True)
-class Format:
+class Format(Struct, frozen=True):
     """One format that can be read. A module that defines one is named in `inspector.session.registry`.
 
     Attributes:
@@ -127,8 +126,7 @@ class Format:
     stored_output: Callable[[Path, str], StoredOutput | None] = nothing_stored
 
 
-@dataclass(frozen=True)
-class Detection:
+class Detection(Struct, frozen=True):
     """The format of a path and what in its content tells so."""
 
     format: Format

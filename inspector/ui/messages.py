@@ -1,5 +1,8 @@
 """What workers tell the screen. Everything in a message is frozen; whoever handles one owns the state it changes.
 
+A message is equal to itself alone, and says its name where it is logged: comparing or telling all that a session holds
+would take longer than showing it.
+
 `generation` tells what a result belongs to: results of a generation that has passed are dropped.
 """
 
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
     from inspector.ui.timeline.rows import Rows
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class LoadProgress(Message):
     """A file is being read.
 
@@ -48,7 +51,7 @@ class LoadProgress(Message):
         return isinstance(message, LoadProgress)
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class SessionLoaded(Message):
     """A session, or the part of it read so far, with estimated sizes.
 
@@ -75,7 +78,7 @@ class SessionLoaded(Message):
     changed: float | None = None
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class SessionAwaited(Message):
     """There is nothing to read yet at the path.
 
@@ -88,7 +91,7 @@ class SessionAwaited(Message):
     reason: str
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class LoadFailed(Message):
     """A file cannot be read.
 
@@ -103,7 +106,7 @@ class LoadFailed(Message):
     is_folder: bool = False
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class TokensCounted(Message):
     """Tokens as far as they have been counted.
 
@@ -122,7 +125,7 @@ class TokensCounted(Message):
     is_final: bool
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class ReplayReady(Message):
     """A plan was replayed.
 
@@ -135,7 +138,7 @@ class ReplayReady(Message):
     outcome: Outcome
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class ProjectionReady(Message):
     """How far what a plan saves over many runs may be off.
 
@@ -148,7 +151,7 @@ class ProjectionReady(Message):
     projection: RunProjection | None
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class RisksFound(Message):
     """It is known what may go wrong with a plan.
 
@@ -161,7 +164,7 @@ class RisksFound(Message):
     risks: Risks
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class PlanSizesFound(Message):
     """The sizes a plan's limits are about are known.
 
@@ -174,7 +177,7 @@ class PlanSizesFound(Message):
     sizes: PlanSizes
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class RivalReplayed(Message):
     """It is known what the plan put aside would come to.
 
@@ -187,7 +190,7 @@ class RivalReplayed(Message):
     rival: Rival
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class RowsFound(Message):
     """Rows match a query.
 
@@ -204,7 +207,7 @@ class RowsFound(Message):
     of: Rows
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class SessionAppended(Message):
     """The session's file holds something else, mostly more.
 
@@ -227,7 +230,7 @@ class SessionAppended(Message):
     shown: Event = field(default_factory=Event)
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class FileChanged(Message):
     """Something became of the followed file.
 
@@ -242,7 +245,7 @@ class FileChanged(Message):
     notice: str = ""
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class WorkFailed(Message):
     """A worker came to grief.
 
