@@ -156,7 +156,7 @@ class Walk:
             if touched:
                 self._record(touched, call)
             if self.measures_prompts:
-                self.sent_prompt_tokens.append(self.prompt_tokens(call, self.settle(thread)))
+                self.sent_prompt_tokens.append(self.prompt_tokens(call, self.settle(thread, call)))
             self.thread_call[thread] = call
         blocks, calls, stacks, reasons = np.array(self._rows, dtype=np.int32).reshape(-1, 4).T
         changes = effective_changes(
@@ -200,8 +200,8 @@ class Walk:
             rendition = known[block] = self.renderer.rendition(block, self.stack(block, depth))
         return rendition
 
-    def settle(self, thread: int) -> int:
-        """Counted tokens the strategies left out of the thread's present prompt.
+    def settle(self, thread: int, call: int) -> int:
+        """Counted tokens the strategies left out of the thread's present prompt, which is a call's.
 
         Raises:
             PromptsNotMeasuredError: Every strategy said that it looks at no prompt's size.
@@ -212,7 +212,9 @@ class Walk:
         if not self.dirty:
             return total
         for block, removed in zip(self.dirty, self._removed_from(self.dirty), strict=True):
-            total += removed - self.removed.get(block, 0)
+            # A strategy may decide about what a compaction has taken away.
+            if self.history.still_sends(call, block):
+                total += removed - self.removed.get(block, 0)
             self.removed[block] = removed
         self._thread_removed[thread] = total
         self.dirty.clear()
@@ -319,7 +321,7 @@ class WalkMoment:
         told = self._told
         if told is not None and told.input_tokens is not None:
             return told.input_tokens
-        return self.walk.prompt_tokens(self.call, self.walk.settle(self.thread))
+        return self.walk.prompt_tokens(self.call, self.walk.settle(self.thread, self.call))
 
     @property
     def idle_seconds(self) -> float | None:

@@ -137,6 +137,10 @@ class History:
         """Block indices of a call's prompt as recorded, in the order they are sent."""
         return self.blocks_of(self.prompt_messages(call))
 
+    def still_sends(self, call: int, block: int) -> bool:
+        """Whether a call's prompt holds a block that entered it, or an earlier one of its thread."""
+        return bool(call < self.leaves[block]) or bool((self.prompt_messages(call) == self.message[block]).any())
+
     def blocks_of(self, messages: NDArray[np.int32]) -> NDArray[np.int32]:
         """Block indices of the given messages, in that order."""
         first = self.message_first_block[messages]

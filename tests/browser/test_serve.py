@@ -106,7 +106,8 @@ def test_the_screen_is_shown_with_its_bars_and_a_strategy_switched_on_changes_a_
             assert asked.startswith((f"{origin}/", "about:", "data:")), asked
         for socket in terminal.sockets:
             assert socket.startswith(origin.replace("http", "ws")), socket
-        assert not [line for line in said if not line.startswith("log:")]
+        # How far a slow machine was behind is no fault of the page.
+        assert not [line for line in said if not line.startswith(("log:", "warning: task queue exceeded"))]
 
 
 def test_a_picture_is_saved_by_the_browser(chromium: Browser, address: str, private_home: Path, tmp_path: Path):

@@ -11,12 +11,12 @@ from inspector.replay.ledger import HowKnown
 from inspector.replay.prices import Pricing
 from inspector.replay.prompt_cache import CACHE_MODELS, CacheColumns, CacheModel, cache_model_for
 from inspector.replay.replay import replay
-from inspector.session.model import Call, Usage
+from inspector.session.model import BlockKind, Call, Role, Usage
 from inspector.strategies.history import History
 from inspector.strategies.plan import Plan, PlanEntry
 from tests.replay.cache_by_hand import Served, common_prefix
 from tests.replay.resending import AROUND_BLOCK, Resent, served_anew, served_with_misses
-from tests.replay.synthetic import COUNTED_BY_CHARACTERS, CharacterTable, agent_sessions
+from tests.replay.synthetic import COUNTED_BY_CHARACTERS, CharacterTable, SessionBuilder, agent_sessions
 from tests.strategies.test_every_strategy import EAGER
 
 PRICING = Pricing()
@@ -88,6 +88,36 @@ def test_a_cache_that_looks_back_a_few_positions_finds_nothing_further_back(sess
 @given(agent_sessions(), st.lists(st.sampled_from(EAGER), min_size=2, max_size=3))
 @settings(max_examples=60, deadline=None)
 def test_strategies_in_a_row_equal_sending_every_prompt(session, strategies):
+    outcome = replay(inputs_of(session, "openai"), Plan(tuple(PlanEntry(strategy) for strategy in strategies)))
+
+    check_prompts(outcome, Resent(session, strategies))
+
+
+def test_what_a_compaction_took_away_is_part_of_no_later_prompt_whatever_is_decided_about_it():
+    """Results go stale with the first call after the compaction: cut, with a marker longer than they are."""
+    builder = SessionBuilder()
+    builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "task"))
+    for turn in range(2):
+        identifiers = [f"c{turn}.{at}" for at in range(3)]
+        builder.respond(
+            *(builder.block(BlockKind.TOOL_CALL, '{"path": "a.py"}', "Read", each) for each in identifiers),
+            model=COUNTED_BY_CHARACTERS,
+        )
+        builder.add(
+            Role.USER,
+            *(builder.block(BlockKind.TOOL_RESULT, f"{each}:line 1\n", "Read", each) for each in identifiers),
+        )
+    for turn in (2, 3):
+        builder.respond(builder.block(BlockKind.ASSISTANT_TEXT, f"turn {turn}"), model=COUNTED_BY_CHARACTERS)
+        if turn == 2:
+            builder.compact(0)
+            builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "summary 2"))
+        builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, f"question {turn}"))
+    session = builder.session()
+    cutting = next(each for each in EAGER if each.name == "tiered-stale" and each.data < 10)
+    measuring = next(each for each in EAGER if each.name == "gemini-compress" and each.window == 100)
+    strategies = [cutting, measuring]
+
     outcome = replay(inputs_of(session, "openai"), Plan(tuple(PlanEntry(strategy) for strategy in strategies)))
 
     check_prompts(outcome, Resent(session, strategies))

@@ -139,7 +139,7 @@ def test_one_that_cannot_be_read_for_long_is_said_to_be_so_once(
         assert [notice for notice in notices if "cannot be read at the moment" in notice] == notices
         assert len(notices) == 1
         follower.path.write_bytes(whole)
-        assert look(follower) == []
+        assert look(follower) == [f"{follower.path.name} can be read again."]
     assert_caught_up(follower)
 
 
