@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct, structs
 from textual.keys import REPLACED_KEYS
 from textual.screen import Screen
 from textual.widget import Widget
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     AnyApp = App[Any]
 
 
-@dataclass(frozen=True, slots=True)
-class HelpRow:
+class HelpRow(Struct, frozen=True):
     """One thing keys do.
 
     Attributes:
@@ -43,8 +42,7 @@ class HelpRow:
     press: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class HelpSection:
+class HelpSection(Struct, frozen=True):
     """What one part of the screen understands.
 
     Attributes:
@@ -98,7 +96,7 @@ def _merged(rows: Iterable[HelpRow]) -> tuple[HelpRow, ...]:
     for row in rows:
         if merged and (family := _family(row)) and family == _family(merged[-1]):
             first = merged[-1].keys.split("…")[0]
-            merged[-1] = replace(
+            merged[-1] = structs.replace(
                 merged[-1], keys=f"{first}…{row.keys}", text=merged[-1].text.replace(" 1 ", " of that number ")
             )
         else:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from inspector.own_files import APPLICATION
 
@@ -23,8 +24,7 @@ MOST_KEPT = 500
 """Sessions whose state is kept; of those not opened for the longest time nothing is."""
 
 
-@dataclass(frozen=True, slots=True)
-class SessionState:
+class SessionState(Struct, frozen=True):
     """What is kept of a session.
 
     Attributes:

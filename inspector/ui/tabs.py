@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -12,8 +13,7 @@ HOME = "home"
 """The mode the application begins in: its screen is the first session's, or the list of sessions."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tab:
+class Tab(Struct, frozen=True):
     """One open session.
 
     Attributes:
@@ -25,8 +25,7 @@ class Tab:
     path: Path
 
 
-@dataclass(frozen=True, slots=True)
-class Tabs:
+class Tabs(Struct, frozen=True):
     """The open sessions, in the order they were opened.
 
     Attributes:

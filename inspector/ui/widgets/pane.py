@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from msgspec import Struct
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
@@ -63,8 +64,7 @@ def subtitle(widget: Widget, text: str) -> None:
         widget.border_subtitle = Content(text)
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(Struct, frozen=True):
     """What is said in place of a session.
 
     Attributes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from msgspec import Struct
 from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive
@@ -23,8 +24,7 @@ CLOSE = "× "  # noqa: RUF001  a cross is meant
 """Ends the tab of the session shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class TabTitle:
+class TabTitle(Struct, frozen=True):
     """What a tab says.
 
     Attributes:

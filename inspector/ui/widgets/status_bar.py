@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
+from msgspec import Struct
 from textual.content import Content
 from textual.reactive import reactive
 from textual.style import Style
@@ -29,8 +29,7 @@ TOLD = "»"
 """Begins a notice that is no problem."""
 
 
-@dataclass(frozen=True, slots=True)
-class KeyHint:
+class KeyHint(Struct, frozen=True):
     """A key, and what it does.
 
     Attributes:
@@ -46,8 +45,7 @@ class KeyHint:
     rank: int = 9
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """Work under way.
 
     Attributes:
@@ -61,8 +59,7 @@ class Progress:
     stop: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Struct, frozen=True):
     """How much of the session is shown.
 
     Attributes:
