@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
-
-from msgspec import structs
 
 from inspector.ui.headless import running_session
 from inspector.ui.help import HelpSection, help_sections
@@ -58,8 +57,8 @@ async def _collect(pilot: Pilot[None], found: dict[str, HelpSection], title: str
         await pilot.pause()
         for section in help_sections(pilot.app):
             if section.is_everywhere and title:
-                section = structs.replace(section, title=title, is_everywhere=False)
+                section = replace(section, title=title, is_everywhere=False)
             known = found.get(section.title)
             rows = known.rows if known else ()
             new = tuple(row for row in section.rows if row.name and row not in rows)
-            found[section.title] = structs.replace(section, rows=rows + new)
+            found[section.title] = replace(section, rows=rows + new)

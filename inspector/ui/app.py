@@ -174,7 +174,7 @@ class InspectorApp(DraggingApp, CollectingApp, PaintingApp):
         elif mode != HOME and not isinstance(self._home_screen(), InspectScreen) and self._home_screen() is not None:
             await self.switch_mode(HOME)
         else:
-            self._tabs = Tabs(self._tabs.all, self._tabs.made + 1)
+            self._tabs = replace(self._tabs, made=self._tabs.made + 1)
             name = f"list-{self._tabs.made}"
             self.add_mode(name, self.sessions_screen)
             await self.switch_mode(name)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct, structs
 from textual.keys import REPLACED_KEYS
 from textual.screen import Screen
 from textual.widget import Widget
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     AnyApp = App[Any]
 
 
-class HelpRow(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class HelpRow:
     """One thing keys do.
 
     Attributes:
@@ -42,7 +43,8 @@ class HelpRow(Struct, frozen=True):
     press: str = ""
 
 
-class HelpSection(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class HelpSection:
     """What one part of the screen understands.
 
     Attributes:
@@ -96,7 +98,7 @@ def _merged(rows: Iterable[HelpRow]) -> tuple[HelpRow, ...]:
     for row in rows:
         if merged and (family := _family(row)) and family == _family(merged[-1]):
             first = merged[-1].keys.split("…")[0]
-            merged[-1] = structs.replace(
+            merged[-1] = replace(
                 merged[-1], keys=f"{first}…{row.keys}", text=merged[-1].text.replace(" 1 ", " of that number ")
             )
         else:

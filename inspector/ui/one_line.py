@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from msgspec import Struct, structs
 from textual.content import Content
 
 if TYPE_CHECKING:
@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 GAP = 3
 
 
-class Part(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Part:
     """A piece of a line.
 
     Attributes:
@@ -67,7 +68,7 @@ def _clipped(parts: Sequence[Part], excess: int) -> list[Part] | None:
     for place, part in enumerate(parts):
         room = part.content.cell_length - excess
         if part.least is not None and room >= part.least:
-            clipped = structs.replace(part, content=part.content.truncate(room, ellipsis=True))
+            clipped = replace(part, content=part.content.truncate(room, ellipsis=True))
             return [*parts[:place], clipped, *parts[place + 1 :]]
     return None
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
-
-from msgspec import Struct, field
 
 from inspector.own_files import APPLICATION
 
@@ -24,7 +23,8 @@ MOST_KEPT = 500
 """Sessions whose state is kept; of those not opened for the longest time nothing is."""
 
 
-class SessionState(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class SessionState:
     """What is kept of a session.
 
     Attributes:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -12,7 +11,8 @@ if TYPE_CHECKING:
 MOST_RUNS = 1_000_000_000
 
 
-class Described(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Described:
     """One setting.
 
     Attributes:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from msgspec import Struct
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -13,7 +12,8 @@ HOME = "home"
 """The mode the application begins in: its screen is the first session's, or the list of sessions."""
 
 
-class Tab(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Tab:
     """One open session.
 
     Attributes:
@@ -25,7 +25,8 @@ class Tab(Struct, frozen=True):
     path: Path
 
 
-class Tabs(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Tabs:
     """The open sessions, in the order they were opened.
 
     Attributes:

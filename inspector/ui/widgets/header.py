@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from time import time
 from typing import ClassVar
 
-from msgspec import Struct
 from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
@@ -30,7 +30,8 @@ ABOUT = "\N{ALMOST EQUAL TO}"
 """Stands before what is estimated, where there is no room for the word."""
 
 
-class Heading(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Heading:
     """What the header says.
 
     Attributes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from msgspec import Struct
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
@@ -64,7 +63,8 @@ def subtitle(widget: Widget, text: str) -> None:
         widget.border_subtitle = Content(text)
 
 
-class Word(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Word:
     """What is said in place of a session.
 
     Attributes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from msgspec import Struct
 from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive
@@ -24,7 +23,8 @@ CLOSE = "× "  # noqa: RUF001  a cross is meant
 """Ends the tab of the session shown."""
 
 
-class TabTitle(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class TabTitle:
     """What a tab says.
 
     Attributes:

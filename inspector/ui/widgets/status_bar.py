@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
-from msgspec import Struct
 from textual.content import Content
 from textual.reactive import reactive
 from textual.style import Style
@@ -29,7 +29,8 @@ TOLD = "»"
 """Begins a notice that is no problem."""
 
 
-class KeyHint(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class KeyHint:
     """A key, and what it does.
 
     Attributes:
@@ -45,7 +46,8 @@ class KeyHint(Struct, frozen=True):
     rank: int = 9
 
 
-class Progress(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Progress:
     """Work under way.
 
     Attributes:
@@ -59,7 +61,8 @@ class Progress(Struct, frozen=True):
     stop: str = ""
 
 
-class Standing(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Standing:
     """How much of the session is shown.
 
     Attributes:
