@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,28 +45,27 @@ class RecordedCalls:
 @once_a_history
 def recorded_calls(history: History) -> RecordedCalls:
     """The columns of a history's calls."""
-    calls, growing = history.session.calls, history.growing
-    code = growing.over("model of call", calls, lambda new: _codes(new, growing.numbers("models")))
-    table = growing.over("report of call", calls, _reports)
+    growing = history.growing
+    numbers = growing.numbers("models")
+    table = growing.over("recorded calls", history.session.calls, partial(_rows, numbers=numbers))
+    model, response, uncached, cache_read, cache_write_5m, cache_write_1h, output, reasoning, is_placeholder = table.T
     return RecordedCalls(
-        models=Coded.renumbered(tuple(growing.numbers("models")), code),
-        response=table[:, 0],
-        usage=PromptUsage(table[:, 1], table[:, 2], table[:, 3], table[:, 4]),
-        output=table[:, 5],
-        reasoning=table[:, 6],
-        is_placeholder=table[:, 7] > 0,
+        models=Coded.renumbered(tuple(numbers), model),
+        response=response,
+        usage=PromptUsage(uncached, cache_read, cache_write_5m, cache_write_1h),
+        output=output,
+        reasoning=reasoning,
+        is_placeholder=is_placeholder > 0,
     )
 
 
-def _codes(calls: Sequence[Call], numbers: dict[str, int]) -> NDArray[np.int64]:
-    return np.array([numbers.setdefault(call.model, len(numbers)) for call in calls], dtype=np.int64)
-
-
-def _reports(calls: Sequence[Call]) -> NDArray[np.int64]:
+def _rows(calls: Sequence[Call], numbers: dict[str, int]) -> NDArray[np.int64]:
+    """A row a call, its model as a number; one that `numbers` has none for is given the next."""
     rows = [
-        (call.response, 0, 0, 0, 0, -1, 0, 0)
+        (numbers.setdefault(call.model, len(numbers)), call.response, 0, 0, 0, 0, -1, 0, 0)
         if (usage := call.usage) is None
         else (
+            numbers.setdefault(call.model, len(numbers)),
             call.response,
             usage.uncached,
             usage.cache_read,
@@ -77,4 +77,4 @@ def _reports(calls: Sequence[Call]) -> NDArray[np.int64]:
         )
         for call in calls
     ]
-    return np.array(rows, dtype=np.int64).reshape(-1, 8)
+    return np.array(rows, dtype=np.int64).reshape(-1, 9)

@@ -157,7 +157,7 @@ class Rows:
         places = np.array([stand.place - first for stand in tail], dtype=np.int64)
 
         def grown(name: str, new: NDArray[np.int32]) -> NDArray[np.int32]:
-            return growing.grown(name, getattr(previous, name, new), kept, new)
+            return growing.grown(name, new if previous is None else getattr(previous, name), kept, new)
 
         def inserted(values: list[int]) -> NDArray[np.int32]:
             nothing = np.full(len(history.kind) - first, -1, dtype=np.int32)

@@ -167,10 +167,15 @@ class CostBar(Widget, can_focus=True):
             return [*parts, Part(hint, 6)]
         word, style = ("less", "cost--saved") if day >= 0 else ("more", "cost--lost")
         band = "" if summary.plus_minus is None else f" ±{numbers.percent(summary.plus_minus)}"
+        by_month = f"{numbers.dollars(abs(month))} a month"
+        longer, shorter = (
+            Content.styled(said, self.get_visual_style(style)) for said in (f"{by_month} {word}", by_month)
+        )
         parts += [
-            Part(Content.assemble((f"{numbers.dollars(abs(day))} a day {word}", self.get_visual_style(style)))),
-            Part(Content.assemble((f"{numbers.dollars(abs(month))} a month {word}", self.get_visual_style(style)))),
-            Part(Content.styled(f"{summary.per_month.known}{band}", self.get_visual_style("cost--known")), 2),
+            Part(Content.styled(f"{numbers.dollars(abs(day))} a day {word}", self.get_visual_style(style))),
+            Part(longer, 3, shorter=shorter),
+            # How they are known goes last of all: a figure without it would be taken for a fact.
+            Part(Content.styled(f"{summary.per_month.known}{band}", self.get_visual_style("cost--known"))),
         ]
         if summary.breaks:
             parts.append(Part(Content.styled(f"{numbers.plural(summary.breaks, 'cache break')}", text), 4))

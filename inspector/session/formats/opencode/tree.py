@@ -26,7 +26,7 @@ from inspector.session.formats.opencode.views import session_view as view_of_ses
 from inspector.session.locator import Locator
 from inspector.session.model import Origin, Role, TextUnavailableError
 from inspector.session.opening import Place, open_for_reading
-from inspector.session.paths import exists, is_folder
+from inspector.session.paths import is_folder
 from inspector.session.reading import Change, Progress
 from inspector.session.reuse import reused
 from inspector.session.texts import NamedTexts
@@ -120,8 +120,12 @@ class TreeReader:
 
     def refresh(self) -> Change:
         """Look at all files again, and read those that changed."""
-        if not exists(self._file):
+        try:
+            self._file.stat()
+        except FileNotFoundError:
             return Change.VANISHED
+        except OSError:
+            return Change.UNREADABLE
         before, (ended, took) = self.snapshot(), self._looked
         count = len(self._messages) + sum(map(len, self._parts.values()))
         if count > MANY_FILES and time.monotonic() - ended < took * REST:
