@@ -1,7 +1,7 @@
 """The session under construction: what every reader fills, and from which it takes frozen snapshots.
 
-A snapshot costs time in proportion to what changed since the one before, apart from copying a few tuples of references:
-untouched messages, calls and contexts are the same objects in both.
+A snapshot costs time in proportion to what changed since the one before: untouched messages, calls and contexts are
+the same objects in both.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from inspector.session.grown import Grown
+from inspector.session.grown import Growing
 from inspector.session.model import Call, Compaction, Context, ContextCause, Diagnostic, Message, Session
+from inspector.session.reuse import reused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,36 +25,24 @@ if TYPE_CHECKING:
 
 KEPT_DIAGNOSTICS = 100
 
-LOOKED_AT_AGAIN = 32
-"""Whoever follows a session looks for changed messages from its end, this far at least behind the last change."""
-
 
 @dataclass
 class OpenContext:
     """A context that may still grow; `index` is its place in `Assembly.contexts`, the rest as in `Context`."""
 
     index: int
-    members: list[int]
+    members: Growing[int]
     cause: ContextCause
     thread: int
     carried: int = 0
     _frozen: Context | None = field(default=None, repr=False)
-    _seen: list[int] = field(default_factory=list, repr=False)
 
     def frozen(self) -> Context:
-        """The context as it stands; the same object while nothing was added."""
-        if self._frozen is None or len(self.members) < len(self._seen):
-            self._seen = list(self.members)
-        elif len(self.members) == len(self._seen):
-            return self._frozen
-        else:
-            self._seen += self.members[len(self._seen) :]
-        self._frozen = Context(Grown(self._seen), self.carried, self.cause, self.thread)
+        """The context as it stands; the same object while nothing of it changed."""
+        now = Context(self.members.state(), self.carried, self.cause, self.thread)
+        if self._frozen is None or self._frozen != now:
+            self._frozen = now
         return self._frozen
-
-    def touch(self) -> None:
-        """Forget the frozen form, after a change other than members added at the end."""
-        self._frozen = None
 
 
 class Assembly:
@@ -70,8 +59,8 @@ class Assembly:
     """
 
     def __init__(self) -> None:
-        self.messages: list[Message] = []
-        self.calls: list[Call] = []
+        self.messages: Growing[Message] = Growing()
+        self.calls: Growing[Call] = Growing()
         self.contexts: list[OpenContext] = []
         self.compactions: list[Compaction] = []
         self.record_counts: Counter[str] = Counter()
@@ -84,9 +73,8 @@ class Assembly:
         self._diagnostics: list[Diagnostic] = []
         self._skipped = 0
         self._growing: dict[int, list[Block]] = {}
-        self._blocks: list[Block] = []
+        self._blocks: Growing[Block] = Growing()
         self._first_blocks: list[int] = [0]
-        self._first_changed = 0
 
     def add_message(self, message: Message) -> int:
         """Add a message at the end; its index."""
@@ -108,11 +96,10 @@ class Assembly:
     def replace_message(self, index: int, **changes: object) -> None:
         """Change attributes of a message other than its blocks."""
         self.messages[index] = structs.replace(self.messages[index], **changes)
-        self._first_changed = min(self._first_changed, index)
 
     def add_context(self, thread: int, cause: ContextCause) -> OpenContext:
         """Begin a context, empty as yet."""
-        context = OpenContext(len(self.contexts), [], cause, thread)
+        context = OpenContext(len(self.contexts), Growing(), cause, thread)
         self.contexts.append(context)
         return context
 
@@ -128,15 +115,13 @@ class Assembly:
         For formats whose records change or go: what is equal stays the same object. `contexts` have to be in the order
         of their `index`.
         """
-        before, count = self.messages, min(len(messages), len(self.messages))
-        self.messages = [old if old is new or old == new else new for old, new in zip(before, messages, strict=False)]
-        self.messages.extend(messages[count:])
-        changed = (index for index in range(count) if self.messages[index] is not before[index])
-        self._first_changed = min(self._first_changed, next(changed, count))
+        self.messages, self.calls = Growing(reused(messages, self.messages)), Growing(reused(calls, self.calls))
         self._growing.clear()
-        self.calls = [old if old is new or old == new else new for old, new in zip(self.calls, calls, strict=False)]
-        self.calls.extend(calls[len(self.calls) :])
         self.contexts, self.compactions = list(contexts), list(compactions)
+
+    def reuse(self, before: Session) -> None:
+        """Have messages that are equal to those of an earlier snapshot be the same objects."""
+        self.messages = Growing(reused(self.grown(), before.messages))
 
     def diagnose(self, reason: str, line: int, offset: int, *, skipped: bool) -> None:
         """Note something that could not be read as it should."""
@@ -171,8 +156,8 @@ class Assembly:
             format=format_name,
             path=path,
             identifier=self.identifier or path.stem,
-            messages=tuple(self.messages),
-            calls=tuple(self.calls),
+            messages=self.messages.state(),
+            calls=self.calls.state(),
             contexts=tuple(context.frozen() for context in self.contexts),
             texts=texts,
             compactions=tuple(self.compactions),
@@ -187,28 +172,18 @@ class Assembly:
             links=tuple(self.links.values()),
         )
         # What `Session` would work out from all messages is known here from the snapshot before.
-        vars(session)["all_blocks"] = Grown(self._blocks)
+        vars(session)["all_blocks"] = self._blocks.state()
         return session
 
     def _bring_up_to_date(self) -> None:
-        count = len(self._first_blocks) - 1
-        first = min(self._first_changed, count, *self._growing) if self._growing else min(self._first_changed, count)
         for index, blocks in self._growing.items():
             self.messages[index] = structs.replace(self.messages[index], blocks=tuple(blocks))
         self._growing.clear()
-        if first < count - LOOKED_AT_AGAIN:
-            # A change far behind the end would go unnoticed by those who compare messages from the end.
-            for index in range(first, min(count, len(self.messages))):
-                self.messages[index] = structs.replace(self.messages[index])
+        first = self.messages.unchanged
         del self._first_blocks[first + 1 :]
         kept = self._first_blocks[first]
         tail: list[Block] = []
         for message in self.messages[first:]:
             tail.extend(message.blocks)
             self._first_blocks.append(kept + len(tail))
-        again = self._blocks[kept:]
-        if len(again) <= len(tail) and all(one is other for one, other in zip(again, tail, strict=False)):
-            self._blocks += tail[len(again) :]
-        else:
-            self._blocks = self._blocks[:kept] + tail
-        self._first_changed = len(self.messages)
+        self._blocks[kept:] = tail

@@ -20,7 +20,6 @@ from inspector.session.others import BYTE_ORDER_MARK, CLOCK_SECONDS, Others
 from inspector.session.paths import is_file
 from inspector.session.reading import Change, Progress
 from inspector.session.registry import detect
-from inspector.session.reuse import reused
 from inspector.session.texts import FileTexts
 
 if TYPE_CHECKING:
@@ -124,7 +123,7 @@ class DocumentReader:
             self._take(data)
         except SessionError:
             return Change.REPLACED  # the session that was read is no longer in it
-        self._assembly.messages = reused(self._assembly.messages, before.messages)
+        self._assembly.reuse(before)
         return Change.NONE if self.snapshot() == before else Change.APPENDED
 
     def watched(self) -> Path:

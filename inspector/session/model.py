@@ -322,8 +322,8 @@ class Session:
     format: str
     path: Path
     identifier: str
-    messages: tuple[Message, ...]
-    calls: tuple[Call, ...]
+    messages: Sequence[Message]
+    calls: Sequence[Call]
     contexts: tuple[Context, ...]
     texts: TextSource = field(compare=False, repr=False)
     compactions: tuple[Compaction, ...] = ()

@@ -10,7 +10,6 @@ from inspector.session.errors import SessionError
 from inspector.session.locator import Locator
 from inspector.session.model import TextUnavailableError
 from inspector.session.reading import Change, Progress
-from inspector.session.reuse import reused
 from inspector.session.texts import NamedTexts
 
 if TYPE_CHECKING:
@@ -135,7 +134,7 @@ class RowsReader:
         except DatabaseUnreadableError:
             return self._wait()
         assert self._assembly is not None  # noqa: S101  # `_read` has just made it
-        self._assembly.messages = reused(self._assembly.messages, before.messages)
+        self._assembly.reuse(before)
         return Change.NONE if self.snapshot() == before else Change.APPENDED
 
     def watched(self) -> Path:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from inspector.session.grown import Grown
-from inspector.strategies.growing_columns import unchanged
+from inspector.session.grown import unchanged
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -93,13 +92,13 @@ def _grown(
         return None
     if any(call.context != index for call in calls) or (known.call_context[kept:] != index).any():
         return None
-    own_calls = np.flatnonzero(known.call_context[:kept] == index)
+    is_own = known.call_context[:kept] == index
     members, count_before = session.contexts[index].members, len(before.contexts[index].members)
     added = members[count_before:]
-    if not len(own_calls) or min(added, default=len(before.messages)) < len(before.messages):
+    if not is_own.any() or min(added, default=len(before.messages)) < len(before.messages):
         return None
     sent = np.array([*(call.prompt_messages for call in calls), len(members)], dtype=np.int32)
-    sent_before = int(known.call_prompt_messages[own_calls].max())
+    sent_before = int(np.max(known.call_prompt_messages[:kept], where=is_own, initial=0))
     entering = members[sent_before:]
     lowest = min((*entering, len(before.messages)))
     enters = np.full(len(session.messages) - lowest, NEVER, dtype=np.int32)
@@ -144,8 +143,7 @@ def _goes_on(session: Session, before: Session, index: int) -> bool:
         strict=True,
     )
     return (
-        isinstance(now.members, Grown)
-        and now.members.extends(then.members)
+        unchanged(now.members, then.members) == len(then.members)
         and (now.carried, now.cause, now.thread) == (then.carried, then.cause, then.thread)
         and all(one is other for one, other in others)
     )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from operator import is_
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
+
+from inspector.session.grown import unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,24 +19,6 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 
 SHARE_KEPT_FREE: Final = 8
 LEAST_KEPT_FREE: Final = 256
-
-
-LOOKED_AT_AGAIN: Final = 64
-
-
-def unchanged(after: Sequence[object], before: Sequence[object]) -> int:
-    """How many entries at the beginning are the same objects as before; changes are looked for from the end.
-
-    Readers change an entry by replacing it, and only near the end of what they have read; a replaced entry with an
-    untouched one after it would go unnoticed, so a few more are looked at.
-    """
-    common = min(len(after), len(before))
-    while common and after[common - 1] is not before[common - 1]:
-        common -= 1
-    for index in range(common - 1, max(common - LOOKED_AT_AGAIN, -1), -1):
-        if after[index] is not before[index]:
-            common = index
-    return common
 
 
 class GrowingColumns:
@@ -87,9 +70,7 @@ class GrowingColumns:
             column_of: Gives the column of some of them, in order.
         """
         seen, before = self._said.get(name, ((), None))
-        # A call may be replaced long after it was read, which a look at the end alone would not see.
-        same = [*map(is_, entries, seen), False]
-        kept = same.index(False)
+        kept = unchanged(entries, seen)
         new = column_of(entries[kept:])
         column = self.grown(name, new if before is None else before, kept, new)
         self._said[name] = (entries, column)

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from inspector.session.grown import unchanged
 from inspector.session.model import BlockKind, Role
 from inspector.strategies.call_columns import NEVER, CallColumns, call_columns
-from inspector.strategies.growing_columns import GrowingColumns, unchanged
+from inspector.strategies.growing_columns import GrowingColumns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from inspector.session.model import Message, Session
 
 __all__ = ["NEVER", "History"]
+
+LOOKED_AT_ONCE = 1024
+"""Entries of a column."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,8 +173,7 @@ def _message_columns(
     firsts, threads, batches, has_results = [], [], [], bytearray()
     batch_of_thread: dict[int, int] = {}
     block_count = first_block
-    for index in range(kept, len(messages)):
-        message = messages[index]
+    for index, message in enumerate(messages[kept:], kept):
         firsts.append(block_count)
         batch = batch_of_thread.get(message.thread, -1)
         if batch < 0:
@@ -254,11 +257,18 @@ def _batch_after(thread: int, messages: Sequence[Message], kept: int, previous: 
     """The number of assistant messages of a thread among the first `kept` messages, from the columns before."""
     if previous is None:
         return 0
-    own = np.flatnonzero(previous.message_thread[:kept] == thread)
-    if not len(own):
-        return 0
-    last = int(own[-1])
-    return int(previous.message_batch[last]) + _is_answer(messages[last])
+    last = _last_of(thread, previous.message_thread[:kept])
+    return 0 if last < 0 else int(previous.message_batch[last]) + _is_answer(messages[last])
+
+
+def _last_of(value: int, column: NDArray[np.int32]) -> int:
+    """Where a value stands last in a column, -1 for nowhere; mostly near the end, so nothing is done with all of it."""
+    for end in range(len(column), 0, -LOOKED_AT_ONCE):
+        start = max(end - LOOKED_AT_ONCE, 0)
+        places = np.flatnonzero(column[start:end] == value)
+        if len(places):
+            return start + int(places[-1])
+    return -1
 
 
 def _is_answer(message: Message) -> bool:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import compress, count
-from operator import is_not
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inspector.session.grown import unchanged
 from inspector.session.model import BlockKind
 from inspector.tokens.rules import fixed_tokens, sends_text
 from inspector.tokens.texts import EMPTY_ROW, digest_of
@@ -35,7 +34,7 @@ class BlockColumns:
         name_row: The same for the tool's name, int32.
     """
 
-    messages: tuple[Message, ...]
+    messages: Sequence[Message]
     characters: NDArray[np.int32]
     name_characters: NDArray[np.int32]
     fixed: NDArray[np.int32]
@@ -49,9 +48,9 @@ class BlockColumns:
         return cls((), none, none, none, none, none)
 
     @classmethod
-    def of(cls, messages: tuple[Message, ...], texts: CountedTexts, earlier: BlockColumns) -> BlockColumns:
+    def of(cls, messages: Sequence[Message], texts: CountedTexts, earlier: BlockColumns) -> BlockColumns:
         """The columns of `messages`; rows of messages that stood in the same place `earlier` are taken over."""
-        kept = _unchanged(messages, earlier.messages)
+        kept = unchanged(messages, earlier.messages)
         kept_blocks = len(earlier.row) - sum(len(message.blocks) for message in earlier.messages[kept:])
         names: dict[str, bytes] = {}
         new: list[tuple[int, int, int, int, int]] = []
@@ -92,9 +91,3 @@ def tokens_or_estimate(
 def estimated(characters: NDArray[np.int32]) -> NDArray[np.int64]:
     """`counter.estimated_tokens` of many lengths."""
     return (2 * characters.astype(np.int64) + 6) // 7
-
-
-def _unchanged(messages: Sequence[Message], before: Sequence[Message]) -> int:
-    """How many messages at the beginning are the same objects as before."""
-    common = min(len(messages), len(before))
-    return next(compress(count(), map(is_not, messages, before)), common)

@@ -19,7 +19,7 @@ from inspector.session.follow import Follower, Update, follow
 from inspector.session.model import TextUnavailableError
 from inspector.session.open import SessionError, open_session
 from tests.session.claude_lines import Script
-from tests.session.following import unchanged
+from tests.session.following import assert_same_objects
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -337,5 +337,4 @@ def test_a_rewritten_document_is_a_loaded_one_and_changes_show_from_the_end(
         assert [follower.session.text(block) for block in follower.session.blocks][1:] == [
             entry["content"] for entry in entries
         ]
-        same = unchanged(after, before)
-        assert all(new is old for new, old in zip(after[:same], before[:same], strict=True))
+        assert_same_objects(after, before)

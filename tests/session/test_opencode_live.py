@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from inspector.session.follow import Follower
 from inspector.session.formats import opencode
 from inspector.session.open import open_session
-from tests.session.following import unchanged
+from tests.session.following import assert_same_objects
 from tests.session.mutations import ODD, changed, places
 from tests.session.opencode_store import SCHEMA, Store, tokens
 from tests.session.other_process import quiet_moments, sql
@@ -139,8 +139,7 @@ def test_a_database_written_by_another_process_is_followed(tmp_path: Path, seed:
         session = follower.session
         assert session == open_session(path)
         assert follower.state == "live"
-        same = unchanged(session.messages, earlier)
-        assert all(new is old for new, old in zip(session.messages[:same], earlier[:same], strict=True))
+        assert_same_objects(session.messages, earlier)
     assert all("no longer in opencode.db" in notice for notice in notices), "messages were taken away"
     assert_sound(follower.session)
     assert len(follower.session.messages) > 10

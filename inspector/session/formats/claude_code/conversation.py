@@ -299,7 +299,6 @@ class Conversation:
         if thread.awaits_summary and context.carried and not thread.kept_first:
             context.members.insert(0, index)
             context.carried += 1
-            context.touch()
             self._resolve_compaction(thread, index)
         else:
             self._send(thread, index)

@@ -124,7 +124,6 @@ class Rollout:
         context = self._joiner.thread.context
         if context is not None and self._system in context.members:
             context.members.remove(self._system)
-            context.touch()
             self._assembly.replace_message(self._system, role=Role.OTHER)
         self._system, self._instructions = NONE, ""
 

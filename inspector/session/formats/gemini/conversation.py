@@ -8,6 +8,7 @@ from msgspec import structs
 
 from inspector.session.assembly import OpenContext
 from inspector.session.formats.gemini.log import Share
+from inspector.session.grown import Growing
 from inspector.session.model import BlockKind, Call, Compaction, ContextCause, Message, Role
 from inspector.session.times import seconds
 
@@ -64,7 +65,7 @@ class Settlement:
             members = [unit for unit in segment.members if id(unit) in index_of]
             places = [index_of[id(unit)] for unit in members]
             carried = sum(id(unit) in index_of for unit in segment.members[: segment.carried])
-            self._contexts.append(OpenContext(number, places, segment.cause, 0, carried))
+            self._contexts.append(OpenContext(number, Growing(places), segment.cause, 0, carried))
             self._add_calls(members, places, number, carried, called)
             if segment.cause is ContextCause.COMPACTION:
                 self._compactions.append(_compaction(segment, index_of, len(self._messages)))
@@ -95,7 +96,6 @@ class Settlement:
         places = [index_of[id(unit)] for unit in members]
         before = next((unit for unit in reversed(segment.members[: -len(members) or None])), None)
         context.members[kept:] = places
-        context.touch()
         self._calls = [call for call in self._calls if call.response < start]
         self._add_calls(members, places, context.index, 0, set(), kept, before)
         return True

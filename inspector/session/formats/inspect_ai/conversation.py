@@ -165,7 +165,6 @@ def _note_compaction(assembly: Assembly, event: Mapping[str, Any], first: int) -
     """The context that a request began after a compaction is what it left."""
     context = assembly.contexts[-1]
     context.cause = ContextCause.COMPACTION
-    context.touch()
     time = seconds_of_any(event.get("timestamp"))
     before, after = count_or_none(event.get("tokens_before")), count_or_none(event.get("tokens_after"))
     assembly.compactions.append(Compaction(first, string(event.get("type")) or "auto", before, after, time=time))

@@ -19,7 +19,6 @@ from inspector.session.model import Block, TextUnavailableError
 from inspector.session.nodes import FileNode
 from inspector.session.opening import Place
 from inspector.session.reading import Change, Progress
-from inspector.session.reuse import reused
 from inspector.session.sample import SQLITE, ZIP, Sample
 from inspector.session.texts import CachedTexts
 from inspector.session.values import mapping, sequence
@@ -145,7 +144,7 @@ class LogReader:
         except SessionError:
             is_fresh = time.time() - place.modified / 1e9 < BROKEN_SECONDS
             return Change.UNREADABLE if is_fresh else Change.REPLACED
-        self._assembly.messages = reused(self._assembly.messages, before.messages)
+        self._assembly.reuse(before)
         return Change.NONE if self.snapshot() == before else Change.APPENDED
 
     def watched(self) -> Path:

@@ -28,7 +28,6 @@ from inspector.session.model import Origin, Role, TextUnavailableError
 from inspector.session.opening import Place, open_for_reading
 from inspector.session.paths import is_folder
 from inspector.session.reading import Change, Progress
-from inspector.session.reuse import reused
 from inspector.session.texts import NamedTexts
 
 if TYPE_CHECKING:
@@ -132,7 +131,7 @@ class TreeReader:
             return Change.NONE
         self._read()
         assembly = self._assemble()
-        assembly.messages = reused(assembly.messages, before.messages)
+        assembly.reuse(before)
         session = assembly.snapshot(self._format, self._path, self._texts, (self._file,))
         if session == before:
             return Change.NONE

@@ -217,7 +217,6 @@ class PlainConversation:
         """Take a message into the context that stood elsewhere in the one before."""
         thread.context.members.append(index)
         thread.context.carried = len(thread.context.members)
-        thread.context.touch()
         thread.digests.append(entry.digests)
 
     def _compacted(self, entries: list[Entry]) -> Thread | None:  # noqa: ARG002  # for those who can tell
