@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from inspector.cli.commands import COMMANDS
 from inspector.cli.exits import CommandError
@@ -24,8 +23,7 @@ LOOKS_ALIKE = 0.9
 """From how alike names are one is taken for the other mistyped, between 0 and 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(NamedTuple):
     """What a command line asks for.
 
     Attributes:

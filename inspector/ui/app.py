@@ -6,7 +6,6 @@ import asyncio
 import signal
 import sys
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -94,7 +93,7 @@ class InspectorApp(DraggingApp, CollectingApp, PaintingApp):
         self.stylesheet.set_variables(self.get_css_variables())
         if not self._use_theme(self.settings.theme):
             problem = f"there is no theme {self.settings.theme!r}; using dark. There are {', '.join(THEMES)}"
-            self.settings = replace(self.settings, problems=(*self.settings.problems, problem))
+            self.settings = self.settings._replace(problems=(*self.settings.problems, problem))
             self._use_theme("dark")
 
     def get_default_screen(self) -> Screen[None]:
@@ -174,7 +173,7 @@ class InspectorApp(DraggingApp, CollectingApp, PaintingApp):
         elif mode != HOME and not isinstance(self._home_screen(), InspectScreen) and self._home_screen() is not None:
             await self.switch_mode(HOME)
         else:
-            self._tabs = replace(self._tabs, made=self._tabs.made + 1)
+            self._tabs = self._tabs._replace(made=self._tabs.made + 1)
             name = f"list-{self._tabs.made}"
             self.add_mode(name, self.sessions_screen)
             await self.switch_mode(name)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from textual.keys import REPLACED_KEYS
 from textual.screen import Screen
@@ -20,8 +19,7 @@ if TYPE_CHECKING:
     AnyApp = App[Any]
 
 
-@dataclass(frozen=True, slots=True)
-class HelpRow:
+class HelpRow(NamedTuple):
     """One thing keys do.
 
     Attributes:
@@ -43,8 +41,7 @@ class HelpRow:
     press: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class HelpSection:
+class HelpSection(NamedTuple):
     """What one part of the screen understands.
 
     Attributes:
@@ -98,8 +95,8 @@ def _merged(rows: Iterable[HelpRow]) -> tuple[HelpRow, ...]:
     for row in rows:
         if merged and (family := _family(row)) and family == _family(merged[-1]):
             first = merged[-1].keys.split("…")[0]
-            merged[-1] = replace(
-                merged[-1], keys=f"{first}…{row.keys}", text=merged[-1].text.replace(" 1 ", " of that number ")
+            merged[-1] = merged[-1]._replace(
+                keys=f"{first}…{row.keys}", text=merged[-1].text.replace(" 1 ", " of that number ")
             )
         else:
             merged.append(row)

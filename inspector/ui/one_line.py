@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from textual.content import Content
 
@@ -13,8 +12,7 @@ if TYPE_CHECKING:
 GAP = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """A piece of a line.
 
     Attributes:
@@ -68,7 +66,7 @@ def _clipped(parts: Sequence[Part], excess: int) -> list[Part] | None:
     for place, part in enumerate(parts):
         room = part.content.cell_length - excess
         if part.least is not None and room >= part.least:
-            clipped = replace(part, content=part.content.truncate(room, ellipsis=True))
+            clipped = part._replace(content=part.content.truncate(room, ellipsis=True))
             return [*parts[:place], clipped, *parts[place + 1 :]]
     return None
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inspector.own_files import APPLICATION
 
@@ -23,8 +23,7 @@ MOST_KEPT = 500
 """Sessions whose state is kept; of those not opened for the longest time nothing is."""
 
 
-@dataclass(frozen=True, slots=True)
-class SessionState:
+class SessionState(NamedTuple):
     """What is kept of a session.
 
     Attributes:
@@ -39,7 +38,7 @@ class SessionState:
         pane: The part of the screen that had the focus; empty for the rows.
     """
 
-    plans: Mapping[str, Plan] = field(default_factory=dict)
+    plans: Mapping[str, Plan] = MappingProxyType({})
     letter: str = "A"
     block: int = -1
     call: int | None = None

@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inspector.own_files import APPLICATION
 from inspector.ui.setting_list import SETTINGS
@@ -21,8 +21,7 @@ FILE_NAME = "settings.toml"
 LONGEST_SHOWN = 40
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """The settings.
 
     Attributes:
@@ -39,7 +38,7 @@ class Settings:
     runs_per_day: float = 24
     log_scale: bool = False
     keep_list: bool = True
-    keymap: Mapping[str, str] = field(default_factory=dict)
+    keymap: Mapping[str, str] = MappingProxyType({})
     problems: tuple[str, ...] = ()
     path: Path | None = None
 
@@ -86,8 +85,8 @@ def _from_table(table: Mapping[str, Any], path: Path) -> Settings:
             problems.append(f"{path}: {problem}")
         else:
             changed: dict[str, Any] = {name: value}
-            settings = replace(settings, **changed)
-    return replace(settings, problems=tuple(problems))
+            settings = settings._replace(**changed)
+    return settings._replace(problems=tuple(problems))
 
 
 def _problem(name: str, value: object) -> str:
@@ -136,7 +135,7 @@ def save_setting(settings: Settings, name: str, value: str | float | bool) -> Se
         OSError: The file cannot be written.
     """
     change: dict[str, Any] = {name: value}
-    changed = replace(settings, **change)
+    changed = settings._replace(**change)
     if settings.path is None or settings.problems:
         return changed
     settings.path.parent.mkdir(parents=True, exist_ok=True)

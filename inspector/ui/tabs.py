@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -12,8 +11,7 @@ HOME = "home"
 """The mode the application begins in: its screen is the first session's, or the list of sessions."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tab:
+class Tab(NamedTuple):
     """One open session.
 
     Attributes:
@@ -25,8 +23,7 @@ class Tab:
     path: Path
 
 
-@dataclass(frozen=True, slots=True)
-class Tabs:
+class Tabs(NamedTuple):
     """The open sessions, in the order they were opened.
 
     Attributes:

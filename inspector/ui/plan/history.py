@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from inspector.strategies.plan import Plan
@@ -15,8 +14,7 @@ NUMBERED = 9
 """Entries of a plan that a number key switches."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlanHistory:
+class PlanHistory(NamedTuple):
     """What the plan was, is, and was before it was taken back.
 
     Attributes:
@@ -27,8 +25,8 @@ class PlanHistory:
     """
 
     plan: Plan
-    past: tuple[Plan, ...] = field(default=(), repr=False)
-    future: tuple[Plan, ...] = field(default=(), repr=False)
+    past: tuple[Plan, ...] = ()
+    future: tuple[Plan, ...] = ()
     merging: str = ""
 
     def changed(self, plan: Plan, *, merge: str = "") -> PlanHistory:
@@ -40,14 +38,14 @@ class PlanHistory:
                 one step to take back.
         """
         if merge and merge == self.merging:
-            return replace(self, plan=plan)
+            return self._replace(plan=plan)
         if plan == self.plan:
-            return replace(self, merging=merge)
+            return self._replace(merging=merge)
         return PlanHistory(plan, (*self.past, self.plan)[-LONGEST:], (), merge)
 
     def settled(self) -> PlanHistory:
         """The change under way is complete: what follows is another one."""
-        return replace(self, merging="")
+        return self._replace(merging="")
 
     def undone(self) -> PlanHistory:
         """One change taken back; the same where there is none."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual import on
@@ -59,7 +59,7 @@ class Costing(Remembering):
 
     def set_runs(self, runs_per_day: float) -> None:
         """Project to another number of runs a day, and keep that."""
-        self.settings = replace(self.settings, runs_per_day=runs_per_day)
+        self.settings = self.settings._replace(runs_per_day=runs_per_day)
         self.post_message(self.SettingChanged("runs_per_day", runs_per_day))
         self.project_anew()
 

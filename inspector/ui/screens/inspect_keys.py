@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from textual.binding import Binding, BindingType
@@ -133,7 +132,7 @@ def key_hints(sections: Sequence[HelpSection]) -> tuple[KeyHint, ...]:
             key = row.keys.split(" or ")[0]
             same = next((place for place, hint in enumerate(hints) if hint.label == label), None)
             if same is not None:
-                hints[same] = replace(hints[same], key=f"{hints[same].key} {key}")
+                hints[same] = hints[same]._replace(key=f"{hints[same].key} {key}")
             else:
                 hints.append(KeyHint(key, label, row.press, RANKS.get(label, LAST_OF_RANKS + len(hints))))
     return tuple(sorted(hints, key=lambda hint: hint.label != "help"))

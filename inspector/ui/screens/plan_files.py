@@ -118,7 +118,7 @@ class PlanFiles(PlanEditing):
         if self.plans is not None:
             named = replace(self.plans.plan, name=name)
             self.plan_names.note(named)
-            self.take_plans(replace(self.plans, plan=named))
+            self.take_plans(self.plans._replace(plan=named))
             self.show_plan()
             self.keep_state()
 

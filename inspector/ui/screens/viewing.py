@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from inspector.ui import numbers
 from inspector.ui.screens.plan_files import PlanFiles
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from inspector.ui.widgets.timeline import Timeline
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(NamedTuple):
     """The widgets that show a session. They need numpy, so they are made when there is something to show.
 
     Attributes:

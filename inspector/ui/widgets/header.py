@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from time import time
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from textual.content import Content
 from textual.reactive import reactive
@@ -30,8 +29,7 @@ ABOUT = "\N{ALMOST EQUAL TO}"
 """Stands before what is estimated, where there is no room for the word."""
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(NamedTuple):
     """What the header says.
 
     Attributes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual.containers import Vertical
 from textual.content import Content
@@ -63,8 +63,7 @@ def subtitle(widget: Widget, text: str) -> None:
         widget.border_subtitle = Content(text)
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(NamedTuple):
     """What is said in place of a session.
 
     Attributes:

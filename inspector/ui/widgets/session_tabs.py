@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual.content import Content
 from textual.message import Message
@@ -23,8 +23,7 @@ CLOSE = "× "  # noqa: RUF001  a cross is meant
 """Ends the tab of the session shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class TabTitle:
+class TabTitle(NamedTuple):
     """What a tab says.
 
     Attributes:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual.content import Content
 from textual.reactive import reactive
@@ -29,8 +28,7 @@ TOLD = "»"
 """Begins a notice that is no problem."""
 
 
-@dataclass(frozen=True, slots=True)
-class KeyHint:
+class KeyHint(NamedTuple):
     """A key, and what it does.
 
     Attributes:
@@ -46,8 +44,7 @@ class KeyHint:
     rank: int = 9
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(NamedTuple):
     """Work under way.
 
     Attributes:
@@ -61,8 +58,7 @@ class Progress:
     stop: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(NamedTuple):
     """How much of the session is shown.
 
     Attributes:
