@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from inspector.ui.headless import running_session
@@ -57,8 +56,8 @@ async def _collect(pilot: Pilot[None], found: dict[str, HelpSection], title: str
         await pilot.pause()
         for section in help_sections(pilot.app):
             if section.is_everywhere and title:
-                section = replace(section, title=title, is_everywhere=False)
+                section = section._replace(title=title, is_everywhere=False)
             known = found.get(section.title)
             rows = known.rows if known else ()
             new = tuple(row for row in section.rows if row.name and row not in rows)
-            found[section.title] = replace(section, rows=rows + new)
+            found[section.title] = section._replace(rows=rows + new)

@@ -117,12 +117,12 @@ class CostBar(Widget, can_focus=True):
         saved = summary.saved.value
         if saved is None:
             return Content("")
-        share = "" if summary.saved_share is None else f" ({numbers.percent(abs(summary.saved_share))})"
+        share = "" if brief or summary.saved_share is None else f" ({numbers.percent(abs(summary.saved_share))})"
         if saved < 0:
             said = Content.styled(f"costs {numbers.dollars(-saved)} more{share}", self.get_visual_style("cost--lost"))
         else:
             said = Content.styled(f"saves {numbers.dollars(saved)}{share}", self.get_visual_style("cost--saved"))
-        return said if brief else said + self._known(summary.saved)
+        return said + self._known(summary.saved)
 
     def _tokens(self, summary: CostSummary) -> Content:
         saved = summary.saved_tokens.value
@@ -147,12 +147,16 @@ class CostBar(Widget, can_focus=True):
         word, style, dollars = ("saved", "cost--saved", until.saved.value or 0.0)
         if dollars < 0:
             word, style = "lost", "cost--lost"
-        said = Content.styled(f"{word} {numbers.dollars(abs(dollars))} by then", self.get_visual_style(style))
+        brief = f"{word} {numbers.dollars(abs(dollars))}"
+        longer, shorter = (
+            Content.styled(said, self.get_visual_style(style)) + self._known(until.saved)
+            for said in (f"{brief} by then", brief)
+        )
         planned = Content.assemble(("→ ", text), self._amount("", until.planned))
         return [
             *parts,
             Part(self._amount(f"with {self.plan_name}", until.planned), 2, shorter=planned),
-            Part(said + self._known(until.saved), 1, shorter=said),
+            Part(longer, 1, shorter=shorter),
         ]
 
     def _over_time(self, summary: CostSummary) -> list[Part]:
