@@ -16,6 +16,7 @@ from textual.app import App, InvalidModeError, SystemCommand
 from inspector.safe_text import one_line
 from inspector.ui.collecting import CollectingApp
 from inspector.ui.dragging import DraggingApp
+from inspector.ui.painting import PaintingApp
 from inspector.ui.screens.inspect import InspectScreen
 from inspector.ui.settings import Settings, load_settings, save_setting
 from inspector.ui.tabs import HOME, Tab, Tabs
@@ -52,7 +53,7 @@ ENDINGS = frozenset({"SIGHUP", "SIGTERM"})
 """Signals that ask the program to end."""
 
 
-class InspectorApp(DraggingApp, CollectingApp):
+class InspectorApp(DraggingApp, CollectingApp, PaintingApp):
     """Opens a session file and follows it."""
 
     TITLE = "inspector"

@@ -1,7 +1,4 @@
-"""Dragging at the pace of the screen: of the moves that come within half a frame, the newest stands for all.
-
-A frame is as long as it takes: on a slow machine, moves taken at the pace of a quick one would leave no time to paint.
-"""
+"""Dragging at the pace of the screen: of the moves that come within half a frame, the newest stands for all."""
 
 from __future__ import annotations
 
@@ -9,17 +6,18 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from textual import events
+from textual.app import App
 
-from inspector.ui.painting import PaintingApp
+from inspector.ui.painting import FRAME
 
 if TYPE_CHECKING:
     from textual.timer import Timer
 
-MOVES_A_FRAME = 2
-"""What a move leads to is worked out once a frame, from the newest place there is by then."""
+BETWEEN_MOVES = FRAME / 2
+"""Seconds: what a move leads to is worked out once a frame, from the newest place there is by then."""
 
 
-class DraggingApp(PaintingApp):
+class DraggingApp(App[None]):
     """An application that takes two moves of the mouse a frame at most while a widget holds it.
 
     Terminals tell of every cell the mouse passes, mice of up to a thousand places a second: looking each of them up,
@@ -36,7 +34,7 @@ class DraggingApp(PaintingApp):
         """Keep a move that comes soon after the one before; whatever else comes, comes after it."""
         if isinstance(event, events.InputEvent) and not event.is_forwarded:
             if isinstance(event, events.MouseMove) and self.mouse_captured is not None:
-                wait = self._moved + self.seconds_of_frame / MOVES_A_FRAME - monotonic()
+                wait = self._moved + BETWEEN_MOVES - monotonic()
                 if wait > 0:
                     self._newest_move = event
                     if self._move_timer is None:

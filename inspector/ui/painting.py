@@ -23,9 +23,6 @@ SECONDS_HELD = 0.05
 SECONDS_SHOWN = 0.033
 """What was let go is painted before anything is held back again, so that dragging never stops the screen."""
 
-LONGEST_FRAME = 0.1
-"""Seconds. What is painted later than that after something else does not belong to one movement."""
-
 TURNS_OF_WIDGETS = 3
 """Turns of the event loop within which every widget has said that it wants painting."""
 
@@ -40,9 +37,6 @@ class PaintingApp(App[None]):
         super().__init__(*args, **options)
         self._held: ExitStack | None = None
         self._let_go = 0.0
-        self._painted = 0.0
-        self.seconds_of_frame = FRAME
-        """How far apart changes are painted that follow one another: a frame of the screen, or what they take."""
 
     def hold_painting(self) -> None:
         """Paint nothing until it is let go, or for a few frames at most."""
@@ -70,8 +64,6 @@ class PaintingApp(App[None]):
             yield
             for _ in range(TURNS_OF_WIDGETS):
                 await asyncio.sleep(0)
-        apart, self._painted = monotonic() - self._painted, monotonic()
-        self.seconds_of_frame = max(apart, FRAME) if apart < LONGEST_FRAME else FRAME
 
 
 def hold_painting(widget: Widget) -> None:

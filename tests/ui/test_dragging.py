@@ -76,14 +76,3 @@ async def test_moves_are_told_one_by_one_while_nobody_holds_the_mouse():
             pilot.app.post_message(mouse(events.MouseMove, x))
         await pilot.pause(3 * FRAME)
         assert pilot.app.query_one(Held).told == [("move", x) for x in range(10, 60)]
-
-
-async def test_where_frames_take_longer_moves_are_told_as_rarely(pressed):
-    pressed.app.seconds_of_frame = 60.0
-    for x in range(10, 60):
-        pressed.app.post_message(mouse(events.MouseMove, x))
-    await pressed.pause(3 * FRAME)
-    assert pressed.app.query_one(Held).told == [("down", 5), ("move", 10)]
-    pressed.app.post_message(mouse(events.MouseUp, 59))
-    await pressed.pause(3 * FRAME)
-    assert pressed.app.query_one(Held).told[2:] == [("move", 59), ("up", 59)]

@@ -7,7 +7,7 @@ from textual.app import App, ComposeResult
 from textual.widgets import Static
 
 from inspector.ui import painting
-from inspector.ui.painting import FRAME, SECONDS_SHOWN, PaintingApp, hold_painting, in_one_frame
+from inspector.ui.painting import SECONDS_SHOWN, PaintingApp, hold_painting, in_one_frame
 
 if TYPE_CHECKING:
     import pytest
@@ -99,17 +99,3 @@ async def test_a_widget_of_another_application_paints_as_ever() -> None:
             first.update("after")
         await pilot.pause()
         assert "first after" in first.drawn
-
-
-async def test_a_frame_is_as_long_as_what_is_painted_one_after_the_other_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 1000.0
-    monkeypatch.setattr(painting, "monotonic", lambda: now)
-    app = TwoLines()
-    async with app.run_test():
-        found = []
-        for later in (5.0, 0.001, 0.06, 0.03, 5.0):
-            now += later
-            async with app.in_one_frame():
-                pass
-            found.append(round(app.seconds_of_frame, 6))
-    assert found == [round(FRAME, 6), round(FRAME, 6), 0.06, 0.03, round(FRAME, 6)]
