@@ -64,6 +64,8 @@ class PaintingApp(App[None]):
             yield
             for _ in range(TURNS_OF_WIDGETS):
                 await asyncio.sleep(0)
+        # A screen that had nothing left to do meanwhile has found that it may not paint yet, and asks no more.
+        self.screen.check_idle()
 
 
 def hold_painting(widget: Widget) -> None:

@@ -61,6 +61,21 @@ async def test_what_is_held_back_is_painted_when_the_rest_of_it_is_there(monkeyp
         assert set(app.drawn) == {"first after", "second after"}
 
 
+async def test_what_was_ready_before_the_frame_is_painted_after_it_though_nothing_else_happens() -> None:
+    app = TwoLines()
+    async with app.run_test() as pilot:
+        await pilot.pause(SECONDS_SHOWN)
+        app.drawn.clear()
+        async with app.in_one_frame():
+            app.query_one("#first", Drawn).update("after")
+            await asyncio.sleep(SECONDS_SHOWN)
+            assert app.drawn == []
+        async with asyncio.timeout(20):
+            while not app.drawn:
+                await asyncio.sleep(SECONDS_SHOWN)
+        assert set(app.drawn) == {"first after"}
+
+
 async def test_painting_is_not_held_back_for_ever() -> None:
     app = TwoLines()
     async with app.run_test() as pilot:
