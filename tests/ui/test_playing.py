@@ -99,3 +99,23 @@ async def test_the_cost_is_as_of_the_call_looked_at(running, session_file) -> No
         run.screen.look_at(None)
         await run.pilot.pause()
         assert "up to call" not in run.text()
+
+
+async def test_calls_made_meanwhile_are_counted_beside_the_one_looked_at(running, session_file, monkeypatch) -> None:
+    async with running(session_file.path) as run:
+        await run.press("left_square_bracket")
+        before = session_file.turns
+        assert f"call {before} of {before}" in run.text()
+        monkeypatch.setattr(run.screen, "_start_replay", lambda: None)
+        session_file.turn()
+        await run.until(lambda: run.screen.rows.history.call_count == before + 1)
+        await run.until(lambda: f"call {before} of {before + 1}" in run.text())
+
+
+async def test_what_is_saved_is_told_with_how_it_is_known_however_narrow_the_screen(running, session_file) -> None:
+    async with running(session_file.path, plan=Plan.from_specs(["tiered-stale"]), size=(46, 24)) as run:
+        await run.press("left_square_bracket")
+        assert f"up to call {session_file.turns}" in run.text().splitlines()[-2]
+        for line in run.text().splitlines()[-3:-1]:
+            assert "$" in line
+            assert line.rstrip().endswith(("calibrated", "estimated", "exact"))

@@ -97,10 +97,9 @@ class Playing(Reading):
 
     def moment_told(self) -> tuple[str, str]:
         """Which call is looked at and whether it is played, in full and in short; empty for the present."""
-        outcome = self.outcome
-        if outcome is None or self.call is None:
+        if self.history is None or self.call is None:
             return "", ""
-        count = outcome.replay.history.call_count
+        count = self.history.call_count
         mark = "▶ " if self.is_playing else ""
         at = f"{mark}call {numbers.whole(self.call + 1)} of {numbers.whole(count)}"
         return f"{at}, {speed_of(self.speed)}" if self.is_playing else at, f"{mark}{self.call + 1}/{count}"

@@ -95,7 +95,7 @@ class CostBar(Widget, can_focus=True):
                 2,
                 shorter=Content.assemble(("→ ", text), self._amount("", summary.planned)),
             ),
-            Part(self._saving(summary), 1, shorter=self._saving(summary, brief=True)),
+            Part(self._saving(summary), shorter=self._saving(summary, brief=True)),
             Part(self._tokens(summary), 3),
         ]
         if summary.rebuilds:
@@ -139,7 +139,7 @@ class CostBar(Widget, can_focus=True):
         """As of the call looked at; what is projected of the whole session is not about then."""
         text = self.get_visual_style("cost--text")
         parts = [
-            Part(Content.styled(f"up to call {numbers.whole(until.call)}", text), 1),
+            Part(Content.styled(f"up to call {numbers.whole(until.call)}", text)),
             Part(self._amount("recorded", until.recorded), 1, shorter=self._amount("", until.recorded)),
         ]
         if summary.is_idle:
@@ -156,7 +156,7 @@ class CostBar(Widget, can_focus=True):
         return [
             *parts,
             Part(self._amount(f"with {self.plan_name}", until.planned), 2, shorter=planned),
-            Part(longer, 1, shorter=shorter),
+            Part(longer, shorter=shorter),
         ]
 
     def _over_time(self, summary: CostSummary) -> list[Part]:
