@@ -79,46 +79,54 @@ def _strategy_cost(inputs: ReplayInputs, model_calls: Sequence[ModelCall]) -> ND
     return np.where(sent > 0, cost, 0.0)
 
 
-def usage_of(inputs: ReplayInputs, prefix: ReusablePrefix, prompt: NDArray[np.int64]) -> PromptUsage:
+def usage_of(
+    inputs: ReplayInputs, prefix: ReusablePrefix, prompt: NDArray[np.int64], calls: NDArray[np.intp] | None = None
+) -> PromptUsage:
     """How the prompts of a plan are served.
 
     Args:
         inputs: The session.
         prefix: What a cache could hold of them.
         prompt: Per call, tokens of its prompt under the plan.
+        calls: The calls asked about; every one where not given.
     """
     if not len(prompt):
         return inputs.recorded
-    ratio = inputs.sizes.ratio[:-1]
-    before_blocks = inputs.before_blocks
-    reusable_removed = ratio * prefix.removed[:-1]
-    reusable = np.rint(before_blocks + ratio * prefix.whole[:-1] + prefix.beside[:-1] - reusable_removed)
-    read = inputs.recorded.cache_read
-    shortened = prefix.shortened[:-1]
-    lengthened = prefix.lengthened[:-1] & inputs.served_all
-    removed_before_read = np.rint(reusable_removed - ratio * inputs.recorded_reusable_removed[:-1])
+    caches, recorded = inputs.caches, inputs.recorded
+    if calls is not None:
+        caches, recorded, prompt = caches.rows(calls), recorded.rows(calls), prompt[calls]
+    asked = slice(len(inputs.anchored)) if calls is None else calls
+    ratio = inputs.sizes.ratio[asked]
+    before_blocks = inputs.before_blocks[asked]
+    reusable_removed = ratio * prefix.removed[asked]
+    reusable = np.rint(before_blocks + ratio * prefix.whole[asked] + prefix.beside[asked] - reusable_removed)
+    read = recorded.cache_read
+    shortened = prefix.shortened[asked]
+    lengthened = prefix.lengthened[asked] & inputs.served_all[asked]
+    removed_before_read = np.rint(reusable_removed - ratio * inputs.recorded_reusable_removed[asked])
     # Where the provider read none of the blocks, nothing that was left out of them stood before what it read.
-    removed_before_read = np.where(prefix.lengthened[:-1], 0, removed_before_read)
+    removed_before_read = np.where(prefix.lengthened[asked], 0, removed_before_read)
     reusable = np.maximum(reusable, 0).astype(np.int64)
     moved = shortened | lengthened
     # What the plan adds before a change can make that begin later than the recorded read ended.
     beyond_change = np.maximum(read, np.minimum(reusable + 1, prompt))
     anchored = anchored_usage(
-        inputs.caches,
-        inputs.recorded,
+        caches,
+        recorded,
         prompt,
         read_boundary=np.where(moved, beyond_change, read - removed_before_read).astype(np.int64),
         first_change=np.where(moved, reusable, UNCHANGED),
     )
-    if bool(inputs.anchored.all()):
+    is_anchored = inputs.anchored[asked]
+    if bool(is_anchored.all()):
         return anchored
     simulated = simulated_usage(
-        inputs.caches,
+        caches,
         prompt,
-        common_prefix_tokens=np.where(inputs.previous_call >= 0, reusable, 0),
-        gap_seconds=inputs.gap_seconds,
-        same_model=inputs.same_model,
-        positions_after_prefix=positions_after(inputs.layout, prefix.blocks)[:-1] if inputs.looks_back else None,
+        common_prefix_tokens=np.where(inputs.previous_call[asked] >= 0, reusable, 0),
+        gap_seconds=inputs.gap_seconds[asked],
+        same_model=inputs.same_model[asked],
+        positions_after_prefix=positions_after(inputs.layout, prefix.blocks)[asked] if inputs.looks_back else None,
         static_prefix_tokens=np.maximum(np.rint(before_blocks), 0).astype(np.int64),
     )
-    return anchored.where(inputs.anchored, simulated)
+    return anchored.where(is_anchored, simulated)

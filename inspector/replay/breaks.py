@@ -8,7 +8,7 @@ by a cache that no change reaches; what the two read, and what they cost, differ
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -38,14 +38,27 @@ class Breaks:
 def breaks_of(replay: Replay) -> Breaks:
     """What the changes of a replay's plan put out of the cache, call by call."""
     inputs, ledger = replay.inputs, replay.ledger
-    held = usage_of(inputs, replay.placed.reusable(inputs.cached_blocks, unbroken=True), ledger.prompt_tokens)
-    resent = np.maximum(held.cache_read - ledger.cache_read, 0)
-    rates = inputs.rates.of_prompts(ledger.prompt_tokens)
+    prompt = ledger.prompt_tokens
+    prefix = replay.placed.reusable(inputs.cached_blocks, unbroken=True)
+    # Every other call is served what it would be if nothing broke.
+    calls = np.flatnonzero(prefix.blocks[:-1] != replay.reusable_blocks[:-1])
+    held = usage_of(inputs, prefix, prompt, calls)
+    rates = inputs.rates.of_prompts(prompt)
+    rates = np.broadcast_to(rates, (len(prompt), rates.shape[1]))[calls]
+    resent = np.maximum(held.cache_read - ledger.cache_read[calls], 0)
     more = (
-        (ledger.uncached - held.uncached) * rates[:, 0]
-        + (ledger.cache_read - held.cache_read) * rates[:, 1]
-        + (ledger.cache_write_5m - held.cache_write_5m) * rates[:, 2]
-        + (ledger.cache_write_1h - held.cache_write_1h) * rates[:, 3]
+        (ledger.uncached[calls] - held.uncached) * rates[:, 0]
+        + (ledger.cache_read[calls] - held.cache_read) * rates[:, 1]
+        + (ledger.cache_write_5m[calls] - held.cache_write_5m) * rates[:, 2]
+        + (ledger.cache_write_1h[calls] - held.cache_write_1h) * rates[:, 3]
     )
     extra = np.where(resent > 0, more, 0.0)
-    return Breaks(resent, extra + np.where(resent > 0, resent * rates[:, 1], 0.0), extra)
+    rebuild = extra + np.where(resent > 0, resent * rates[:, 1], 0.0)
+    return Breaks(*(_of_all(each, calls, len(prompt)) for each in (resent, rebuild, extra)))
+
+
+def _of_all(figures: NDArray[Any], calls: NDArray[np.intp], count: int) -> NDArray[Any]:
+    """A column over all calls with the figures of some, zeros elsewhere."""
+    column = np.zeros(count, dtype=figures.dtype)
+    column[calls] = figures
+    return column

@@ -92,6 +92,14 @@ class PromptUsage:
         share: NDArray[np.float64] = self.cache_write_1h[last] / self.cache_write[last]
         return share
 
+    def rows(self, calls: NDArray[np.intp]) -> PromptUsage:
+        """The columns of some calls. What the whole session shows of its caches is known of them, too."""
+        rows = PromptUsage(
+            self.uncached[calls], self.cache_read[calls], self.cache_write_5m[calls], self.cache_write_1h[calls]
+        )
+        vars(rows).update(least_cached=self.least_cached, one_hour_share=self.one_hour_share[calls])
+        return rows
+
     def where(self, mine: NDArray[np.bool_], other: PromptUsage) -> PromptUsage:
         """These columns where `mine` holds, those of `other` elsewhere."""
         return PromptUsage(

@@ -159,7 +159,7 @@ class Renderer:
             is_quick_apart = last - first < _FEW and isinstance(stack[0], ReplaceText | RemoveBlock)
             if is_quick_apart or not self._apply(blocks[where], where, stack, result):
                 apart.append((stack, first, last))
-        self._one_by_one(apart, blocks[order].tolist(), order, result)
+        self._one_by_one(apart, blocks, order, result)
         return result
 
     def _apply(self, blocks: NDArray[np.int32], where: NDArray[np.int64], stack: Stack, result: Outcome) -> bool:
@@ -258,28 +258,31 @@ class Renderer:
         ]
 
     def _one_by_one(
-        self, stacks: list[tuple[Stack, int, int]], blocks: list[int], where: NDArray[np.int64], result: Outcome
+        self,
+        stacks: list[tuple[Stack, int, int]],
+        blocks: NDArray[np.int32],
+        order: NDArray[np.int64],
+        result: Outcome,
     ) -> None:
         """Work out stacks block by block.
 
         Args:
-            stacks: Each with where its blocks begin and end.
-            blocks: Blocks, in the stacks' order.
-            where: Their rows of the result.
+            stacks: Each with where its rows begin and end in `order`.
+            blocks: The block of every row of the result.
+            order: Rows of the result, in the stacks' order.
             result: What takes their outcomes.
         """
-        rows: list[int] = []
+        if not stacks:
+            return
+        of_stacks = [blocks[order[first:last]].tolist() for _, first, last in stacks]
         outcomes: list[dict[int, tuple[int, int, int]]] = []
         missing: list[tuple[dict[int, tuple[int, int, int]], int, Rendition]] = []
-        for stack, first, last in stacks:
+        for (stack, *_), of_stack in zip(stacks, of_stacks, strict=True):
             known = self._outcomes.get(stack)
             if known is None:
                 known = self._outcomes[stack] = {}
             outcomes.append(known)
-            rows.extend(range(first, last))
-            missing += [
-                (known, block, self._rendition(block, stack)) for block in blocks[first:last] if block not in known
-            ]
+            missing += [(known, block, self._rendition(block, stack)) for block in of_stack if block not in known]
         if missing:
             of_blocks = [block for _, block, _ in missing]
             tokens = self._tokens_of(of_blocks, [rendition for *_, rendition in missing]).tolist()
@@ -292,13 +295,12 @@ class Renderer:
                     0 if whole else _signature_of(rendition, length),
                 )
             self._forget(outcomes, len(missing))
-        of_rows = zip(outcomes, stacks, strict=True)
         found = array("q")
-        for known, (_, first, last) in of_rows:
-            for block in blocks[first:last]:
+        for known, of_stack in zip(outcomes, of_stacks, strict=True):
+            for block in of_stack:
                 found.extend(known[block])
         columns = np.array(found, dtype=np.int64).reshape(-1, 3)
-        at = where[rows]
+        at = np.concatenate([order[first:last] for _, first, last in stacks])
         result.tokens[at], result.action[at], result.signature[at] = columns.T
 
     def _forget(self, used: list[dict[int, tuple[int, int, int]]], added: int) -> None:
