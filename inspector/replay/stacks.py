@@ -149,7 +149,8 @@ class Renderer:
             action=np.zeros(len(blocks), dtype=np.uint8),
             signature=np.zeros(len(blocks), dtype=np.int64),
         )
-        order = np.argsort(stacks, kind="stable")
+        # Small numbers are put in order far faster than large ones, and tables are short.
+        order = np.argsort(stacks.astype(np.min_scalar_type(len(table))), kind="stable")
         bounds = np.searchsorted(stacks[order], np.arange(len(table) + 1)).tolist()
         apart: list[tuple[Stack, int, int]] = []
         for stack, first, last in zip(table, bounds, bounds[1:], strict=False):
