@@ -90,3 +90,13 @@ class TerminalProgram:
             self.until(lambda: shows in self.text, shows)
         if hides:
             self.until(lambda: hides not in self.text, f"a screen without {hides}")
+
+    def picture(self) -> list[list[tuple[object, ...]]]:
+        """Every cell of the screen: its character and how it is drawn."""
+        rows, columns = self._screen.lines, self._screen.columns
+        return [[tuple(self._screen.buffer[row][column]) for column in range(columns)] for row in range(rows)]
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Give the terminal another size; everything is painted anew."""
+        self._screen.resize(rows, columns)
+        self.child.setwinsize(rows, columns)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,14 @@ from inspector.ui.painting import FRAME
 
 if TYPE_CHECKING:
     from textual.timer import Timer
+    from textual.widget import Widget
 
 BETWEEN_MOVES = FRAME / 2
 """Seconds: what a move leads to is worked out once a frame, from the newest place there is by then."""
+
+
+TURNS_OF_INPUT = 3
+"""Turns of the event loop within which input that was read reaches the application."""
 
 
 class DraggingApp(App[None]):
@@ -38,15 +44,16 @@ class DraggingApp(App[None]):
                 if wait > 0:
                     self._newest_move = event
                     if self._move_timer is None:
-                        self._move_timer = self.set_timer(wait, self._take_newest_move)
+                        self._move_timer = self.set_timer(wait, self.take_newest_move)
                     return
                 self._newest_move = None
                 self._moved = monotonic()
             else:
-                await self._take_newest_move()
+                await self.take_newest_move()
         await super().on_event(event)
 
-    async def _take_newest_move(self) -> None:
+    async def take_newest_move(self) -> None:
+        """Follow the mouse to where it is, as far as that is known."""
         if self._move_timer is not None:
             self._move_timer.stop()
             self._move_timer = None
@@ -54,3 +61,11 @@ class DraggingApp(App[None]):
         if move is not None:
             self._moved = monotonic()
             await super().on_event(move)
+
+
+async def take_newest_move(widget: Widget) -> None:
+    """Follow the mouse to where it is, in the application a widget is in; see `DraggingApp.take_newest_move`."""
+    if isinstance(widget.app, DraggingApp):
+        for _ in range(TURNS_OF_INPUT):
+            await asyncio.sleep(0)
+        await widget.app.take_newest_move()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import ExitStack, asynccontextmanager
-from time import monotonic
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from textual.app import App
@@ -20,9 +20,6 @@ FRAME = 1 / 60
 SECONDS_HELD = 0.05
 """Painting is held back for so long at most."""
 
-SECONDS_SHOWN = 0.033
-"""What was let go is painted before anything is held back again, so that dragging never stops the screen."""
-
 TURNS_OF_WIDGETS = 3
 """Turns of the event loop within which every widget has said that it wants painting."""
 
@@ -36,22 +33,36 @@ class PaintingApp(App[None]):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._held: ExitStack | None = None
-        self._let_go = 0.0
+        self._is_owed = False
+        self._is_late = False
 
     def hold_painting(self) -> None:
-        """Paint nothing until it is let go, or for a few frames at most."""
-        if self._held is None and monotonic() - self._let_go > SECONDS_SHOWN:
+        """Paint nothing until it is let go, or for a few frames at most.
+
+        What was let go is painted before anything is held back again, so that dragging never stops the screen. Where
+        the rest of a change took longer than that, nothing more is held back until it has come.
+        """
+        if self._held is None and not self._is_owed and not self._is_late:
             self._held = ExitStack()
             self._held.enter_context(self.batch_update())
-            self.set_timer(SECONDS_HELD, self.let_painting_go)
+            self.set_timer(SECONDS_HELD, partial(self._give_up, self._held))
 
     def let_painting_go(self) -> None:
         """Paint again."""
         if self._held is not None:
             self._held.close()
             self._held = None
-            self._let_go = monotonic()
+            self._is_owed = True
             self.screen.check_idle()
+
+    def _give_up(self, held: ExitStack) -> None:
+        if held is self._held:
+            self._is_late = True
+            self.let_painting_go()
+
+    def post_display_hook(self) -> None:
+        """Nothing that was let go waits any more."""
+        self._is_owed = False
 
     @asynccontextmanager
     async def in_one_frame(self) -> AsyncIterator[None]:
@@ -61,9 +72,11 @@ class PaintingApp(App[None]):
         """
         with self.batch_update():
             self.let_painting_go()
+            self._is_late = False
             yield
             for _ in range(TURNS_OF_WIDGETS):
                 await asyncio.sleep(0)
+            self._is_owed = True
         # A screen that had nothing left to do meanwhile has found that it may not paint yet, and asks no more.
         self.screen.check_idle()
 

@@ -7,7 +7,7 @@ from textual.app import App, ComposeResult
 from textual.widgets import Static
 
 from inspector.ui import painting
-from inspector.ui.painting import SECONDS_SHOWN, PaintingApp, hold_painting, in_one_frame
+from inspector.ui.painting import FRAME, PaintingApp, hold_painting, in_one_frame
 
 if TYPE_CHECKING:
     import pytest
@@ -41,19 +41,19 @@ class TwoLines(PaintingApp):
 async def until_drawn(pilot: Pilot[None], drawn: list[str], wanted: set[str]) -> None:
     async with asyncio.timeout(20):
         while not wanted <= set(drawn):
-            await pilot.pause(SECONDS_SHOWN)
+            await pilot.pause(2 * FRAME)
 
 
 async def test_what_is_held_back_is_painted_when_the_rest_of_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(painting, "SECONDS_HELD", 60.0)
     app = TwoLines()
     async with app.run_test() as pilot:
-        await pilot.pause(SECONDS_SHOWN)
+        await pilot.pause(2 * FRAME)
         app.drawn.clear()
         first, second = app.query(Drawn)
         hold_painting(first)
         first.update("after")
-        await asyncio.sleep(SECONDS_SHOWN)
+        await asyncio.sleep(2 * FRAME)
         assert app.drawn == []
         async with in_one_frame(second):
             second.update("after")
@@ -64,22 +64,22 @@ async def test_what_is_held_back_is_painted_when_the_rest_of_it_is_there(monkeyp
 async def test_what_was_ready_before_the_frame_is_painted_after_it_though_nothing_else_happens() -> None:
     app = TwoLines()
     async with app.run_test() as pilot:
-        await pilot.pause(SECONDS_SHOWN)
+        await pilot.pause(2 * FRAME)
         app.drawn.clear()
         async with app.in_one_frame():
             app.query_one("#first", Drawn).update("after")
-            await asyncio.sleep(SECONDS_SHOWN)
+            await asyncio.sleep(2 * FRAME)
             assert app.drawn == []
         async with asyncio.timeout(20):
             while not app.drawn:
-                await asyncio.sleep(SECONDS_SHOWN)
+                await asyncio.sleep(2 * FRAME)
         assert set(app.drawn) == {"first after"}
 
 
 async def test_painting_is_not_held_back_for_ever() -> None:
     app = TwoLines()
     async with app.run_test() as pilot:
-        await pilot.pause(SECONDS_SHOWN)
+        await pilot.pause(2 * FRAME)
         app.drawn.clear()
         app.hold_painting()
         first = app.query_one("#first", Drawn)
@@ -90,15 +90,38 @@ async def test_painting_is_not_held_back_for_ever() -> None:
 async def test_what_was_let_go_is_painted_before_anything_is_held_back_again() -> None:
     app = TwoLines()
     async with app.run_test() as pilot:
-        await pilot.pause(SECONDS_SHOWN)
+        await pilot.pause(2 * FRAME)
         app.drawn.clear()
         first = app.query_one("#first", Drawn)
         for number in range(20):  # as fast as a mouse moves
             app.hold_painting()
             first.update(str(number))
             app.let_painting_go()
-            await asyncio.sleep(SECONDS_SHOWN / 8)
+            await asyncio.sleep(FRAME / 4)
         assert len(app.drawn) > 1
+
+
+async def test_nothing_is_held_back_again_before_the_rest_of_a_change_that_takes_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app = TwoLines()
+    async with app.run_test() as pilot:
+        first, second = app.query(Drawn)
+        app.hold_painting()
+        first.update("late")
+        await until_drawn(pilot, app.drawn, {"first late"})
+        monkeypatch.setattr(painting, "SECONDS_HELD", 60.0)
+        app.hold_painting()
+        first.update("at once")
+        await until_drawn(pilot, app.drawn, {"first at once"})
+        async with app.in_one_frame():
+            second.update("after")
+        await until_drawn(pilot, app.drawn, {"second after"})
+        app.drawn.clear()
+        app.hold_painting()
+        first.update("held")
+        await asyncio.sleep(2 * FRAME)
+        assert app.drawn == []
 
 
 async def test_a_widget_of_another_application_paints_as_ever() -> None:

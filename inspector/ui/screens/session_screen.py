@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 from textual import on
 from textual.worker import Worker, WorkerState, get_current_worker
 
+from inspector.ui.changed_widgets import ChangedWidgetsCompositor
 from inspector.ui.counting import Counting
+from inspector.ui.dragging import take_newest_move
 from inspector.ui.messages import (
     FileChanged,
     LoadFailed,
@@ -104,6 +106,7 @@ class SessionScreen(SessionShown):
         self._replayed: Outcome | None = None
         self._is_advised = False
         self._replay_started = 0.0
+        self._compositor = ChangedWidgetsCompositor()
 
     def _work(self, work: Callable[[], None], group: str, description: str) -> None:
         """Run something in a thread. A newer run of a group calls off the one before it."""
@@ -232,8 +235,11 @@ class SessionScreen(SessionShown):
         return self._is_replaying
 
     def request_replay(self) -> None:
-        """Have the plan replayed: at once, or when the replay under way is back; at most once a frame."""
+        """Have the plan replayed: at once, or when the one under way is on the screen; at most once a frame."""
         self._wanted += 1
+        self._replay_newest()
+
+    def _replay_newest(self) -> None:
         if not self._is_replaying:
             self._is_replaying = True
             wait = FRAME - (monotonic() - self._replay_started)
@@ -265,23 +271,25 @@ class SessionScreen(SessionShown):
 
     @on(ReplayReady)
     async def _replay_ready(self, message: ReplayReady) -> None:
-        self._is_replaying = False
         is_of_this = message.outcome.inputs.history.session.path == self.path
         if is_of_this:
             self._replayed = message.outcome
-        is_newest = message.generation == self._wanted
-        if not is_newest:
-            # What is next is worked out while this is painted.
-            self._wanted -= 1
-            self.request_replay()
         async with in_one_frame(self):
             self.show_replaying(is_replaying=False)
             if message.generation > self._shown and is_of_this:
                 self._shown = message.generation
                 self.outcome, self.projection, self.risks = message.outcome, None, None
                 self.show_outcome()
-        if is_newest:
+        # Threads that take turns hold each other up: what is next is worked out once this is painted.
+        self.call_after_refresh(self._replay_painted, message.generation)
+        if message.generation == self._wanted:
             self.set_timer(SECONDS_TO_STAND, partial(self._judge_newest, message.outcome))
+
+    async def _replay_painted(self, generation: int) -> None:
+        await take_newest_move(self)
+        self._is_replaying = False
+        if generation != self._wanted:
+            self._replay_newest()
 
     def _judge_newest(self, outcome: Outcome) -> None:
         if self.outcome is outcome and not self._is_replaying:
@@ -320,8 +328,7 @@ class SessionScreen(SessionShown):
         if before is None or before.plan != plans.plan:
             # What is found out about the plan before would only hold this one up.
             self.workers.cancel_group(self, "judge")
-            if not self._is_replaying:
-                hold_painting(self)
+            hold_painting(self)
             self.show_plan()
             self.request_replay()
 
