@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.session.model import ContextCause
+from inspector.strategies.once_a_history import once_a_history
 from inspector.strategies.rendition import Action
 from inspector.ui.chart.series import ChartSeries, Level
 
@@ -69,6 +70,7 @@ def seconds_of_calls(history: History) -> NDArray[np.float64] | None:
     return seconds
 
 
+@once_a_history
 def first_calls_after_compactions(history: History) -> tuple[int, ...]:
     """The calls that were the first after the agent compacted its context."""
     compacted = [
