@@ -78,14 +78,21 @@ def _told(case: str, runs: Runs, limit: float) -> Measurement:
 def _go_to_slider(terminal: Terminal) -> None:
     """Give the slider the focus, however slowly the screen follows the keys."""
     terminal.send(b"p")
+    step, was_marked = "down", False
     for _ in range(40):
         terminal.settle(0.3)
         screen = terminal.screen()
         slider = slider_row(screen, TIER)
-        focused = next((number for number, line in enumerate(screen) if "▸" in line.rpartition("││")[2]), slider)
         if f"▸ {TIER} " in screen[slider]:
             return
-        terminal.send(KEYS["up" if focused > slider else "down"])
+        marked = [number for number, line in enumerate(screen) if "▸" in line.rpartition("││")[2]]
+        if marked:
+            step = "up" if marked[0] > slider else "down"
+        elif was_marked:
+            # What stands above and below the limits has no mark: the steps have led beyond the last of them.
+            step = "up" if step == "down" else "down"
+        was_marked = bool(marked)
+        terminal.send(KEYS[step])
     raise NotShownError(f"the slider of {TIER} could not be reached")
 
 
