@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 BETWEEN_MOVES = FRAME / 2
 """Seconds: what a move leads to is worked out once a frame, from the newest place there is by then."""
 
-
 TURNS_OF_INPUT = 3
 """Turns of the event loop within which input that was read reaches the application."""
 
