@@ -1,3 +1,4 @@
+import asyncio
 import re
 import threading
 from contextlib import suppress
@@ -187,7 +188,11 @@ async def test_without_a_text_it_says_why() -> None:
             app.detail.content = content
             with suppress(WorkerFailed):
                 await settle(pilot)
-            await pilot.pause()
+            # That a worker failed is told in a message of its own, which may come later.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(20):
+                    while shown(app.detail)[1].strip() == LOADING:
+                        await pilot.pause(0.01)
             assert shown(app.detail)[1].strip() == sentence
 
 
