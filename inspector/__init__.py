@@ -8,6 +8,7 @@ The public interface, small on purpose:
 - `compact(messages, plan)` applies a plan to a plain Anthropic or OpenAI message list, replaying every earlier call;
   `apply_once(messages, plan)` applies it a single time, to the list as it stands; `Conversation(plan)` is held by an
   agent while it works, fed message by message.
+- `InspectorError` is the root of everything that these raise on purpose.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ __version__ = "0.1.0"
 __all__ = [
     "STRATEGIES",
     "Conversation",
+    "InspectorError",
     "Plan",
     "apply_once",
     "compact",
@@ -29,6 +31,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from inspector.errors import InspectorError
     from inspector.replay.apply import apply_once
     from inspector.replay.compact import compact
     from inspector.replay.conversation import Conversation
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "STRATEGIES": "inspector.strategies.registry",
     "Conversation": "inspector.replay.conversation",
+    "InspectorError": "inspector.errors",
     "Plan": "inspector.strategies.plan",
     "apply_once": "inspector.replay.apply",
     "compact": "inspector.replay.compact",

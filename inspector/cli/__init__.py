@@ -12,6 +12,7 @@ import traceback
 from typing import TYPE_CHECKING
 
 from inspector.cli.exits import CommandError, ExitCode
+from inspector.errors import InspectorError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,6 +40,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except CommandError as error:
         narrate(error.message)
         return error.code
+    except InspectorError as error:
+        narrate(error.explanation)
+        return ExitCode.UNREADABLE
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
     except BrokenPipeError:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from inspector.errors import InspectorError
+
 
 class ExitCode(IntEnum):
     """What the program's exit code means."""
@@ -23,7 +25,7 @@ class ExitCode(IntEnum):
     """Nobody reads the output any more: 128 and the number of SIGPIPE, as shells report it."""
 
 
-class CommandError(Exception):
+class CommandError(InspectorError):
     """A command cannot do what it was asked.
 
     Attributes:
@@ -31,7 +33,8 @@ class CommandError(Exception):
         code: The exit code.
     """
 
+    advice = "`inspector --help` shows what can be asked"
+
     def __init__(self, message: str, code: ExitCode = ExitCode.UNREADABLE) -> None:
         super().__init__(message)
-        self.message = message
         self.code = code

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from inspector.errors import InspectorError
 from inspector.replay.stacks import Renderer
 
 if TYPE_CHECKING:
@@ -13,8 +14,10 @@ if TYPE_CHECKING:
     from inspector.replay.inputs import ReplayInputs
 
 
-class ReplayCancelledError(Exception):
+class ReplayCancelledError(InspectorError):
     """A replay was given up because nobody waits for it any more."""
+
+    advice = "ask for the replay again"
 
 
 def apart(inputs: ReplayInputs, cancelled: Callable[[], bool] | None = None) -> ReplayInputs:

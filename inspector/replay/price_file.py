@@ -32,7 +32,8 @@ from typing import TYPE_CHECKING
 
 import platformdirs
 
-from inspector.own_files import APPLICATION
+from inspector.atomic_files import APPLICATION
+from inspector.errors import InspectorError
 from inspector.replay.rates import RateRow, Rates
 from inspector.session.paths import is_file
 
@@ -43,12 +44,10 @@ if TYPE_CHECKING:
 _RATE_KEYS = ("input", "cache_read", "cache_write_5m", "cache_write_1h", "output")
 
 
-class PriceFileError(Exception):
+class PriceFileError(InspectorError):
     """A price file cannot be used; the message is one line that says where, what and what would be right."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message)
-        self.message = message
+    advice = "mend or remove the price file"
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from inspector.errors import InspectorError
 from inspector.tokens.model_names import taken_apart, version_of
 
 if TYPE_CHECKING:
@@ -97,8 +98,10 @@ class CacheColumns(NamedTuple):
         )
 
 
-class CacheModelError(ValueError):
+class CacheModelError(InspectorError, ValueError):
     """No cache model has that name; the message lists those there are."""
+
+    advice = "choose one of the cache models that are listed"
 
 
 CACHE_MODELS: Mapping[str, CacheModel] = MappingProxyType(

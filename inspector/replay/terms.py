@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from inspector.errors import InspectorError
 from inspector.replay.prices import Pricing
 from inspector.replay.projection import DAYS_PER_MONTH
 from inspector.replay.rates import RateRow, Rates
@@ -72,8 +73,10 @@ class Terms:
         )
 
 
-class RatesError(ValueError):
+class RatesError(InspectorError, ValueError):
     """Rates are written otherwise than `rates_of` takes them; the message says how they are written."""
+
+    advice = "write dollars per million tokens: input/output"
 
 
 def rates_of(text: str) -> Rates:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inspector.errors import InspectorError
 from inspector.replay.changes import Estimate, ModelCall, Notice, Reason, effective_changes
 from inspector.replay.collecting import collector_paused
 from inspector.strategies.rendition import Action
@@ -69,8 +70,10 @@ class Circumstances:
     idle_seconds: float | None = None
 
 
-class PromptsNotMeasuredError(Exception):
+class PromptsNotMeasuredError(InspectorError):
     """A strategy whose `measures_prompts` is off has asked for the size of a prompt."""
+
+    advice = "set `measures_prompts` on the strategy"
 
 
 @dataclass

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from inspector.errors import InspectorError
 from inspector.report.private_paths import without_home
 from inspector.session.model import TextUnavailableError
 
@@ -62,8 +63,10 @@ SHOWN = 400
 """Characters of it that are shown, of that."""
 
 
-class DetectorMissingError(Exception):
+class DetectorMissingError(InspectorError):
     """What finds secrets is not installed; the message says how to install it."""
+
+    advice = "pip install 'session-inspector[texts]'"
 
 
 class Masker:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from inspector.own_files import cache_folder, replacing
+from inspector.atomic_files import cache_folder, replacing
 from inspector.report.session_summary import SessionSummary  # noqa: TC001  # a field's type, looked up when decoding
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from inspector.errors import InspectorError
 from inspector.session.errors import SessionError
 from inspector.session.opening import Place, open_for_reading
 from inspector.session.reading import Change, Progress
@@ -127,8 +128,10 @@ class CompressedReader:
             raise SessionError(message) from error
 
 
-class _DamagedError(Exception):
+class _DamagedError(InspectorError):
     """A compressed file is cut off, or was never one."""
+
+    advice = "copy the file again from where it came from"
 
 
 def _pieces(file: BinaryIO) -> Iterator[bytes]:

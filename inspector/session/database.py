@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from urllib.parse import quote
 
+from inspector.errors import InspectorError
 from inspector.session.errors import SessionError
 from inspector.session.opening import Place
 
@@ -50,8 +51,10 @@ INDEX_HEADER_BYTES = 48
 """The first copy of the index's header; it counts commits (sqlite.org/walformat.html, 2.1)."""
 
 
-class DatabaseUnreadableError(Exception):
+class DatabaseUnreadableError(InspectorError):
     """A database cannot be read at the moment: locked, damaged, no database, or changed while it was read."""
+
+    advice = "try again once the agent has let go of its database"
 
 
 def unreadable(path: Path, error: Exception) -> SessionError:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from inspector.errors import InspectorError
 
-class SessionError(Exception):
+
+class SessionError(InspectorError):
     """A path could not be read as a session.
 
     Attributes:
         message: One line for the person who gave the path: what is wrong, where, and what to do about it.
     """
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message)
-        self.message = message
+    advice = "`inspector formats` lists what can be read"

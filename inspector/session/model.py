@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
+from inspector.errors import InspectorError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
@@ -291,8 +293,10 @@ class TextSource(Protocol):
         ...
 
 
-class TextUnavailableError(Exception):
+class TextUnavailableError(InspectorError):
     """A text cannot be read again: its file was replaced or is gone."""
+
+    advice = "open the session again: its file was replaced or is gone"
 
 
 @dataclass(frozen=True)

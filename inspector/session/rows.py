@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Protocol
 
+from inspector.errors import InspectorError
 from inspector.session.database import Database, DatabaseState, DatabaseUnreadableError, HeldConnection, unreadable
 from inspector.session.errors import SessionError
 from inspector.session.locator import Locator
@@ -28,8 +29,10 @@ PATIENCE_SECONDS = 5.0
 """A database that cannot be read is busy, unless that lasts longer than this."""
 
 
-class RowsGoneError(Exception):
+class RowsGoneError(InspectorError):
     """The session's own row is no longer there."""
+
+    advice = "open the session again: its row is gone"
 
 
 class Rows(Protocol):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from inspector.errors import InspectorError
+
 ParameterValue = int | float | bool | str | tuple[str, ...]
 
 
@@ -20,8 +22,10 @@ class ParameterKind(StrEnum):
     """Tool names, in order, as a tuple of strings."""
 
 
-class ParameterError(ValueError):
+class ParameterError(InspectorError, ValueError):
     """A value no parameter of that name can take; the message names the parameter, the value and what it may be."""
+
+    advice = "`inspector strategies NAME` lists the parameters with their ranges"
 
 
 @dataclass(frozen=True, slots=True)

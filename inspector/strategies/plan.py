@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import tomli_w
 
+from inspector.errors import InspectorError
 from inspector.strategies import registry
 from inspector.strategies.parameters import ParameterError, ParameterKind
 from inspector.strategies.specification import SpecificationError, read_specification, write_specification
@@ -40,16 +41,14 @@ if TYPE_CHECKING:
 _SWITCH_WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
-class PlanError(ValueError):
+class PlanError(InspectorError, ValueError):
     """A plan that cannot be read.
 
     Attributes:
         message: One line: where, what, and what is allowed.
     """
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message)
-        self.message = message
+    advice = "`inspector strategies --plans` lists the plans there are"
 
 
 class Held(Protocol):

@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
+from inspector.errors import InspectorError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from inspector.strategies.parameters import ParameterValue
 
 
-class SpecificationError(ValueError):
+class SpecificationError(InspectorError, ValueError):
     """A line that is not of the form; the message says where."""
+
+    advice = "`inspector strategies NAME` shows how a strategy is written"
 
 
 class Part(NamedTuple):

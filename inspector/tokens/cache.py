@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.own_files import cache_folder, make_room, replacing
+from inspector.atomic_files import cache_folder, make_room, replacing
 from inspector.tokens.texts import digest_of
 
 if TYPE_CHECKING:

@@ -20,6 +20,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from inspector.errors import InspectorError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -37,8 +39,10 @@ _BYTES_AT_ONCE = 1 << 17
 _LOADER = "load_tiktoken_bpe"
 
 
-class VocabularyError(Exception):
+class VocabularyError(InspectorError):
     """No verified vocabulary. The message is one line and says what to do about it."""
+
+    advice = "install the program again: the vocabulary comes with it"
 
 
 @dataclass(frozen=True)

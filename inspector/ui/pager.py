@@ -9,13 +9,16 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from inspector.errors import InspectorError
 from inspector.safe_text import safe_text
 
 USUAL = ("less", "more")
 
 
-class PagerError(Exception):
+class PagerError(InspectorError):
     """There is no pager, or it cannot be started; the message says what to do."""
+
+    advice = "set PAGER to a program that shows text"
 
 
 def pager_command() -> list[str]:

@@ -7,7 +7,7 @@ import re
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from inspector.own_files import APPLICATION
+from inspector.atomic_files import APPLICATION
 
 if TYPE_CHECKING:
     from datetime import datetime

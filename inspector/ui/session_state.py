@@ -6,7 +6,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from inspector.own_files import APPLICATION
+from inspector.atomic_files import APPLICATION
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -136,7 +136,7 @@ def save_state(session: Path, state: SessionState, folder: Path | None = None) -
 
     import tomli_w
 
-    from inspector.own_files import make_room, replacing
+    from inspector.atomic_files import make_room, replacing
 
     table: dict[str, Any] = {"letter": state.letter, "plan_open": state.plan_open}
     if state.block >= 0:

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from inspector.own_files import APPLICATION
+from inspector.atomic_files import APPLICATION
 from inspector.ui.setting_list import SETTINGS
 
 if TYPE_CHECKING:

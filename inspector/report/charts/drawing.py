@@ -8,6 +8,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from inspector.errors import InspectorError
+
 if TYPE_CHECKING:
     from types import ModuleType
 
@@ -19,8 +21,10 @@ FIXED_WIDTH = (
 """Named fonts that have the bars and marks of the screen: what `monospace` stands for often has not."""
 
 
-class ChartsMissingError(Exception):
+class ChartsMissingError(InspectorError):
     """What draws charts is not installed; the message says how to install it."""
+
+    advice = "pip install 'session-inspector[html]'"
 
 
 def load_drawing() -> ModuleType:

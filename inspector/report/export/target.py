@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from inspector.errors import InspectorError
 from inspector.strategies.registry import value_of
 
 if TYPE_CHECKING:
@@ -14,8 +15,10 @@ if TYPE_CHECKING:
     from inspector.strategies.plan import Plan
 
 
-class ExportError(Exception):
+class ExportError(InspectorError):
     """A plan cannot be written for a system; the message says why and what to do."""
+
+    advice = "`inspector export --list` names what can be written"
 
 
 @dataclass(frozen=True, slots=True)

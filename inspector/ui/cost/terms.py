@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from inspector.errors import InspectorError
 from inspector.replay.prompt_cache import CACHE_MODELS
 from inspector.replay.terms import MOST_DAYS, MOST_NEXT_CALLS, RatesError, rates_of, rates_text
 from inspector.safe_text import one_line
@@ -20,8 +21,10 @@ AS_RECORDED: Final = "as recorded"
 LARGEST_WINDOW: Final = 1_000_000_000
 
 
-class TermError(ValueError):
+class TermError(InspectorError, ValueError):
     """A term cannot have that value; the message says what it can have."""
+
+    advice = "leave it empty for what was recorded"
 
 
 @dataclass(frozen=True, slots=True)

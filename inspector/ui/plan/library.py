@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.own_files import APPLICATION
+from inspector.atomic_files import APPLICATION
 from inspector.session.targets import problem_with_target
 
 if TYPE_CHECKING:

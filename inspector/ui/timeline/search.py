@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inspector.errors import InspectorError
 from inspector.session.model import BlockKind, TextUnavailableError
 from inspector.strategies.rendition import Action
 from inspector.ui.timeline.subagents import opened_within
@@ -55,8 +56,10 @@ STATES = ("changed", *ACTIONS, "error", "out", "pinned")
 _WORD = re.compile(r'"([^"]*)"?|(\S+)')
 
 
-class QueryError(ValueError):
+class QueryError(InspectorError, ValueError):
     """A query that means nothing; the message says what is allowed."""
+
+    advice = "the search line's help lists what can be asked"
 
 
 @dataclass(frozen=True, slots=True)

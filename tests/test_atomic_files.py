@@ -7,7 +7,7 @@ from typing import IO
 
 import pytest
 
-from inspector.own_files import make_room, replacing
+from inspector.atomic_files import make_room, replacing
 
 
 def test_a_file_takes_the_place_of_another_when_it_was_written(tmp_path: Path) -> None:
