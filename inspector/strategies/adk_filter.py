@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from inspector.session.model import BlockKind
-from inspector.strategies.arrivals import ScheduleBuilder
 from inspector.strategies.base import Decision
 from inspector.strategies.batching import Batching
 from inspector.strategies.counting import Unit, entries_of
 from inspector.strategies.operations import RemoveBlock
+from inspector.strategies.schedules import ScheduleBuilder
 from inspector.strategies.settings import whole
 
 if TYPE_CHECKING:

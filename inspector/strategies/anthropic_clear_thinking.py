@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from inspector.session.model import BlockKind, Role
-from inspector.strategies.arrivals import ScheduleBuilder, arrivals
+from inspector.strategies.arrivals import arrivals
 from inspector.strategies.base import Decision
 from inspector.strategies.batching import Batching
 from inspector.strategies.history import NEVER
 from inspector.strategies.operations import RemoveBlock
+from inspector.strategies.schedules import ScheduleBuilder
 from inspector.strategies.settings import choice, whole
 
 if TYPE_CHECKING:

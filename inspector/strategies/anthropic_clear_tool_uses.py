@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from inspector.strategies.base import Choice, Decision
 from inspector.strategies.batching import Batching
-from inspector.strategies.entries import Reader
 from inspector.strategies.operations import ReplaceText
 from inspector.strategies.settings import choice, switch, tools, whole, written
+from inspector.strategies.thread_runs import Reader
 from inspector.strategies.tool_inputs import ClearInput
 
 if TYPE_CHECKING:

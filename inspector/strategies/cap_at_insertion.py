@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from inspector.strategies.arrivals import ScheduleBuilder
 from inspector.strategies.base import Decision
-from inspector.strategies.operations import CHARACTERS, cut_in
-from inspector.strategies.parameters import Parameter, ParameterKind
+from inspector.strategies.operations import cut_in
+from inspector.strategies.parameters import CHARACTERS, Parameter, ParameterKind
+from inspector.strategies.schedules import ScheduleBuilder
 from inspector.strategies.settings import limit_unit
 from inspector.strategies.tunable import Tunable, setting
 

@@ -18,10 +18,10 @@ from inspector.session.model import BlockKind
 from inspector.strategies.alternation import Alternation
 from inspector.strategies.base import Choice, Decision
 from inspector.strategies.cline_reads import ReplaceContents, Shown, shown_files
-from inspector.strategies.entries import Reader, sent_again
 from inspector.strategies.operations import RemoveBlock, ReplaceText
 from inspector.strategies.recorded import RecordedBlock
 from inspector.strategies.settings import choice, model_window, number, switch, written
+from inspector.strategies.thread_runs import Reader, sent_again
 from inspector.strategies.tunable import Tunable
 from inspector.strategies.windows import window_of
 

@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 
 from inspector.session.model import BlockKind
-from inspector.strategies.arrivals import ScheduleBuilder, arrivals
+from inspector.strategies.arrivals import arrivals
 from inspector.strategies.base import Decision
 from inspector.strategies.batching import Batching
 from inspector.strategies.measures import sent_text
 from inspector.strategies.operations import RemoveBlock
 from inspector.strategies.remembered import Remembered
 from inspector.strategies.rendition import Action, Rendition
+from inspector.strategies.schedules import ScheduleBuilder
 from inspector.strategies.settings import switch
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from inspector.strategies.arrivals import ScheduleBuilder
 from inspector.strategies.base import Decision
 from inspector.strategies.cut_middle import CutMiddle
+from inspector.strategies.schedules import ScheduleBuilder
 from inspector.strategies.settings import choice, number, tools, whole
 from inspector.strategies.tools import Meaning, meaning_mask
 from inspector.strategies.tunable import Tunable

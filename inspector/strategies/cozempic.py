@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 
 from inspector.session.model import BlockKind
-from inspector.strategies.arrivals import ScheduleBuilder, arrivals
+from inspector.strategies.arrivals import arrivals
 from inspector.strategies.base import Decision
 from inspector.strategies.batching import Batching
 from inspector.strategies.cozempic_texts import JSON_BYTES, MinifyOutput, StubOutput, TrimOutput
@@ -27,6 +27,7 @@ from inspector.strategies.recorded import RecordedBlock
 from inspector.strategies.records import records_of
 from inspector.strategies.remembered import Remembered
 from inspector.strategies.rendition import Rendition
+from inspector.strategies.schedules import ScheduleBuilder
 from inspector.strategies.settings import whole
 from inspector.strategies.tunable import Tunable
 

@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from inspector.session.model import BlockKind
-from inspector.strategies.arrivals import ScheduleBuilder, arrivals
+from inspector.strategies.arrivals import arrivals
 from inspector.strategies.base import Decision
 from inspector.strategies.batching import Batching
 from inspector.strategies.file_uses import file_uses
 from inspector.strategies.records import records_of
 from inspector.strategies.rendition import Rendition
+from inspector.strategies.schedules import ScheduleBuilder
 from inspector.strategies.settings import tools, whole
 
 if TYPE_CHECKING:

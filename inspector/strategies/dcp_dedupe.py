@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from inspector.strategies.arrivals import ScheduleBuilder, arrivals
+from inspector.strategies.arrivals import arrivals
 from inspector.strategies.base import Decision
 from inspector.strategies.batching import Batching
 from inspector.strategies.dcp_protection import DEFAULT_PROTECTED, WHEN, WHEN_HELP, batched, is_protected
 from inspector.strategies.history import NEVER
 from inspector.strategies.operations import ReplaceText
+from inspector.strategies.schedules import ScheduleBuilder
 from inspector.strategies.settings import choice, tools
 from inspector.strategies.signatures import signature_of
 from inspector.strategies.tool_inputs import BlankInput

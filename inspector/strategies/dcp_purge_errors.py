@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from inspector.session.model import BlockKind, Role
-from inspector.strategies.arrivals import ScheduleBuilder, arrivals
+from inspector.strategies.arrivals import arrivals
 from inspector.strategies.base import Decision
 from inspector.strategies.batching import Batching
 from inspector.strategies.dcp_dedupe import BLANK_INPUT
 from inspector.strategies.dcp_protection import DEFAULT_PROTECTED, WHEN, WHEN_HELP, batched, is_protected
 from inspector.strategies.history import NEVER
+from inspector.strategies.schedules import ScheduleBuilder
 from inspector.strategies.settings import choice, tools, whole
 from inspector.strategies.tool_inputs import BlankInput
 

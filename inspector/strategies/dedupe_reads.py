@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from inspector.strategies.arrivals import ScheduleBuilder, add_with_tool_calls, arrivals, restore_carried
+from inspector.strategies.arrivals import arrivals
 from inspector.strategies.base import Decision
 from inspector.strategies.batching import Batching
 from inspector.strategies.history import NEVER
 from inspector.strategies.operations import RemoveBlock
 from inspector.strategies.parameters import Parameter, ParameterKind
 from inspector.strategies.reads import reads_of
+from inspector.strategies.schedules import ScheduleBuilder, add_with_tool_calls, restore_carried
 from inspector.strategies.tunable import setting
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from inspector.session.model import BlockKind
-from inspector.strategies.arrivals import ScheduleBuilder
 from inspector.strategies.base import Decision
 from inspector.strategies.estimators import CHARACTERS_PER_TOKEN
 from inspector.strategies.numbered_preview import PreviewLines
+from inspector.strategies.schedules import ScheduleBuilder
 from inspector.strategies.settings import tools, whole, written
 from inspector.strategies.tools import meaning_mask
 from inspector.strategies.tunable import Tunable

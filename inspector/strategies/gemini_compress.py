@@ -22,7 +22,6 @@ from inspector.session.model import BlockKind
 from inspector.strategies import javascript
 from inspector.strategies.alternation import Alternation, Turn
 from inspector.strategies.base import Choice, Decision
-from inspector.strategies.entries import Reader, sent_again
 from inspector.strategies.estimators import GEMINI_TEXT, JSON_CHARACTERS
 from inspector.strategies.gemini_truncate import FILE, KeepEnds
 from inspector.strategies.kinds import TOOL_CALL, TOOL_RESULT
@@ -32,6 +31,7 @@ from inspector.strategies.recorded import RecordedBlock
 from inspector.strategies.settings import model_window, number, summary_length, whole, written
 from inspector.strategies.speeches import SayInstead
 from inspector.strategies.summarize import stand_in
+from inspector.strategies.thread_runs import Reader, sent_again
 from inspector.strategies.tunable import Tunable
 from inspector.strategies.windows import window_of
 

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from inspector.strategies.base import Choice, Decision
 from inspector.strategies.batching import Batching
-from inspector.strategies.entries import Reader
 from inspector.strategies.estimators import JSON_CHARACTERS, gemini_result
 from inspector.strategies.gemini_truncate import FILE
 from inspector.strategies.mask_output import MaskOutput, is_masked
 from inspector.strategies.measures import Measure
 from inspector.strategies.recorded import RecordedBlock
 from inspector.strategies.settings import switch, tools, whole, written
+from inspector.strategies.thread_runs import Reader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

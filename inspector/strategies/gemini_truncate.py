@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from inspector.strategies import javascript
-from inspector.strategies.arrivals import ScheduleBuilder
 from inspector.strategies.base import Decision
 from inspector.strategies.measures import sent_text
 from inspector.strategies.rendition import Action, Rendition
+from inspector.strategies.schedules import ScheduleBuilder
 from inspector.strategies.settings import choice, tools, whole, written
 from inspector.strategies.tool_files import file_for
 from inspector.strategies.tools import Meaning, meaning_mask

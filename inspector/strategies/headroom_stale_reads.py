@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from inspector.strategies.arrivals import ScheduleBuilder
 from inspector.strategies.base import Decision
 from inspector.strategies.batching import Batching
 from inspector.strategies.estimators import bytes_of
 from inspector.strategies.file_uses import file_uses, lines_of
 from inspector.strategies.measures import sent_text
 from inspector.strategies.rendition import Rendition
+from inspector.strategies.schedules import ScheduleBuilder
 from inspector.strategies.settings import switch, tools, whole
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from inspector.strategies.entries import Reader, sent_again
 from inspector.strategies.hermes_pass import HermesConversation
 from inspector.strategies.settings import model_window, number, whole
+from inspector.strategies.thread_runs import Reader, sent_again
 from inspector.strategies.tunable import Tunable
 from inspector.strategies.windows import window_of
 

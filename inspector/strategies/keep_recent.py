@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from inspector.session.model import BlockKind
-from inspector.strategies.arrivals import ScheduleBuilder, drop_all_but_newest
 from inspector.strategies.base import Decision
 from inspector.strategies.batching import Batching
 from inspector.strategies.operations import RemoveBlock
 from inspector.strategies.parameters import Parameter, ParameterKind
+from inspector.strategies.schedules import ScheduleBuilder, drop_all_but_newest
 from inspector.strategies.tunable import setting
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from inspector.strategies.base import Choice, Decision
 from inspector.strategies.batching import Batching
-from inspector.strategies.entries import Reader
 from inspector.strategies.estimators import (
     ARGUMENT_CHARACTERS,
     LANGCHAIN_CHARACTERS,
@@ -22,6 +21,7 @@ from inspector.strategies.estimators import (
 from inspector.strategies.kinds import ASSISTANT
 from inspector.strategies.operations import ReplaceText
 from inspector.strategies.settings import switch, tools, whole, written
+from inspector.strategies.thread_runs import Reader
 from inspector.strategies.tool_inputs import ClearInput
 
 if TYPE_CHECKING:

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from inspector.session.model import BlockKind
 from inspector.strategies.base import Choice, Decision
-from inspector.strategies.entries import Reader, sent_again
 from inspector.strategies.estimators import LANGCHAIN_CHARACTERS, langchain_message
 from inspector.strategies.kinds import ASSISTANT
 from inspector.strategies.operations import RemoveBlock
 from inspector.strategies.settings import number, summary_length, switch, whole
 from inspector.strategies.speeches import SayInstead
 from inspector.strategies.summarize import stand_in
+from inspector.strategies.thread_runs import Reader, sent_again
 from inspector.strategies.tunable import Tunable
 from inspector.strategies.windows import window_of
 

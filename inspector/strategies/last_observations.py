@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from inspector.session.model import BlockKind
-from inspector.strategies.arrivals import ScheduleBuilder, arrivals
+from inspector.strategies.arrivals import arrivals
 from inspector.strategies.base import Decision
 from inspector.strategies.batching import Batching
 from inspector.strategies.history import NEVER
 from inspector.strategies.measures import sent_text
 from inspector.strategies.rendition import Rendition
+from inspector.strategies.schedules import ScheduleBuilder
 from inspector.strategies.settings import tools, whole
 from inspector.strategies.tools import meaning_mask
 

@@ -16,13 +16,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from inspector.strategies.base import Choice, Decision
-from inspector.strategies.entries import Reader, sent_again
 from inspector.strategies.kinds import SYSTEM_TEXT
 from inspector.strategies.maf_groups import Groups
 from inspector.strategies.maf_listing import LISTINGS, REASON
 from inspector.strategies.maf_messages import Messages
 from inspector.strategies.operations import RemoveBlock
 from inspector.strategies.settings import choice, model_window, number, switch, whole
+from inspector.strategies.thread_runs import Reader, sent_again
 from inspector.strategies.tunable import Tunable
 from inspector.strategies.windows import window_of
 

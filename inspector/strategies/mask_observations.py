@@ -16,13 +16,14 @@ import numpy as np
 
 from inspector.session.model import BlockKind
 from inspector.strategies.arguments import url_of
-from inspector.strategies.arrivals import ScheduleBuilder, arrivals
+from inspector.strategies.arrivals import arrivals
 from inspector.strategies.base import Decision
 from inspector.strategies.batching import Batching
 from inspector.strategies.counting import Unit, entries_of
 from inspector.strategies.history import NEVER
 from inspector.strategies.operations import ReplaceText
 from inspector.strategies.remembered import Remembered
+from inspector.strategies.schedules import ScheduleBuilder
 from inspector.strategies.settings import tools, whole
 
 if TYPE_CHECKING:

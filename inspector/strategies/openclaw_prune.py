@@ -18,13 +18,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 from inspector.strategies.base import Choice, Decision
-from inspector.strategies.entries import Reader
 from inspector.strategies.estimators import ARGUMENT_UNITS
 from inspector.strategies.kinds import ASSISTANT, MEDIA, TOOL_CALL
 from inspector.strategies.openclaw_texts import PER_IMAGE, PER_TOKEN, WEIGHTED, SoftTrim, images_of
 from inspector.strategies.operations import ReplaceText
 from inspector.strategies.recorded import RecordedBlock
 from inspector.strategies.settings import choice, model_window, number, switch, tools, whole, written
+from inspector.strategies.thread_runs import Reader
 from inspector.strategies.tunable import Tunable
 from inspector.strategies.windows import window_of
 

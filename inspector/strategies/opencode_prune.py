@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from inspector.strategies.base import Choice, Decision
 from inspector.strategies.batching import Batching
-from inspector.strategies.entries import Reader
 from inspector.strategies.estimators import rounded
 from inspector.strategies.operations import ReplaceText
 from inspector.strategies.settings import tools, whole, written
+from inspector.strategies.thread_runs import Reader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from inspector.strategies.arrivals import ScheduleBuilder
 from inspector.strategies.base import Decision
 from inspector.strategies.cut_lines import CutLines
+from inspector.strategies.schedules import ScheduleBuilder
 from inspector.strategies.settings import choice, tools, whole, written
 from inspector.strategies.tools import meaning_mask
 from inspector.strategies.tunable import Tunable

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from inspector.session.model import BlockKind
 from inspector.strategies.base import Choice, Decision
-from inspector.strategies.entries import Reader, sent_again
 from inspector.strategies.event_log import Event, EventLog, events_in
 from inspector.strategies.kinds import SYSTEM_TEXT
 from inspector.strategies.operations import RemoveBlock
 from inspector.strategies.settings import model_window, number, summary_length, whole
 from inspector.strategies.speeches import SayInstead
 from inspector.strategies.summarize import stand_in
+from inspector.strategies.thread_runs import Reader, sent_again
 from inspector.strategies.tunable import Tunable
 from inspector.strategies.windows import window_of
 

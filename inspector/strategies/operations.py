@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from inspector.strategies.parameters import TOKENS
 from inspector.strategies.rendition import EMPTIED, REMOVED, Action, Rendition
 
 if TYPE_CHECKING:
@@ -139,11 +140,6 @@ class CutTokens:
             return rendition
         end = rendition.between(length - tail, length) if tail else ()
         return Rendition((*rendition.between(0, head), marker, *end), Action.CUT, rendition.kind)
-
-
-CHARACTERS, TOKENS = "characters", "tokens"
-UNITS = (CHARACTERS, TOKENS)
-"""What limits can be counted in, where a strategy lets them."""
 
 
 def cut_in(

@@ -7,6 +7,10 @@ from enum import StrEnum
 
 from inspector.errors import InspectorError
 
+CHARACTERS, TOKENS = "characters", "tokens"
+UNITS = (CHARACTERS, TOKENS)
+"""What limits can be counted in, where a strategy lets them."""
+
 ParameterValue = int | float | bool | str | tuple[str, ...]
 
 

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, ClassVar
 from inspector.session.model import BlockKind
 from inspector.strategies import javascript
 from inspector.strategies.base import Choice, Decision
-from inspector.strategies.entries import Reader, sent_again
 from inspector.strategies.estimators import ARGUMENT_UNITS, UNITS
 from inspector.strategies.event_log import Event, messages_in
 from inspector.strategies.kinds import ASSISTANT, MEDIA, TOOL_CALL, TOOL_RESULT, USER_TEXT
@@ -28,6 +27,7 @@ from inspector.strategies.operations import RemoveBlock
 from inspector.strategies.settings import model_window, summary_length, whole
 from inspector.strategies.speeches import SayInstead
 from inspector.strategies.summarize import stand_in
+from inspector.strategies.thread_runs import Reader, sent_again
 from inspector.strategies.tunable import Tunable
 from inspector.strategies.windows import USUAL_WINDOW
 

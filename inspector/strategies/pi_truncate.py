@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from inspector.strategies.arguments import path_of
-from inspector.strategies.arrivals import ScheduleBuilder
 from inspector.strategies.base import Decision
 from inspector.strategies.cut_lines import fitting
 from inspector.strategies.estimators import bytes_of
@@ -23,6 +22,7 @@ from inspector.strategies.file_uses import lines_of
 from inspector.strategies.history import NEVER
 from inspector.strategies.measures import sent_text
 from inspector.strategies.rendition import Action, Rendition
+from inspector.strategies.schedules import ScheduleBuilder
 from inspector.strategies.settings import switch, whole, written
 from inspector.strategies.tools import Meaning, meaning_mask
 from inspector.strategies.tunable import Tunable

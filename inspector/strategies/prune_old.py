@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from inspector.strategies.base import Choice, Decision
 from inspector.strategies.batching import Batching
-from inspector.strategies.entries import Reader
-from inspector.strategies.operations import TOKENS, CutText, CutTokens, ReplaceText, cut_in
-from inspector.strategies.parameters import Parameter, ParameterKind
+from inspector.strategies.operations import CutText, CutTokens, ReplaceText, cut_in
+from inspector.strategies.parameters import TOKENS, Parameter, ParameterKind
 from inspector.strategies.settings import limit_unit
+from inspector.strategies.thread_runs import Reader
 from inspector.strategies.tunable import setting
 
 if TYPE_CHECKING:

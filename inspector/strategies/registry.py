@@ -7,8 +7,7 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
-from inspector.strategies.operations import CHARACTERS, TOKENS
-from inspector.strategies.parameters import ParameterError
+from inspector.strategies.parameters import CHARACTERS, TOKENS, ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, ClassVar
 from inspector.session.model import BlockKind
 from inspector.strategies.alternation import Alternation
 from inspector.strategies.base import Choice, Decision
-from inspector.strategies.entries import Reader, sent_again
 from inspector.strategies.operations import RemoveBlock
 from inspector.strategies.settings import model_window, number, whole
 from inspector.strategies.speeches import SayInstead
+from inspector.strategies.thread_runs import Reader, sent_again
 from inspector.strategies.tunable import Tunable
 from inspector.strategies.windows import window_of
 

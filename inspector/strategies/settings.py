@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from inspector.strategies.operations import UNITS
-from inspector.strategies.parameters import Parameter, ParameterKind
+from inspector.strategies.parameters import UNITS, Parameter, ParameterKind
 from inspector.strategies.tunable import setting
 
 _LOGARITHMIC_FROM = 1_000

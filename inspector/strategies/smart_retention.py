@@ -16,14 +16,15 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from inspector.strategies.arrivals import ScheduleBuilder, arrivals, drop_all_but_newest
+from inspector.strategies.arrivals import arrivals
 from inspector.strategies.base import Decision
 from inspector.strategies.batching import Batching
-from inspector.strategies.operations import CHARACTERS, RemoveBlock, ReplaceText, cut_in
-from inspector.strategies.parameters import Parameter, ParameterKind
+from inspector.strategies.operations import RemoveBlock, ReplaceText, cut_in
+from inspector.strategies.parameters import CHARACTERS, Parameter, ParameterKind
 from inspector.strategies.read_samples import read_changes
 from inspector.strategies.reads import reads_of
 from inspector.strategies.rendition import Action, Rendition
+from inspector.strategies.schedules import ScheduleBuilder, drop_all_but_newest
 from inspector.strategies.settings import limit_unit
 from inspector.strategies.tools import Meaning, meaning_mask
 from inspector.strategies.tunable import setting

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 
 from inspector.session.model import TextUnavailableError
-from inspector.strategies.arrivals import ScheduleBuilder
 from inspector.strategies.base import Decision
 from inspector.strategies.history import NEVER
 from inspector.strategies.parameters import Parameter, ParameterKind
 from inspector.strategies.prompt_ends import result_runs
 from inspector.strategies.recorded import RecordedBlock
 from inspector.strategies.rendition import Action, Rendition
+from inspector.strategies.schedules import ScheduleBuilder
 from inspector.strategies.tools import meaning_mask
 from inspector.strategies.tunable import Tunable, setting
 

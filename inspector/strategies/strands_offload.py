@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from inspector.strategies.arrivals import ScheduleBuilder
 from inspector.strategies.base import Decision
 from inspector.strategies.history import NEVER
 from inspector.strategies.rendition import Action, Rendition
+from inspector.strategies.schedules import ScheduleBuilder
 from inspector.strategies.settings import choice, whole
 from inspector.strategies.tunable import Tunable
 

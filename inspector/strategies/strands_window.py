@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from inspector.session.model import BlockKind, TextUnavailableError
 from inspector.strategies.base import Choice, Decision
-from inspector.strategies.entries import Reader, sent_again
 from inspector.strategies.kinds import TOOL_RESULT
 from inspector.strategies.measures import sent_text
 from inspector.strategies.operations import RemoveBlock
 from inspector.strategies.rendition import Action, Rendition
 from inspector.strategies.settings import model_window, switch, whole
+from inspector.strategies.thread_runs import Reader, sent_again
 from inspector.strategies.tunable import Tunable
 from inspector.strategies.windows import window_of
 

@@ -16,16 +16,17 @@ from typing import TYPE_CHECKING, ClassVar
 
 from inspector.session.model import BlockKind
 from inspector.strategies.base import Choice, Decision
-from inspector.strategies.entries import Entry, Reader, sent_again
 from inspector.strategies.operations import RemoveBlock
 from inspector.strategies.parameters import Parameter, ParameterKind
 from inspector.strategies.rendition import Action, Rendition
+from inspector.strategies.thread_runs import Reader, sent_again
 from inspector.strategies.tunable import Tunable, setting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from inspector.strategies.base import Moment
+    from inspector.strategies.entries import Entry
     from inspector.strategies.history import History
     from inspector.strategies.operations import BlockSource
 

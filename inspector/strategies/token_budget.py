@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, ClassVar
 from inspector.session.model import TextUnavailableError
 from inspector.strategies.base import Choice, Decision
 from inspector.strategies.batching import Batching
-from inspector.strategies.entries import Reader
-from inspector.strategies.operations import TOKENS, cut_in
-from inspector.strategies.parameters import Parameter, ParameterKind
+from inspector.strategies.operations import cut_in
+from inspector.strategies.parameters import TOKENS, Parameter, ParameterKind
 from inspector.strategies.prompt_ends import result_runs
 from inspector.strategies.settings import limit_unit
+from inspector.strategies.thread_runs import Reader
 from inspector.strategies.tunable import setting
 
 if TYPE_CHECKING:

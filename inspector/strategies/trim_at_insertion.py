@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
-from inspector.strategies.arrivals import ScheduleBuilder
 from inspector.strategies.base import Choice, Decision
-from inspector.strategies.operations import CHARACTERS, CutText, CutTokens, cut_in
-from inspector.strategies.parameters import Parameter, ParameterKind
+from inspector.strategies.operations import CutText, CutTokens, cut_in
+from inspector.strategies.parameters import CHARACTERS, Parameter, ParameterKind
+from inspector.strategies.schedules import ScheduleBuilder
 from inspector.strategies.settings import choice, limit_unit, number, whole
 from inspector.strategies.tools import meaning_mask, meaning_of
 from inspector.strategies.tunable import Tunable, setting

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from inspector.session.model import Role
-from inspector.strategies.arrivals import ScheduleBuilder
 from inspector.strategies.base import Decision
 from inspector.strategies.batching import Batching
 from inspector.strategies.history import NEVER
 from inspector.strategies.operations import cut_in
 from inspector.strategies.parameters import Parameter, ParameterKind
+from inspector.strategies.schedules import ScheduleBuilder
 from inspector.strategies.settings import limit_unit
 from inspector.strategies.token_budget import MARKER
 from inspector.strategies.tunable import setting

@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 
 from inspector.session.model import BlockKind
-from inspector.strategies.arrivals import ScheduleBuilder
 from inspector.strategies.base import Decision
 from inspector.strategies.batching import Batching
 from inspector.strategies.counting import Unit, entries_of
 from inspector.strategies.history import NEVER
 from inspector.strategies.operations import RemoveBlock
+from inspector.strategies.schedules import ScheduleBuilder
 from inspector.strategies.settings import choice, tools, whole
 
 if TYPE_CHECKING:
