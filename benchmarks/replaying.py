@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from benchmarks.workbench import Workbench
     from inspector.replay.inputs import ReplayInputs
-    from inspector.strategies.base import Strategy
+    from inspector.strategies.core.strategy import Strategy
 
 PROMISE = "replay of a plan over every call"
 LIMITS_MS = {10_000: 5, 100_000: 50, 1_000_000: 500}
@@ -46,7 +46,7 @@ def measure(bench: Workbench) -> Iterator[Measurement]:
 def _inputs_of_made(messages: int) -> tuple[ReplayInputs, float]:
     from benchmarks.made_session import made_session, made_table
     from inspector.replay.inputs import ReplayInputs
-    from inspector.strategies.history import History
+    from inspector.strategies.history.history import History
 
     session = made_session(messages)
     table = made_table(session)
@@ -104,7 +104,7 @@ def inputs_of_file(path: Path) -> ReplayInputs:
     """Read a session, count it, and work out what replays start from."""
     from inspector.replay.inputs import ReplayInputs
     from inspector.session.open import open_session
-    from inspector.strategies.history import History
+    from inspector.strategies.history.history import History
     from inspector.tokens.counter import load_counter
     from inspector.tokens.table import count_session
 

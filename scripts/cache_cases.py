@@ -10,7 +10,7 @@ from inspector.replay.outcome import outcome_of
 from inspector.replay.prices import Pricing
 from inspector.replay.replay import replay
 from inspector.session.open import open_session
-from inspector.strategies.history import History
+from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 from inspector.tokens.counter import load_counter
 from inspector.tokens.table import count_session

@@ -11,10 +11,10 @@ import numpy as np
 from inspector.replay.inputs import ReplayInputs
 from inspector.replay.replay import replay
 from inspector.session.open import open_session
-from inspector.strategies.history import History
+from inspector.strategies.core.rendition import Action
+from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import strategy_for, with_values
-from inspector.strategies.rendition import Action
 from inspector.tokens.cache import CountCache
 from inspector.tokens.counter import load_counter
 from inspector.tokens.table import count_session
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from inspector.replay.replay import Replay
-    from inspector.strategies.parameters import ParameterValue
+    from inspector.strategies.core.parameters import ParameterValue
 
 SAMPLES = Path(__file__).resolve().parent.parent / "sample_sessions"
 NAMES = ("coding-agent.jsonl", "terminal-agent.jsonl", "trading-desk.json", "mail-and-jobs.jsonl", "local-agent.json")

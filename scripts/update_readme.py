@@ -24,7 +24,7 @@ from inspector.ui.themes import THEME_WORDS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from inspector.strategies.parameters import Parameter
+    from inspector.strategies.core.parameters import Parameter
     from inspector.ui.help import HelpSection
 
 ROOT = Path(__file__).resolve().parent.parent

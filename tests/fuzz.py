@@ -32,7 +32,7 @@ from inspector.session.follow import Follower
 from inspector.session.model import TextUnavailableError
 from inspector.session.open import open_session
 from inspector.session.registry import all_formats, detect
-from inspector.strategies.history import History
+from inspector.strategies.history.history import History
 from tests.session.codex_lines import Rollout
 from tests.session.following import settle
 from tests.session.gemini_lines import GeminiScript, call

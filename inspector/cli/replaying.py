@@ -37,7 +37,7 @@ def replay_inputs(
     from inspector.replay.inputs import ReplayInputs
     from inspector.replay.price_file import PriceFileError
     from inspector.replay.terms import Terms
-    from inspector.strategies.history import History
+    from inspector.strategies.history.history import History
     from inspector.tokens.counter import load_counter
     from inspector.tokens.table import count_session
 

@@ -31,7 +31,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     """Print one strategy or all of them, one plan or all of them, or how a session's tools are classed."""
     from inspector.report.strategy_pages import strategies_text, strategy_data, strategy_text
-    from inspector.strategies.parameters import ParameterError
+    from inspector.strategies.core.parameters import ParameterError
     from inspector.strategies.presets import PRESETS
     from inspector.strategies.registry import STRATEGIES, strategy_type, suggestion
 

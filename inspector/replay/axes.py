@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from inspector.strategies.parameters import ParameterKind
+from inspector.strategies.core.parameters import ParameterKind
+from inspector.strategies.core.scale import Scale
 from inspector.strategies.registry import unit_of, value_of, with_value
-from inspector.strategies.scale import Scale
 
 if TYPE_CHECKING:
-    from inspector.strategies.parameters import Parameter, ParameterValue
+    from inspector.strategies.core.parameters import Parameter, ParameterValue
     from inspector.strategies.plan import Plan
 
 

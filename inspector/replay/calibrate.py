@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.strategies.history import History
+    from inspector.strategies.history.history import History
     from inspector.tokens.table import TokenTable
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from inspector.strategies.history import NEVER
-from inspector.strategies.rendition import Action
+from inspector.strategies.core.rendition import Action
+from inspector.strategies.history.history import NEVER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.stacks import Renderer, Stack
-    from inspector.strategies.base import Decision
-    from inspector.strategies.history import History
+    from inspector.strategies.core.strategy import Decision
+    from inspector.strategies.history.history import History
 
 
 RECORDED = -1

@@ -18,7 +18,7 @@ from inspector.replay.layout import Layout
 from inspector.replay.ledger import Figure, HowKnown
 from inspector.replay.replay import replay as replay_plan
 from inspector.replay.uncompacted import BY_HAND, first_call_after, uncompacted
-from inspector.strategies.history import History
+from inspector.strategies.history.history import History
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

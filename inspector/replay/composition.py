@@ -15,15 +15,15 @@ from inspector.replay.collecting import collector_paused
 from inspector.replay.layers import Layer
 from inspector.replay.recorded_clearing import recorded_clearing
 from inspector.replay.walk import Circumstances, PromptSizes, Walk
-from inspector.strategies.base import Choice, ScheduledStrategy, SequentialStrategy, in_use
-from inspector.strategies.batching import BatchedRun, batched_schedule, batching_of
+from inspector.strategies.core.batching import BatchedRun, batched_schedule, batching_of
+from inspector.strategies.core.strategy import Choice, ScheduledStrategy, SequentialStrategy, in_use
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from inspector.replay.stacks import Renderer
-    from inspector.strategies.base import Schedule, Strategy
-    from inspector.strategies.history import History
+    from inspector.strategies.core.strategy import Schedule, Strategy
+    from inspector.strategies.history.history import History
     from inspector.strategies.plan import Plan
 
 __all__ = ["Circumstances", "PromptSizes", "changes_of"]

@@ -9,8 +9,8 @@ import numpy as np
 
 from inspector.replay.repeats import RepeatKind
 from inspector.session.model import BlockKind
-from inspector.strategies.arguments import paths_of
-from inspector.strategies.tiered_stale import TIERS, TieredStale, tiered_stale_for
+from inspector.strategies.history.arguments import paths_of
+from inspector.strategies.library.tiered_stale import TIERS, TieredStale, tiered_stale_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from inspector.replay.repeats import Repeat
     from inspector.replay.replay import Replay
-    from inspector.strategies.history import History
+    from inspector.strategies.history.history import History
 
 
 class Grouping(StrEnum):

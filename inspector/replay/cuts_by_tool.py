@@ -11,7 +11,7 @@ import numpy as np
 
 from inspector.replay.changes import RECORDED
 from inspector.session.model import BlockKind
-from inspector.strategies.rendition import Action
+from inspector.strategies.core.rendition import Action
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

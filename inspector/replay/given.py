@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from inspector.replay.inputs import ReplayInputs
-from inspector.strategies.history import History
+from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 from inspector.strategies.presets import PRESETS
 from inspector.strategies.registry import STRATEGIES

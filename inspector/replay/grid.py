@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.replay.replay import replay
-from inspector.strategies.parameters import ParameterError
+from inspector.strategies.core.parameters import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from inspector.replay.axes import Axis
     from inspector.replay.inputs import ReplayInputs
     from inspector.replay.ledger import Figure, Figures
+    from inspector.strategies.core.scale import Scale
     from inspector.strategies.plan import Plan
-    from inspector.strategies.scale import Scale
 
 _STRIDES = (8, 4, 2, 1)
 

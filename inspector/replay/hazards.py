@@ -17,8 +17,8 @@ from inspector.replay.pairs import orphaned_pairs
 from inspector.replay.pointers import dangling_pointers
 from inspector.replay.thinking import preserves_thinking
 from inspector.session.model import BlockKind, Role
-from inspector.strategies.batching import Batching
-from inspector.strategies.rendition import Action, Slice
+from inspector.strategies.core.batching import Batching
+from inspector.strategies.core.rendition import Action, Slice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

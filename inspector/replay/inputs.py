@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from inspector.replay.prompt_usage import PromptUsage
     from inspector.replay.rates import CallRates
     from inspector.replay.recorded_calls import RecordedCalls
-    from inspector.strategies.history import History
+    from inspector.strategies.history.history import History
     from inspector.tokens.table import TokenTable
 
 

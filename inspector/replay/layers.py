@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from inspector.strategies.base import Choice, Decision, Moment, Run
-    from inspector.strategies.batching import BatchedRun
+    from inspector.strategies.core.batching import BatchedRun
+    from inspector.strategies.core.strategy import Choice, Decision, Moment, Run
 
 
 @dataclass

@@ -14,7 +14,7 @@ from inspector.replay.prompt_columns import PromptColumns
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from inspector.strategies.history import History
+    from inspector.strategies.history.history import History
 
 
 @dataclass(frozen=True, eq=False)

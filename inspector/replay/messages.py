@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from inspector.replay.parts import ROLE_OF_KIND, anthropic_part, media_notice
 from inspector.session.model import BlockKind, Role
-from inspector.strategies.rendition import Action
+from inspector.strategies.core.rendition import Action
 
 if TYPE_CHECKING:
     from inspector.replay.replay import Replay
     from inspector.session.model import Block, Message
-    from inspector.strategies.rendition import Rendition
+    from inspector.strategies.core.rendition import Rendition
 
 Form = Literal["anthropic", "openai"]
 Entry = dict[str, Any]

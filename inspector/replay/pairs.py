@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.strategies.history import NEVER
-from inspector.strategies.rendition import Action
+from inspector.strategies.core.rendition import Action
+from inspector.strategies.history.history import NEVER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,11 +9,11 @@ import msgspec
 
 from inspector.session.blocks import CHAT
 from inspector.session.model import BlockKind, TextUnavailableError
-from inspector.strategies.rendition import Action
+from inspector.strategies.core.rendition import Action
 
 if TYPE_CHECKING:
     from inspector.session.model import Block, Session
-    from inspector.strategies.rendition import Rendition
+    from inspector.strategies.core.rendition import Rendition
 
 Part = dict[str, Any]
 

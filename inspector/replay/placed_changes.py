@@ -13,7 +13,7 @@ import numpy as np
 
 from inspector.replay.dominance import weight_below
 from inspector.replay.realignment import blocks_alike
-from inspector.strategies.rendition import Action
+from inspector.strategies.core.rendition import Action
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from inspector.strategies.arguments import paths_of
-from inspector.strategies.rendition import Action
+from inspector.strategies.core.rendition import Action
+from inspector.strategies.history.arguments import paths_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

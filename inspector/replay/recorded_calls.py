@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.replay.prompt_usage import PromptUsage
-from inspector.strategies.once_a_history import once_a_history
+from inspector.strategies.history.memo import once_a_history
 from inspector.tokens.coded import Coded
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.session.model import Call
-    from inspector.strategies.history import History
+    from inspector.strategies.history.history import History
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,12 +10,12 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from inspector.session.model import BlockKind
-from inspector.strategies.base import Choice, Decision
-from inspector.strategies.history import NEVER
-from inspector.strategies.operations import ReplaceText
+from inspector.strategies.core.operations import ReplaceText
+from inspector.strategies.core.strategy import Choice, Decision
+from inspector.strategies.history.history import NEVER
 
 if TYPE_CHECKING:
-    from inspector.strategies.history import History
+    from inspector.strategies.history.history import History
 
 CLEARED = Decision(ReplaceText("[Old tool result content cleared]"), "cleared by the agent itself when it was recorded")
 """The text Claude Code sends in place of a blanked result."""

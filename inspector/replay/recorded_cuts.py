@@ -20,7 +20,7 @@ from inspector.replay.recorded_clearing import CLEARED
 from inspector.replay.spared_results import SPARED_BY, blanked_by
 from inspector.replay.uncompacted import first_call_after
 from inspector.session.model import BlockKind
-from inspector.strategies.operations import ReplaceText
+from inspector.strategies.core.operations import ReplaceText
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.session.model import BlockKind
-from inspector.strategies.arguments import names_a_part, path_of
-from inspector.strategies.reads import reads_of
-from inspector.strategies.tools import Meaning, meaning_mask
+from inspector.strategies.history.arguments import names_a_part, path_of
+from inspector.strategies.history.reads import reads_of
+from inspector.strategies.history.tools import Meaning, meaning_mask
 
 if TYPE_CHECKING:
     from inspector.replay.context_blocks import ContextBlocks
-    from inspector.strategies.history import History
+    from inspector.strategies.history.history import History
 
 SHORTEST = 80
 """Characters below which equal results are no repetition: `ok` is said often."""

@@ -14,8 +14,8 @@ from inspector.replay.composition import changes_of
 from inspector.replay.inputs import ReplayInputs
 from inspector.replay.ledger import Figures, HowKnown, Ledger, figures_of
 from inspector.replay.placed_changes import PlacedChanges
-from inspector.strategies.history import History
-from inspector.strategies.rendition import Action, Rendition
+from inspector.strategies.core.rendition import Action, Rendition
+from inspector.strategies.history.history import History
 from inspector.tokens.counter import load_counter
 from inspector.tokens.table import count_session
 

@@ -19,7 +19,7 @@ from inspector.tokens.readings import PromptColumns, Reading
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from inspector.strategies.history import History
+    from inspector.strategies.history.history import History
     from inspector.tokens.table import TokenTable
 
     Integers = NDArray[np.int64]

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inspector.replay.parts import ROLE_OF_KIND, tool_input, with_rendition
 from inspector.session.model import BlockKind
-from inspector.strategies.rendition import EMPTIED, Action
+from inspector.strategies.core.rendition import EMPTIED, Action
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from inspector.session.model import Block, Session
-    from inspector.strategies.rendition import Rendition
+    from inspector.strategies.core.rendition import Rendition
 
 Entry = dict[str, Any]
 

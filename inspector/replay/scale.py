@@ -17,7 +17,7 @@ from inspector.tokens.readings import Reading
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from inspector.strategies.history import History
+    from inspector.strategies.history.history import History
     from inspector.tokens.calibration import Calibration
     from inspector.tokens.table import TokenTable
 

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.session.model import BlockKind
-from inspector.strategies.base import ScheduledStrategy
-from inspector.strategies.batching import GROUP as BATCHING
+from inspector.strategies.core.batching import GROUP as BATCHING
+from inspector.strategies.core.strategy import ScheduledStrategy
 from inspector.strategies.registry import unit_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.replay import Replay
-    from inspector.strategies.base import Strategy
-    from inspector.strategies.history import History
-    from inspector.strategies.parameters import Parameter
-    from inspector.strategies.scale import Scale
+    from inspector.strategies.core.parameters import Parameter
+    from inspector.strategies.core.scale import Scale
+    from inspector.strategies.core.strategy import Strategy
+    from inspector.strategies.history.history import History
 
 LARGEST_LIMIT_OF_ONE = 1_000_000
 """No limit on a single result's characters goes further; what does is about many together."""

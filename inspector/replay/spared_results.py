@@ -16,7 +16,7 @@ from inspector.session.model import BlockKind
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from inspector.strategies.history import History
+    from inspector.strategies.history.history import History
 
 _CHARACTERS_PER_TOKEN = 4
 _NEVER_BLANKED = "skill"

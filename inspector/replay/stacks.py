@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from inspector.strategies.operations import CutText, CutTokens, Operation, RemoveBlock, ReplaceText
-from inspector.strategies.recorded import RecordedBlock
-from inspector.strategies.rendition import Action, Rendition, Slice
+from inspector.strategies.core.operations import CutText, CutTokens, Operation, RecordedBlock, RemoveBlock, ReplaceText
+from inspector.strategies.core.rendition import Action, Rendition, Slice
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from inspector.strategies.history import History
+    from inspector.strategies.history.history import History
     from inspector.tokens.table import TokenTable
 
 Stack = tuple[Operation, ...]

@@ -14,7 +14,7 @@ import numpy as np
 from inspector.replay.knee import knee_of
 from inspector.replay.ledger import HowKnown, weakest
 from inspector.replay.replay import replay
-from inspector.strategies.parameters import ParameterError
+from inspector.strategies.core.parameters import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,7 +18,7 @@ from inspector.replay.carriage import carriage_of
 from inspector.replay.changes import RECORDED
 from inspector.replay.ledger import Figure, weakest
 from inspector.session.model import BlockKind
-from inspector.strategies.rendition import Action
+from inspector.strategies.core.rendition import Action
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from inspector.strategies.rendition import Action, Slice
+from inspector.strategies.core.rendition import Action, Slice
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

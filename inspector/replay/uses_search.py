@@ -17,7 +17,7 @@ from inspector.session.model import BlockKind, TextUnavailableError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from inspector.strategies.history import History
+    from inspector.strategies.history.history import History
 
 _WORD = re.compile(r"[A-Za-z0-9_$@./:\-]{8,80}")
 _TELLING = re.compile(r"[A-Z0-9_./:\-]")

@@ -18,7 +18,7 @@ from inspector.replay.inputs import ReplayInputs
 from inspector.replay.prompt_fit import PromptFit, prompt_fit
 from inspector.replay.recorded_cuts import RecordedCut, recorded_cuts
 from inspector.replay.replay import replay
-from inspector.strategies.history import History
+from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import numpy as np
 from inspector.errors import InspectorError
 from inspector.replay.changes import Estimate, ModelCall, Notice, Reason, effective_changes
 from inspector.replay.collecting import collector_paused
-from inspector.strategies.rendition import Action
+from inspector.strategies.core.rendition import Action
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from inspector.replay.changes import Changes
     from inspector.replay.layers import Layer
     from inspector.replay.stacks import Renderer, Stack
-    from inspector.strategies.base import Choice, Decision
-    from inspector.strategies.history import History
-    from inspector.strategies.rendition import Rendition
+    from inspector.strategies.core.rendition import Rendition
+    from inspector.strategies.core.strategy import Choice, Decision
+    from inspector.strategies.history.history import History
 
 _FEW = 4
 """Blocks below which they are worked out one by one: most calls change no more."""

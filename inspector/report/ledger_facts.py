@@ -14,7 +14,7 @@ from inspector.replay.ledger import HowKnown
 from inspector.report.ledger_document import BlockFacts, CallFacts, CallFigures, Ledger, PlannedBlock, PlannedCall
 from inspector.report.numbers import DOLLAR_DIGITS
 from inspector.session.model import ContextCause
-from inspector.strategies.rendition import Action
+from inspector.strategies.core.rendition import Action
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

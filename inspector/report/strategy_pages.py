@@ -6,13 +6,13 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from inspector.report.layout import HEADING, LABEL, LEFT, WIDTH, WRAPPED, Page
-from inspector.strategies.parameters import ParameterKind
+from inspector.strategies.core.parameters import ParameterKind
 from inspector.strategies.presets import PRESETS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from inspector.strategies.parameters import Parameter, ParameterValue
+    from inspector.strategies.core.parameters import Parameter, ParameterValue
     from inspector.strategies.registry import StrategyType
 
 

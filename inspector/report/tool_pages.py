@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from inspector.report.layout import HEADING, LABEL, LEFT, RIGHT, WIDTH, Page
 from inspector.report.numbers import plural
 from inspector.session.model import BlockKind
-from inspector.strategies.tiered_stale import tiered_stale_for
-from inspector.strategies.tools import Meaning, meaning_of
+from inspector.strategies.history.tools import Meaning, meaning_of
+from inspector.strategies.library.tiered_stale import tiered_stale_for
 
 if TYPE_CHECKING:
     from inspector.session.model import Session

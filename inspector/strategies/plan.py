@@ -28,15 +28,15 @@ import tomli_w
 
 from inspector.errors import InspectorError
 from inspector.strategies import registry
-from inspector.strategies.parameters import ParameterError, ParameterKind
+from inspector.strategies.core.parameters import ParameterError, ParameterKind
 from inspector.strategies.specification import SpecificationError, read_specification, write_specification
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from inspector.session.model import Session
-    from inspector.strategies.base import Strategy
-    from inspector.strategies.parameters import ParameterValue
+    from inspector.strategies.core.parameters import ParameterValue
+    from inspector.strategies.core.strategy import Strategy
 
 _SWITCH_WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 

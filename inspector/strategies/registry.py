@@ -7,16 +7,18 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
-from inspector.strategies.parameters import CHARACTERS, TOKENS, ParameterError
+from inspector.session.model import BlockKind
+from inspector.strategies.core.parameters import CHARACTERS, TOKENS, ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from inspector.session.model import Session
-    from inspector.strategies.base import ScheduledStrategy, SequentialStrategy, Strategy
-    from inspector.strategies.parameters import Parameter, ParameterValue
+    from inspector.strategies.core.parameters import Parameter, ParameterValue
+    from inspector.strategies.core.strategy import ScheduledStrategy, SequentialStrategy, Strategy
 
     StrategyType = type[ScheduledStrategy] | type[SequentialStrategy]
+
 
 _HOMES: dict[str, tuple[str, str]] = {
     "tiered-stale": ("tiered_stale", "TieredStale"),
@@ -25,52 +27,52 @@ _HOMES: dict[str, tuple[str, str]] = {
     "clear-old": ("clear_old", "ClearOld"),
     "trim-at-insertion": ("trim_at_insertion", "TrimAtInsertion"),
     "prune-old": ("prune_old", "PruneOld"),
-    "truncate-after-use": ("truncate_after_use", "TruncateAfterUse"),
-    "keep-recent": ("keep_recent", "KeepRecent"),
-    "dedupe-reads": ("dedupe_reads", "DedupeReads"),
-    "cap-at-insertion": ("cap_at_insertion", "CapAtInsertion"),
+    "truncate-after-use": ("token_budget", "TruncateAfterUse"),
+    "keep-recent": ("smart_retention", "KeepRecent"),
+    "dedupe-reads": ("smart_retention", "DedupeReads"),
+    "cap-at-insertion": ("token_budget", "CapAtInsertion"),
     "store-large": ("store_large", "StoreLarge"),
     "summarize": ("summarize", "Summarize"),
-    "anthropic-clear-tool-uses": ("anthropic_clear_tool_uses", "AnthropicClearToolUses"),
-    "anthropic-clear-thinking": ("anthropic_clear_thinking", "AnthropicClearThinking"),
-    "langchain-clear-tool-uses": ("langchain_clear_tool_uses", "LangChainClearToolUses"),
-    "langchain-summarization": ("langchain_summarization", "LangChainSummarization"),
-    "deepagents-evict": ("deepagents_evict", "DeepagentsEvict"),
-    "opencode-prune": ("opencode_prune", "OpenCodePrune"),
-    "opencode-truncate": ("opencode_truncate", "OpenCodeTruncate"),
-    "dcp-dedupe": ("dcp_dedupe", "DcpDedupe"),
-    "dcp-purge-errors": ("dcp_purge_errors", "DcpPurgeErrors"),
-    "codex-truncate": ("codex_truncate", "CodexTruncate"),
-    "gemini-mask": ("gemini_mask", "GeminiMask"),
-    "gemini-truncate": ("gemini_truncate", "GeminiTruncate"),
+    "anthropic-clear-tool-uses": ("anthropic_context_editing", "AnthropicClearToolUses"),
+    "anthropic-clear-thinking": ("anthropic_context_editing", "AnthropicClearThinking"),
+    "langchain-clear-tool-uses": ("langchain", "LangChainClearToolUses"),
+    "langchain-summarization": ("langchain", "LangChainSummarization"),
+    "deepagents-evict": ("deepagents", "DeepagentsEvict"),
+    "opencode-prune": ("opencode", "OpenCodePrune"),
+    "opencode-truncate": ("opencode", "OpenCodeTruncate"),
+    "dcp-dedupe": ("dcp", "DcpDedupe"),
+    "dcp-purge-errors": ("dcp", "DcpPurgeErrors"),
+    "codex-truncate": ("codex", "CodexTruncate"),
+    "gemini-mask": ("gemini_results", "GeminiMask"),
+    "gemini-truncate": ("gemini_results", "GeminiTruncate"),
     "gemini-compress": ("gemini_compress", "GeminiCompress"),
-    "cline-truncate": ("cline_truncate", "ClineTruncate"),
-    "roo-truncate": ("roo_truncate", "RooTruncate"),
-    "last-observations": ("last_observations", "LastObservations"),
-    "closed-windows": ("closed_windows", "ClosedWindows"),
-    "mask-observations": ("mask_observations", "MaskObservations"),
-    "mask-browser-output": ("mask_observations", "MaskBrowserOutput"),
-    "recent-events": ("forget_events", "RecentEvents"),
-    "amortized-forgetting": ("forget_events", "AmortizedForgetting"),
-    "openhands-condenser": ("openhands_condenser", "OpenHandsCondenser"),
-    "headroom-stale-reads": ("headroom_stale_reads", "HeadroomStaleReads"),
+    "cline-truncate": ("cline", "ClineTruncate"),
+    "roo-truncate": ("roo", "RooTruncate"),
+    "last-observations": ("swe_agent", "LastObservations"),
+    "closed-windows": ("swe_agent", "ClosedWindows"),
+    "mask-observations": ("openhands", "MaskObservations"),
+    "mask-browser-output": ("openhands", "MaskBrowserOutput"),
+    "recent-events": ("openhands", "RecentEvents"),
+    "amortized-forgetting": ("openhands", "AmortizedForgetting"),
+    "openhands-condenser": ("openhands", "OpenHandsCondenser"),
+    "headroom-stale-reads": ("headroom", "HeadroomStaleReads"),
     "cozempic-trim": ("cozempic", "CozempicTrim"),
     "cozempic-age": ("cozempic", "CozempicAge"),
-    "cozempic-stale-reads": ("cozempic_stale_reads", "CozempicStaleReads"),
-    "pi-truncate": ("pi_truncate", "PiTruncate"),
-    "pi-compaction": ("pi_compaction", "PiCompaction"),
-    "openclaw-prune": ("openclaw_prune", "OpenClawPrune"),
-    "hermes-prepass": ("hermes_prune", "HermesPrepass"),
-    "hermes-proactive-prune": ("hermes_prune", "HermesProactivePrune"),
-    "strands-window": ("strands_window", "StrandsWindow"),
-    "strands-offload": ("strands_offload", "StrandsOffload"),
-    "adk-filter": ("adk_filter", "AdkFilter"),
-    "vercel-prune": ("vercel_prune", "VercelPrune"),
-    "maf-tool-results": ("maf_compaction", "MafToolResults"),
-    "maf-tool-calls": ("maf_compaction", "MafToolCalls"),
-    "maf-window": ("maf_compaction", "MafWindow"),
-    "maf-truncation": ("maf_compaction", "MafTruncation"),
-    "maf-context-window": ("maf_compaction", "MafContextWindow"),
+    "cozempic-stale-reads": ("cozempic", "CozempicStaleReads"),
+    "pi-truncate": ("pi", "PiTruncate"),
+    "pi-compaction": ("pi", "PiCompaction"),
+    "openclaw-prune": ("openclaw", "OpenClawPrune"),
+    "hermes-prepass": ("hermes", "HermesPrepass"),
+    "hermes-proactive-prune": ("hermes", "HermesProactivePrune"),
+    "strands-window": ("strands", "StrandsWindow"),
+    "strands-offload": ("strands", "StrandsOffload"),
+    "adk-filter": ("adk", "AdkFilter"),
+    "vercel-prune": ("vercel", "VercelPrune"),
+    "maf-tool-results": ("maf", "MafToolResults"),
+    "maf-tool-calls": ("maf", "MafToolCalls"),
+    "maf-window": ("maf", "MafWindow"),
+    "maf-truncation": ("maf", "MafTruncation"),
+    "maf-context-window": ("maf", "MafContextWindow"),
 }
 """Per name, the module and the class."""
 
@@ -80,7 +82,7 @@ class _Strategies(Mapping[str, "StrategyType"]):
 
     def __getitem__(self, name: str) -> StrategyType:
         module, kind = _HOMES[name]
-        return cast("StrategyType", getattr(import_module(f"inspector.strategies.{module}"), kind))
+        return cast("StrategyType", getattr(import_module(f"inspector.strategies.library.{module}"), kind))
 
     def __contains__(self, name: object) -> bool:
         return name in _HOMES
@@ -124,7 +126,7 @@ def strategy_for(name: str, session: Session) -> Strategy:
         ParameterError: There is no strategy of that name.
     """
     if name == "tiered-stale":
-        from inspector.strategies.tiered_stale import tiered_stale_for
+        from inspector.strategies.library.tiered_stale import tiered_stale_for
 
         return tiered_stale_for(session)
     made = strategy(name)
@@ -136,8 +138,6 @@ def strategy_for(name: str, session: Session) -> Strategy:
 
 def _with_recorded_summaries(made: Strategy, summary: Parameter, session: Session) -> Strategy:
     """The strategy with summaries as long as those of the session's own compactions, where it recorded any."""
-    from inspector.strategies.recorded_summaries import recorded_summary_tokens
-
     tokens = recorded_summary_tokens(session)
     if tokens is None:
         return made
@@ -201,3 +201,24 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     names = list(known)
     near = get_close_matches(name, names, n=1, cutoff=0.5)
     return f"; did you mean {near[0]!r}?" if near else f"; there is {', '.join(names)}"
+
+
+_TEXTS = (BlockKind.USER_TEXT, BlockKind.ASSISTANT_TEXT, BlockKind.SYSTEM_TEXT)
+
+
+def recorded_summary_tokens(session: Session) -> int | None:
+    """The median length of the summaries recorded after a session's compactions, estimated from their characters.
+
+    None where it recorded none: compactions that only cleared results leave no summary.
+    """
+    from statistics import median
+
+    from inspector.tokens.counter import estimated_tokens
+
+    sizes = [
+        sum(estimated_tokens(block.characters) for block in session.messages[at].blocks if block.kind in _TEXTS)
+        for at in sorted({compaction.message for compaction in session.compactions if not compaction.is_partial})
+        if at < len(session.messages) and session.messages[at].is_summary
+    ]
+    sizes = [size for size in sizes if size]
+    return round(median(sizes)) if sizes else None

@@ -10,7 +10,7 @@ from inspector.errors import InspectorError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from inspector.strategies.parameters import ParameterValue
+    from inspector.strategies.core.parameters import ParameterValue
 
 
 class SpecificationError(InspectorError, ValueError):

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from inspector.strategies.cline_truncate import allowed_tokens
-from inspector.strategies.hermes_prune import threshold_for
+from inspector.strategies.history.history import USUAL_WINDOW
+from inspector.strategies.library.cline import allowed_tokens
+from inspector.strategies.library.hermes import threshold_for
 from inspector.strategies.registry import value_of
-from inspector.strategies.windows import USUAL_WINDOW
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from inspector.strategies.base import Strategy
+    from inspector.strategies.core.strategy import Strategy
     from inspector.strategies.plan import Plan
 
 

@@ -77,7 +77,7 @@ def _states(
     session: Session, before: Subagent | None, counter: Counter | None, is_cancelled: IsCancelled
 ) -> Iterator[Subagent]:
     """A state of the session with estimated tokens, where it was not seen before, then counted as far as they are."""
-    from inspector.strategies.history import History
+    from inspector.strategies.history.history import History
     from inspector.tokens.counter import load_counter
     from inspector.tokens.table import TokenTable, count_session
     from inspector.ui.timeline.rows import Rows

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from inspector.replay.uses_search import UsesSearch
     from inspector.session.follow import Follower
     from inspector.session.model import Session
-    from inspector.strategies.history import History
+    from inspector.strategies.history.history import History
     from inspector.strategies.plan import Plan
     from inspector.tokens.table import TokenTable
     from inspector.ui.plan.sizes import PlanSizes
@@ -69,7 +69,7 @@ def read_session(path: Path, plan: Plan | None, generation: int, post: Post, is_
     """
     from inspector.session.errors import SessionError
     from inspector.session.follow import Follower
-    from inspector.strategies.history import History
+    from inspector.strategies.history.history import History
     from inspector.tokens.table import TokenTable
     from inspector.ui.session_state import load_state
     from inspector.ui.timeline.rows import Rows
@@ -286,7 +286,7 @@ def follow_session(
 async def _follow(
     follower: Follower, history: History, rows: Rows, generation: int, post: Post, is_cancelled: IsCancelled
 ) -> None:
-    from inspector.strategies.history import History
+    from inspector.strategies.history.history import History
     from inspector.ui.following import updates_until
     from inspector.ui.timeline.rows import Rows
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from inspector.session.model import BlockKind
-from inspector.strategies.base import Decision, ScheduledStrategy, in_use
-from inspector.strategies.history import History
-from inspector.strategies.operations import ReplaceText
-from inspector.strategies.rendition import Action, Rendition
+from inspector.strategies.core.operations import ReplaceText
+from inspector.strategies.core.rendition import Action, Rendition
+from inspector.strategies.core.strategy import Decision, ScheduledStrategy, in_use
+from inspector.strategies.history.history import History
 from tests.replay.cache_by_hand import CacheByHand, Served, common_prefix
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from inspector.replay.prompt_cache import CacheModel
     from inspector.session.model import Block, Session
-    from inspector.strategies.base import Choice, Strategy
+    from inspector.strategies.core.strategy import Choice, Strategy
 
 AROUND_BLOCK = 6
 RUNS = (BlockKind.TOOL_CALL, BlockKind.TOOL_RESULT)

@@ -24,8 +24,8 @@ from inspector.session.model import (
     Session,
     Usage,
 )
-from inspector.strategies.base import Choice, Decision, Schedule
-from inspector.strategies.operations import CutText, RemoveBlock, ReplaceText
+from inspector.strategies.core.operations import CutText, RemoveBlock, ReplaceText
+from inspector.strategies.core.strategy import Choice, Decision, Schedule
 
 
 class KnownTexts:

@@ -12,7 +12,7 @@ from inspector.replay.prices import Pricing
 from inspector.replay.prompt_cache import CacheColumns, CacheModel
 from inspector.replay.replay import replay
 from inspector.session.model import BlockKind, Call, Role, Usage
-from inspector.strategies.history import History
+from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan, PlanEntry
 from tests.replay.synthetic import CharacterTable, SessionBuilder, Told, orders_for, sessions
 from tests.replay.test_layout import order_by_call, sent_prompts
@@ -123,8 +123,8 @@ def test_a_cut_behind_a_recorded_miss_costs_nothing_extra():
 
 
 def _cut():
-    from inspector.strategies.base import Decision
-    from inspector.strategies.operations import CutText
+    from inspector.strategies.core.operations import CutText
+    from inspector.strategies.core.strategy import Decision
 
     return Decision(CutText(limit=50, head=50, tail=0, marker="~"), "stale")
 

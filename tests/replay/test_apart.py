@@ -5,8 +5,8 @@ import pytest
 from inspector.replay.apart import ReplayCancelledError, apart
 from inspector.replay.inputs import ReplayInputs
 from inspector.replay.replay import replay
-from inspector.strategies.base import ScheduledStrategy, in_use
-from inspector.strategies.history import History
+from inspector.strategies.core.strategy import ScheduledStrategy, in_use
+from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import STRATEGIES, strategy
 from inspector.tokens.table import TokenTable

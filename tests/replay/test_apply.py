@@ -9,7 +9,7 @@ from inspector.replay.inputs import ReplayInputs
 from inspector.replay.messages import messages_at
 from inspector.replay.replay import replay
 from inspector.session.formats.plain.reader import read_conversation
-from inspector.strategies.history import History
+from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import strategy
 from inspector.tokens.table import TokenTable

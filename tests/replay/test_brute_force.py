@@ -12,7 +12,7 @@ from inspector.replay.prices import Pricing
 from inspector.replay.prompt_cache import CACHE_MODELS, CacheColumns, CacheModel, cache_model_for
 from inspector.replay.replay import replay
 from inspector.session.model import BlockKind, Call, Role, Usage
-from inspector.strategies.history import History
+from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan, PlanEntry
 from tests.replay.cache_by_hand import Served, common_prefix
 from tests.replay.resending import AROUND_BLOCK, Resent, served_anew, served_with_misses

@@ -11,7 +11,7 @@ from inspector.replay.calibrate import calibrate_session, prompt_columns
 from inspector.replay.response_columns import response_columns
 from inspector.session.model import BlockKind, Role, Usage
 from inspector.session.open import open_session
-from inspector.strategies.history import History
+from inspector.strategies.history.history import History
 from inspector.tokens.cache import CountCache
 from inspector.tokens.counter import Counter, load_counter
 from inspector.tokens.readings import Reading

@@ -15,7 +15,7 @@ from inspector.replay.replay import replay
 from inspector.replay.uncompacted import first_call_after, uncompacted
 from inspector.session.model import BlockKind, ContextCause, Role
 from inspector.session.open import open_session
-from inspector.strategies.history import History
+from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan, PlanEntry
 from inspector.strategies.registry import strategy
 from inspector.tokens.counter import load_counter

@@ -9,8 +9,8 @@ from inspector import compact
 from inspector.replay.given import inputs_of_given
 from inspector.replay.replay import replay
 from inspector.session.formats.plain.reader import read_conversation
+from inspector.strategies.core.rendition import Action
 from inspector.strategies.plan import Plan
-from inspector.strategies.rendition import Action
 from tests.strategies.odd_lists import lists
 from tests.strategies.test_every_strategy import EAGER
 

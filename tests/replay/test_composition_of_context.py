@@ -15,8 +15,8 @@ from inspector.replay.ledger import HowKnown
 from inspector.replay.repeats import RepeatKind, repeats_in
 from inspector.replay.replay import replay
 from inspector.session.model import BlockKind, Role, Session, Usage
+from inspector.strategies.library.tiered_stale import tiered_stale_for
 from inspector.strategies.plan import Plan, PlanEntry
-from inspector.strategies.tiered_stale import tiered_stale_for
 from tests.replay.synthetic import SessionBuilder, Told, agent_sessions, orders_for, sessions
 from tests.replay.test_accounting import inputs_of
 from tests.replay.test_layout import order_by_call, sent_prompts

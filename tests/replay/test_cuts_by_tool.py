@@ -5,7 +5,7 @@ from inspector.replay.inputs import ReplayInputs
 from inspector.replay.replay import replay
 from inspector.replay.tallies import Tallies
 from inspector.session.model import BlockKind, Role
-from inspector.strategies.history import History
+from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 from tests.replay.synthetic import CharacterTable, SessionBuilder
 

@@ -10,7 +10,7 @@ from inspector.replay.prices import Pricing
 from inspector.replay.replay import replay
 from inspector.replay.terms import Terms
 from inspector.session.model import BlockKind, Role, Usage
-from inspector.strategies.history import History
+from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 from inspector.tokens.counter import load_counter
 from tests.replay.synthetic import CharacterTable, SessionBuilder

@@ -6,9 +6,9 @@ from inspector.replay.thinking import preserves_thinking
 from inspector.replay.uses import needed_later
 from inspector.replay.uses_search import find_uses
 from inspector.session.model import BlockKind, Role
-from inspector.strategies.base import Decision
-from inspector.strategies.history import History
-from inspector.strategies.operations import CutText, RemoveBlock, ReplaceText
+from inspector.strategies.core.operations import CutText, RemoveBlock, ReplaceText
+from inspector.strategies.core.strategy import Decision
+from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan, PlanEntry
 from inspector.strategies.registry import strategy
 from tests.replay.synthetic import CharacterTable, SessionBuilder, Told

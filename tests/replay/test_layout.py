@@ -12,11 +12,11 @@ from inspector.replay.layout import Layout
 from inspector.replay.placed_changes import PlacedChanges
 from inspector.replay.stacks import Renderer
 from inspector.session.model import BlockKind, Role, Session
-from inspector.strategies.base import Decision
-from inspector.strategies.history import History
-from inspector.strategies.operations import CutText, RemoveBlock, ReplaceText
+from inspector.strategies.core.operations import CutText, RemoveBlock, ReplaceText
+from inspector.strategies.core.rendition import Rendition
+from inspector.strategies.core.strategy import Decision
+from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan, PlanEntry
-from inspector.strategies.rendition import Rendition
 from tests.replay.synthetic import CharacterTable, SessionBuilder, Told, ToldStepByStep, orders_for, sessions
 
 

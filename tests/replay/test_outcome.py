@@ -16,11 +16,11 @@ from inspector.replay.prompt_cache import CacheColumns, CacheModel
 from inspector.replay.replay import replay
 from inspector.replay.tallies import BESIDE_TEXTS, Tallies
 from inspector.session.model import BlockKind, Role
-from inspector.strategies.base import Decision
-from inspector.strategies.history import History
-from inspector.strategies.operations import CutText, ReplaceText
+from inspector.strategies.core.operations import CutText, ReplaceText
+from inspector.strategies.core.rendition import Action
+from inspector.strategies.core.strategy import Decision
+from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan, PlanEntry
-from inspector.strategies.rendition import Action
 from tests.replay.resending import AROUND_BLOCK, Resent
 from tests.replay.synthetic import (
     COUNTED_BY_CHARACTERS,

@@ -14,7 +14,7 @@ from inspector.replay.replay import replay
 from inspector.session.discover import sessions_in
 from inspector.session.errors import SessionError
 from inspector.session.open import open_session
-from inspector.strategies.history import History
+from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 from inspector.tokens.table import TokenTable
 

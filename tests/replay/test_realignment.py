@@ -8,9 +8,9 @@ import pytest
 from inspector.replay.inputs import ReplayInputs
 from inspector.replay.replay import replay
 from inspector.session.model import BlockKind, Role, Usage
-from inspector.strategies.base import Decision
-from inspector.strategies.history import History
-from inspector.strategies.operations import RemoveBlock
+from inspector.strategies.core.operations import RemoveBlock
+from inspector.strategies.core.strategy import Decision
+from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan, PlanEntry
 from tests.replay.synthetic import CharacterTable, SessionBuilder, Told
 

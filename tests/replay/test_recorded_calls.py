@@ -12,7 +12,7 @@ from inspector.replay.prompt_usage import PromptUsage
 from inspector.replay.recorded_calls import recorded_calls
 from inspector.session.follow import Follower
 from inspector.session.model import Call, Usage
-from inspector.strategies.history import History
+from inspector.strategies.history.history import History
 from inspector.tokens.coded import Coded
 from inspector.tokens.table import TokenTable
 from tests.replay.synthetic import sessions

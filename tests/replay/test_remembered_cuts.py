@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 from inspector.replay.inputs import ReplayInputs
 from inspector.replay.prices import Pricing
 from inspector.replay.replay import replay
-from inspector.strategies.history import History
+from inspector.strategies.history.history import History
+from inspector.strategies.library.tiered_stale import TieredStale
 from inspector.strategies.plan import Plan, PlanEntry
-from inspector.strategies.tiered_stale import TieredStale
 from tests.replay.synthetic import CharacterTable, agent_sessions
 
 PRICING = Pricing()

@@ -4,8 +4,8 @@ import numpy as np
 
 from inspector.replay import stacks
 from inspector.replay.stacks import Renderer
-from inspector.strategies.history import History
-from inspector.strategies.operations import CutText, ReplaceText
+from inspector.strategies.core.operations import CutText, ReplaceText
+from inspector.strategies.history.history import History
 from inspector.tokens.table import TokenTable
 from tests.strategies.conversations import session_of, steps
 

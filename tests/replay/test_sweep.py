@@ -13,10 +13,10 @@ from inspector.replay.replay import replay
 from inspector.replay.sizes import counts_along, sizes_for
 from inspector.replay.sweep import sweep
 from inspector.session.model import BlockKind, Role, Session
-from inspector.strategies.parameters import ParameterError, ParameterKind
+from inspector.strategies.core.parameters import ParameterError, ParameterKind
+from inspector.strategies.core.scale import Scale
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import STRATEGIES
-from inspector.strategies.scale import Scale
 from tests.replay.synthetic import SessionBuilder
 from tests.replay.test_accounting import inputs_of
 

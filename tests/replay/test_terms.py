@@ -15,7 +15,7 @@ from inspector.replay.prompt_usage import PromptUsage
 from inspector.replay.replay import replay
 from inspector.replay.terms import RatesError, Terms, rates_of, rates_text
 from inspector.session.model import BlockKind, Role, Usage
-from inspector.strategies.history import History
+from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 from tests.replay.synthetic import CharacterTable, SessionBuilder
 

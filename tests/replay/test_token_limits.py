@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.replay.stacks import Renderer
-from inspector.strategies.history import History
-from inspector.strategies.operations import CutText, CutTokens, cut_in
-from inspector.strategies.rendition import Action, Slice
+from inspector.strategies.core.operations import CutText, CutTokens, cut_in
+from inspector.strategies.core.rendition import Action, Slice
+from inspector.strategies.history.history import History
 from inspector.tokens.counter import load_counter
 from inspector.tokens.table import count_session
 from tests.strategies.conversations import session_of

@@ -10,7 +10,7 @@ import pytest
 from inspector.replay.uses import Uses
 from inspector.replay.uses_search import UsesSearch, find_uses
 from inspector.session.open import open_session
-from inspector.strategies.history import History
+from inspector.strategies.history.history import History
 
 SAMPLE = Path(__file__).parents[2] / "sample_sessions" / "coding-agent.jsonl"
 

@@ -19,7 +19,7 @@ from inspector.session.discover import sessions_in
 from inspector.session.errors import SessionError
 from inspector.session.model import BlockKind, Call, Role, Session, Usage
 from inspector.session.open import open_session
-from inspector.strategies.history import History
+from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 from inspector.tokens.counter import load_counter
 from inspector.tokens.table import TokenTable, count_session

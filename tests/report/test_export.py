@@ -5,9 +5,9 @@ import tomllib
 import pytest
 
 from inspector.report.export import TARGETS, ExportError, export_plan
+from inspector.strategies.history.tools import DOCUMENT_TIERS
 from inspector.strategies.plan import Plan, PlanEntry
 from inspector.strategies.registry import STRATEGIES, strategy
-from inspector.strategies.tools import DOCUMENT_TIERS
 
 
 def plan(*strategies) -> Plan:

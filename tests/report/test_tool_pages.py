@@ -1,6 +1,6 @@
 from inspector.report.tool_pages import classed_tools, tools_text
 from inspector.session.formats.plain.reader import read_conversation
-from inspector.strategies.tools import Meaning
+from inspector.strategies.history.tools import Meaning
 
 
 def session_with(*tools: str):

@@ -12,7 +12,7 @@ import pytest
 from inspector.replay.recorded_clearing import recorded_clearing
 from inspector.session.model import BlockKind
 from inspector.session.open import open_session
-from inspector.strategies.history import History
+from inspector.strategies.history.history import History
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

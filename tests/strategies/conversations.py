@@ -21,9 +21,9 @@ from inspector.session.model import (
     Role,
     Session,
 )
-from inspector.strategies.base import Choice, Decision, ScheduledStrategy, SequentialStrategy, Strategy, in_use
-from inspector.strategies.history import History
-from inspector.strategies.rendition import Action, Rendition
+from inspector.strategies.core.rendition import Action, Rendition
+from inspector.strategies.core.strategy import Choice, Decision, ScheduledStrategy, SequentialStrategy, Strategy, in_use
+from inspector.strategies.history.history import History
 
 
 def content(written: Any) -> str:

@@ -7,7 +7,7 @@ from hypothesis import strategies as some
 
 from inspector.replay.apply import apply_once
 from inspector.replay.compact import compact
-from inspector.strategies.base import Strategy
+from inspector.strategies.core.strategy import Strategy
 from inspector.strategies.plan import Plan
 
 ODD = some.sampled_from(

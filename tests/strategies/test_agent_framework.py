@@ -7,12 +7,12 @@ from hypothesis import strategies as some
 from inspector.replay.inputs import ReplayInputs
 from inspector.replay.replay import replay
 from inspector.session.model import BlockKind, Call, Role
-from inspector.strategies.base import Decision
-from inspector.strategies.history import History
-from inspector.strategies.operations import ReplaceText
+from inspector.strategies.core.operations import ReplaceText
+from inspector.strategies.core.rendition import Action
+from inspector.strategies.core.strategy import Decision
+from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan, PlanEntry
 from inspector.strategies.registry import strategy
-from inspector.strategies.rendition import Action
 from tests.replay.synthetic import CharacterTable, SessionBuilder, Told
 from tests.strategies.plain_groups import GONE, PlainFramework
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as some
 
 from inspector.replay.apply import apply_once
 from inspector.replay.compact import compact
-from inspector.strategies.cline_truncate import allowed_tokens, messages_to_remove
+from inspector.strategies.library.cline import allowed_tokens, messages_to_remove
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import strategy
 from tests.strategies.plain_lists import openai_list, results_in

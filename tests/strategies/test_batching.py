@@ -5,13 +5,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.replay.replay import replay
-from inspector.strategies.base import ScheduledStrategy
-from inspector.strategies.batching import BatchedRun, Batching, batched_schedule
-from inspector.strategies.history import History
-from inspector.strategies.parameters import Parameter
+from inspector.strategies.core.batching import BatchedRun, Batching, batched_schedule
+from inspector.strategies.core.parameters import Parameter
+from inspector.strategies.core.strategy import ScheduledStrategy
+from inspector.strategies.history.history import History
+from inspector.strategies.library.tiered_stale import TieredStale
 from inspector.strategies.plan import Plan, PlanEntry
 from inspector.strategies.registry import STRATEGIES, strategy
-from inspector.strategies.tiered_stale import TieredStale
 from tests.replay.synthetic import Told, orders_for, sessions
 from tests.replay.test_accounting import inputs_of
 from tests.replay.test_layout import order_by_call
@@ -82,7 +82,7 @@ class _Walked:
             block = int(schedule.blocks[at])
             due = max(int(schedule.calls[at]), int(history.enters[block]))
             by_call.setdefault(due, []).append((block, schedule.table[schedule.decisions[at]]))
-        from inspector.strategies.base import Choice
+        from inspector.strategies.core.strategy import Choice
 
         return BatchedRun(self.batching, lambda moment: [Choice(*item) for item in by_call.get(moment.call, [])])
 

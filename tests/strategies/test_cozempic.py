@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from inspector.replay.compact import compact
-from inspector.strategies.cozempic import CozempicAge, CozempicTrim
-from inspector.strategies.cozempic_texts import minify
+from inspector.strategies.library.cozempic import CozempicAge, CozempicTrim, minify
 from tests.strategies.conversations import Sent, session_of
 from tests.strategies.plain_lists import anthropic_list, openai_list
 from tests.strategies.recorded import changed

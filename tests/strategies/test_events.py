@@ -3,11 +3,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from inspector.replay.compact import compact
-from inspector.strategies.event_log import Event, EventLog
-from inspector.strategies.forget_events import AmortizedForgetting, RecentEvents
-from inspector.strategies.mask_observations import MaskBrowserOutput
+from inspector.strategies.core.rendition import Action
+from inspector.strategies.history.event_log import Event, EventLog
+from inspector.strategies.library.openhands import AmortizedForgetting, MaskBrowserOutput, RecentEvents
 from inspector.strategies.plan import Plan
-from inspector.strategies.rendition import Action
 from tests.strategies.conversations import Sent, session_of, steps
 from tests.strategies.plain_lists import openai_list
 

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from inspector.session.model import BlockKind, Call, Context, ContextCause
-from inspector.strategies.base import ScheduledStrategy, SequentialStrategy, in_use
-from inspector.strategies.history import NEVER, History
+from inspector.strategies.core.rendition import Action
+from inspector.strategies.core.strategy import ScheduledStrategy, SequentialStrategy, in_use
+from inspector.strategies.history.history import NEVER, History
 from inspector.strategies.registry import STRATEGIES, strategy
-from inspector.strategies.rendition import Action
 from tests.strategies.conversations import Sent, session_of
 
 # Small limits, so that small conversations set everything off.

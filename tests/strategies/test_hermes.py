@@ -3,8 +3,8 @@ from itertools import pairwise
 
 import pytest
 
-from inspector.strategies.hermes_lines import line_for
-from inspector.strategies.hermes_prune import HermesPrepass, HermesProactivePrune, threshold_for
+from inspector.strategies.library.hermes import HermesPrepass, HermesProactivePrune, threshold_for
+from inspector.strategies.library.hermes_lines import line_for
 from tests.strategies.conversations import Sent, session_of, steps
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from inspector.session.follow import Follower
 from inspector.session.model import Context, Session
-from inspector.strategies.history import NEVER, History
+from inspector.strategies.history.history import NEVER, History
 from tests.replay.synthetic import sessions
 
 RECORDED = (

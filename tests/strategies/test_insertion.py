@@ -1,8 +1,8 @@
 import pytest
 
-from inspector.strategies.cap_at_insertion import CapAtInsertion
-from inspector.strategies.store_large import StoreLarge, StoreText, budgets_for_window, file_name
-from inspector.strategies.trim_at_insertion import TrimAtInsertion
+from inspector.strategies.library.store_large import StoreLarge, StoreText, budgets_for_window, file_name
+from inspector.strategies.library.token_budget import CapAtInsertion
+from inspector.strategies.library.trim_at_insertion import TrimAtInsertion
 from tests.strategies.conversations import Sent, content, matches, session_of, steps
 
 

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as some
 
-from inspector.strategies import javascript
+from inspector.strategies.core import javascript
 
 TEXTS = some.text(some.characters(), max_size=12)
 

@@ -4,8 +4,8 @@ from hypothesis import example, given
 from hypothesis import strategies as some
 
 from inspector.replay.compact import compact
-from inspector.strategies.closed_windows import ClosedWindows
-from inspector.strategies.rendition import Action
+from inspector.strategies.core.rendition import Action
+from inspector.strategies.library.swe_agent import ClosedWindows
 from tests.strategies.conversations import Sent, session_of
 from tests.strategies.plain_lists import openai_list
 from tests.strategies.recorded import changed

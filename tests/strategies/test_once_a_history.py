@@ -1,7 +1,7 @@
 """What follows from a session alone is worked out once for each state of it and each setting."""
 
-from inspector.strategies.history import History
-from inspector.strategies.once_a_history import once_a_history
+from inspector.strategies.history.history import History
+from inspector.strategies.history.memo import once_a_history
 from tests.strategies.conversations import session_of, steps
 
 

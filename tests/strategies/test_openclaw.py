@@ -5,8 +5,7 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from inspector.strategies.openclaw_prune import OpenClawPrune
-from inspector.strategies.openclaw_texts import weighted
+from inspector.strategies.library.openclaw import OpenClawPrune, weighted
 from tests.strategies.conversations import Sent, blocks_of_entries, session_of, steps
 
 PLACEHOLDER = "[Old tool result content cleared]"

@@ -2,10 +2,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as some
 
-from inspector.strategies.parameters import ParameterKind
+from inspector.strategies.core.parameters import ParameterKind
+from inspector.strategies.library.tiered_stale import TieredStale
 from inspector.strategies.plan import Plan, PlanEntry, PlanError
 from inspector.strategies.registry import STRATEGIES, strategy, value_of, with_value
-from inspector.strategies.tiered_stale import TieredStale
 from tests.strategies.conversations import session_of, steps
 
 writable_text = some.text(some.characters(exclude_categories=["Cs"]), max_size=20)

@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from inspector.replay.apply import apply_once
-from inspector.strategies.maf_messages import call_characters, message_tokens, result_characters, text_characters
+from inspector.strategies.library.maf_messages import (
+    call_characters,
+    message_tokens,
+    result_characters,
+    text_characters,
+)
 from tests.strategies.conversations import content, matches
 from tests.strategies.plain_lists import anthropic_list, openai_list, results_in, single_result
 from tests.strategies.recorded import FORMS, Entry, Vector, plan_of, replayed

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from inspector.replay.apply import apply_once
-from inspector.strategies.history import History
-from inspector.strategies.pi_compaction import pi_tokens
+from inspector.strategies.history.history import History
+from inspector.strategies.library.pi import pi_tokens
 from tests.strategies.conversations import ObviousMoment, content, matches, session_of
 from tests.strategies.plain_lists import openai_list, results_in, single_result
 from tests.strategies.recorded import FORMS, Entry, Vector, assert_changed, plan_of, replayed

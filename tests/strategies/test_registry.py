@@ -5,10 +5,10 @@ from importlib import import_module
 
 import pytest
 
-import inspector.strategies
-from inspector.strategies.base import ScheduledStrategy, SequentialStrategy
+from inspector.strategies import library
+from inspector.strategies.core.parametrized import Parametrized
+from inspector.strategies.core.strategy import ScheduledStrategy, SequentialStrategy
 from inspector.strategies.registry import STRATEGIES
-from inspector.strategies.tunable import Tunable
 from tests.program import environment
 
 
@@ -21,9 +21,11 @@ def test_a_strategy_goes_by_its_own_name(name: str):
 
 
 def test_every_strategy_there_is_can_be_chosen():
-    for module in pkgutil.iter_modules(inspector.strategies.__path__, "inspector.strategies."):
+    for module in pkgutil.iter_modules(library.__path__, f"{library.__name__}."):
         import_module(module.name)
-    written = {each for each in _below(Tunable) if "name" in vars(each) and each.__module__.startswith("inspector.")}
+    written = {
+        each for each in _below(Parametrized) if "name" in vars(each) and each.__module__.startswith("inspector.")
+    }
 
     assert written == set(STRATEGIES.values())
 
@@ -38,9 +40,9 @@ print(*(name for name in sys.modules if name.startswith("inspector.strategies.")
     done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=True)
 
     imported = done.stdout.split()
-    assert "inspector.strategies.keep_recent" in imported
-    assert "inspector.strategies.tiered_stale" not in imported
+    assert "inspector.strategies.library.smart_retention" in imported
+    assert "inspector.strategies.library.tiered_stale" not in imported
 
 
 def _below(kind: type) -> set[type]:
-    return {kind, *(each for below in kind.__subclasses__() for each in _below(below))} - {Tunable}
+    return {kind, *(each for below in kind.__subclasses__() for each in _below(below))} - {Parametrized}

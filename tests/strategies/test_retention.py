@@ -6,10 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from inspector import apply_once
-from inspector.strategies.dedupe_reads import DedupeReads
-from inspector.strategies.keep_recent import KeepRecent
-from inspector.strategies.rendition import Action
-from inspector.strategies.smart_retention import SmartRetention
+from inspector.strategies.core.rendition import Action
+from inspector.strategies.library.smart_retention import DedupeReads, KeepRecent, SmartRetention
 from tests.strategies.conversations import Sent, blocks_of_entries, call_blocks, matches, session_of, steps
 
 

@@ -3,8 +3,8 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.strategies.parameters import Parameter, ParameterKind
-from inspector.strategies.scale import LARGE_STEP, Scale
+from inspector.strategies.core.parameters import Parameter, ParameterKind
+from inspector.strategies.core.scale import LARGE_STEP, Scale
 
 scales = st.builds(
     lambda minimum, span, logarithmic, whole: Scale(minimum, minimum + span, logarithmic, whole),

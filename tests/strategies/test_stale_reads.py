@@ -1,5 +1,5 @@
 from inspector.replay.compact import compact
-from inspector.strategies.headroom_stale_reads import HeadroomStaleReads
+from inspector.strategies.library.headroom import HeadroomStaleReads
 from tests.strategies.conversations import Sent, session_of
 from tests.strategies.plain_lists import anthropic_list
 from tests.strategies.recorded import changed

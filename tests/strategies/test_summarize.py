@@ -1,5 +1,5 @@
-from inspector.strategies.rendition import Action
-from inspector.strategies.summarize import Summarize, stand_in
+from inspector.strategies.core.rendition import Action
+from inspector.strategies.library.summarize import Summarize, stand_in
 from tests.strategies.conversations import Sent, session_of, steps
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from inspector.session.model import Call, Context, ContextCause
-from inspector.strategies.history import History
+from inspector.strategies.history.history import History
+from inspector.strategies.library.tiered_stale import MARKER, TIERS, TieredStale, tiered_stale_for
 from inspector.strategies.registry import with_value
-from inspector.strategies.tiered_stale import MARKER, TIERS, TieredStale, tiered_stale_for
 from tests.strategies.conversations import Sent, blocks_of_entries, matches, session_of, steps
 
 

@@ -3,8 +3,8 @@ from dataclasses import replace
 import pytest
 
 from inspector.session.model import BlockKind
-from inspector.strategies.arguments import path_of
-from inspector.strategies.tools import (
+from inspector.strategies.history.arguments import path_of
+from inspector.strategies.history.tools import (
     AGENT_TOOLS,
     DOCUMENT_TIERS,
     TIER_OF_MEANING,

@@ -7,7 +7,7 @@ import pytest
 from inspector.replay.inputs import ReplayInputs
 from inspector.replay.replay import replay
 from inspector.session.model import BlockKind, Role
-from inspector.strategies.history import History
+from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import strategy
 from tests.replay.synthetic import CharacterTable, SessionBuilder

@@ -4,7 +4,7 @@ import sys
 
 from inspector.replay.inputs import ReplayInputs
 from inspector.replay.replay import replay
-from inspector.strategies.history import History
+from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 from inspector.tokens.table import TokenTable
 from tests.strategies.conversations import session_of, steps

@@ -8,7 +8,7 @@ import numpy as np
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
 
-from inspector.strategies.rendition import Action, Rendition, Slice
+from inspector.strategies.core.rendition import Action, Rendition, Slice
 from inspector.ui.chart.series import ChartSeries
 from inspector.ui.detail.content import CutNote, DetailContent
 from inspector.ui.widgets.context_chart import ContextChart

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.session.model import BlockKind, Role
-from inspector.strategies.history import History
+from inspector.strategies.history.history import History
 from inspector.ui.timeline.arrangement import Arrangement, Folds, Order, arrange
 from inspector.ui.timeline.rows import Rows
 from tests.ui import synthetic

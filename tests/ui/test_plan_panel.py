@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.replay.sizes import Sizes
+from inspector.strategies.core.scale import Scale
 from inspector.strategies.plan import Plan
-from inspector.strategies.scale import Scale
 from inspector.ui.plan.difference import setting_rows
 from inspector.ui.plan.sizes import histogram, shape_of
 from inspector.ui.plan.tools import tool_choices, with_tools

@@ -12,7 +12,7 @@ from textual.binding import Binding
 from inspector import open_session, replay_session
 from inspector.replay.prices import Pricing
 from inspector.session.model import BlockKind, Session
-from inspector.strategies.history import History
+from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import strategy_for
 from inspector.ui.screens.inspect_keys import INSPECT_BINDINGS

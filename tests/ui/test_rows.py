@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.session.model import BlockKind, Compaction, Context, ContextCause, Role, Session
-from inspector.strategies.history import History
+from inspector.strategies.history.history import History
 from inspector.ui.timeline.rows import Rows
 from tests.ui import synthetic
 from tests.ui.synthetic import block, message

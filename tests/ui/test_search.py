@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from inspector.session.model import BlockKind
-from inspector.strategies.history import History
-from inspector.strategies.rendition import Action
+from inspector.strategies.core.rendition import Action
+from inspector.strategies.history.history import History
 from inspector.ui.timeline.rows import Rows
 from inspector.ui.timeline.search import Query, QueryError, Search
 from inspector.ui.timeline.view import TimelineView

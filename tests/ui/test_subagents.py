@@ -8,7 +8,7 @@ import pytest
 
 from inspector.safe_text import cell_width
 from inspector.session.open import open_session
-from inspector.strategies.history import History
+from inspector.strategies.history.history import History
 from inspector.tokens.table import TokenTable
 from inspector.ui.timeline.columns import columns_for
 from inspector.ui.timeline.rows import Rows

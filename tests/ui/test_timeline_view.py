@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from inspector.strategies.rendition import Action
+from inspector.strategies.core.rendition import Action
 from inspector.tokens.counter import estimated_tokens
 from inspector.tokens.table import TokenTable
 from inspector.ui.timeline.columns import columns_for

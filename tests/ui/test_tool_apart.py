@@ -3,9 +3,9 @@
 import pytest
 
 from inspector.replay.replay import Replay, replay
+from inspector.strategies.core.rendition import Action
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import parameter_of, value_of
-from inspector.strategies.rendition import Action
 from inspector.ui.screens.picker import Picker
 from inspector.ui.screens.tune import TuneScreen
 from inspector.ui.tune.tool_apart import tool_apart, tools_with_results

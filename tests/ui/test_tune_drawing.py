@@ -9,8 +9,8 @@ from inspector.replay.axes import axes_of
 from inspector.replay.grid import Grid
 from inspector.replay.sizes import Sizes
 from inspector.safe_text import cell_width
+from inspector.strategies.core.scale import Scale
 from inspector.strategies.plan import Plan
-from inspector.strategies.scale import Scale
 from inspector.ui import numbers
 from inspector.ui.tune.chart import Curve, TuneChart, short_value, ticks
 from inspector.ui.tune.drawing import LABELS, draw_tuning, plot_columns

@@ -6,13 +6,13 @@ import json
 from typing import TYPE_CHECKING
 
 from inspector.report.export.target import Target, values
-from inspector.strategies.tiered_stale import TIERS, TieredStale
-from inspector.strategies.tools import known_tools
+from inspector.strategies.history.tools import known_tools
+from inspector.strategies.library.tiered_stale import TIERS, TieredStale
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from inspector.strategies.base import Strategy
+    from inspector.strategies.core.strategy import Strategy
 
 
 def _tier_dictionary(chosen: Mapping[str, Strategy]) -> str:

@@ -10,7 +10,7 @@ from inspector.report.export.target import Target, values
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from inspector.strategies.base import Strategy
+    from inspector.strategies.core.strategy import Strategy
 
 
 def _context_management(chosen: Mapping[str, Strategy]) -> str:

@@ -11,7 +11,7 @@ from inspector.strategies.registry import value_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from inspector.strategies.base import Strategy
+    from inspector.strategies.core.strategy import Strategy
     from inspector.strategies.plan import Plan
 
 

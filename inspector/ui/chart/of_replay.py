@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.session.model import ContextCause
-from inspector.strategies.once_a_history import once_a_history
-from inspector.strategies.rendition import Action
+from inspector.strategies.core.rendition import Action
+from inspector.strategies.history.memo import once_a_history
 from inspector.ui.chart.series import ChartSeries, Level
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.replay import Replay
-    from inspector.strategies.history import History
+    from inspector.strategies.history.history import History
     from inspector.strategies.triggers import Trigger
     from inspector.ui.outcome import Outcome
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from inspector.safe_text import one_line
-from inspector.strategies.rendition import Action, Rendition, Slice
+from inspector.strategies.core.rendition import Action, Rendition, Slice
 from inspector.ui.detail.forms import Form, form_of, member_pieces, row_style
 from inspector.ui.detail.page import PageRow, rows_of_words
 from inspector.ui.detail.wrapping import Wrapped, wrap

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from inspector.safe_text import one_line
 from inspector.session.model import BlockKind
 from inspector.session.stored import stored_output
-from inspector.strategies.rendition import Action
+from inspector.strategies.core.rendition import Action
 from inspector.ui import numbers
 from inspector.ui.detail.content import CutNote, DetailContent
 from inspector.ui.timeline.previews import media_label

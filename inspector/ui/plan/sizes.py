@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from inspector.replay.axes import axes_of
 from inspector.replay.sizes import Sizes, counts_along, sizes_for
-from inspector.strategies.base import ScheduledStrategy
+from inspector.strategies.core.strategy import ScheduledStrategy
 from inspector.strategies.registry import with_values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from inspector.replay.replay import Replay
-    from inspector.strategies.history import History
+    from inspector.strategies.core.scale import Scale
+    from inspector.strategies.history.history import History
     from inspector.strategies.plan import Plan
-    from inspector.strategies.scale import Scale
 
 LEVELS = " ▁▂▃▄▅▆▇█"
 

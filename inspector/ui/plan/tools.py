@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from inspector.strategies.parameters import ParameterKind
+from inspector.strategies.core.parameters import ParameterKind
 from inspector.strategies.registry import value_of, with_values
 
 if TYPE_CHECKING:
-    from inspector.strategies.base import Strategy
-    from inspector.strategies.history import History
-    from inspector.strategies.parameters import Parameter
+    from inspector.strategies.core.parameters import Parameter
+    from inspector.strategies.core.strategy import Strategy
+    from inspector.strategies.history.history import History
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from inspector.ui.screens.session_screen import SessionScreen
 if TYPE_CHECKING:
     from textual.timer import Timer
 
-    from inspector.strategies.parameters import ParameterValue
+    from inspector.strategies.core.parameters import ParameterValue
     from inspector.strategies.plan import Plan
     from inspector.ui.outcome import Outcome
     from inspector.ui.plan.difference import Rival
@@ -175,7 +175,7 @@ class PlanEditing(SessionScreen):
 
     def on_text_control_edit_requested(self, event: TextControl.EditRequested) -> None:
         """A text, or a list of tools, should be edited."""
-        from inspector.strategies.parameters import ParameterKind
+        from inspector.strategies.core.parameters import ParameterKind
 
         if event.text_control.parameter.kind is ParameterKind.TOOLS:
             self._edit_tools(event.text_control)
@@ -201,7 +201,7 @@ class PlanEditing(SessionScreen):
 
     @work(group="dialog", exclusive=True, description="edit a value", exit_on_error=False)
     async def _edit_text(self, control: TextControl) -> None:
-        from inspector.strategies.parameters import ParameterError
+        from inspector.strategies.core.parameters import ParameterError
         from inspector.ui.screens.value_dialog import ValueDialog
 
         parameter = control.parameter

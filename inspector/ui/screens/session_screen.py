@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from inspector.replay.uses_search import UsesSearch
     from inspector.session.follow import Follower
     from inspector.session.model import Session
-    from inspector.strategies.history import History
+    from inspector.strategies.history.history import History
     from inspector.strategies.plan import Plan
     from inspector.tokens.table import TokenTable
     from inspector.ui.outcome import Outcome

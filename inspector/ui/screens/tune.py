@@ -12,7 +12,7 @@ from textual.content import Content
 
 from inspector.replay.sweep import POINTS
 from inspector.safe_text import one_line
-from inspector.strategies.parameters import ParameterError
+from inspector.strategies.core.parameters import ParameterError
 from inspector.ui import numbers
 from inspector.ui.screens.tune_replays import TuneReplays
 from inspector.ui.tables.cells import letters

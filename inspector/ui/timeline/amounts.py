@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from inspector.strategies.rendition import Action
+    from inspector.strategies.core.rendition import Action
 
 
 class ContextAmounts(Protocol):

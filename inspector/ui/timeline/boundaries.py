@@ -12,7 +12,7 @@ from inspector.ui.numbers import plural, whole
 
 if TYPE_CHECKING:
     from inspector.session.model import Compaction, Context
-    from inspector.strategies.history import History
+    from inspector.strategies.history.history import History
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.session.model import BlockKind, Role
-from inspector.strategies.rendition import Action
+from inspector.strategies.core.rendition import Action
 from inspector.ui.numbers import plural
 from inspector.ui.timeline.amounts import Amount
 
 if TYPE_CHECKING:
-    from inspector.strategies.history import History
+    from inspector.strategies.history.history import History
     from inspector.ui.timeline.amounts import ContextAmounts
     from inspector.ui.timeline.rows import Row, Rows
 

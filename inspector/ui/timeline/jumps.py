@@ -11,7 +11,7 @@ from inspector.ui import numbers
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from inspector.strategies.history import History
+    from inspector.strategies.history.history import History
     from inspector.ui.outcome import Outcome
 
 MOST_RISES = 20

@@ -14,7 +14,7 @@ import numpy as np
 from inspector.safe_text import one_line
 from inspector.session.grown import unchanged
 from inspector.session.model import BlockKind, Role
-from inspector.strategies.growing_columns import GrowingColumns
+from inspector.strategies.history.growing_columns import GrowingColumns
 from inspector.ui.timeline.boundaries import Boundary, boundaries_of
 from inspector.ui.timeline.previews import preview
 from inspector.ui.timeline.subagents import subagent_rows
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.session.model import Block
-    from inspector.strategies.history import History
+    from inspector.strategies.history.history import History
     from inspector.ui.timeline.subagents import Subagent, SubagentRow
 
 _LETTER_OF_KIND: Final = {

@@ -24,7 +24,7 @@ import numpy as np
 
 from inspector.errors import InspectorError
 from inspector.session.model import BlockKind, TextUnavailableError
-from inspector.strategies.rendition import Action
+from inspector.strategies.core.rendition import Action
 from inspector.ui.timeline.subagents import opened_within
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.session.model import Block, Session
-    from inspector.strategies.history import History
+    from inspector.strategies.history.history import History
     from inspector.ui.timeline.rows import Rows
     from inspector.ui.timeline.subagents import Key
     from inspector.ui.timeline.view import TimelineView

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from inspector.safe_text import cell_width, clip_cells, fit_cells, one_line
-from inspector.strategies.rendition import Action
+from inspector.strategies.core.rendition import Action
 from inspector.ui.numbers import elapsed, short, whole
 from inspector.ui.timeline.arrangement import Order
 from inspector.ui.timeline.bars import bar, outside_bar

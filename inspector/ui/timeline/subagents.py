@@ -10,7 +10,7 @@ import numpy as np
 from inspector.safe_text import one_line
 from inspector.session.links import LinkKind
 from inspector.session.model import BlockKind
-from inspector.strategies.rendition import Action
+from inspector.strategies.core.rendition import Action
 from inspector.ui.numbers import plural, short
 from inspector.ui.timeline.amounts import Amount
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from inspector.session.links import SessionLink
     from inspector.session.model import Session
-    from inspector.strategies.history import History
+    from inspector.strategies.history.history import History
     from inspector.tokens.table import TokenTable
     from inspector.ui.timeline.rows import Rows
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from inspector.strategies.rendition import Action
+from inspector.strategies.core.rendition import Action
 from inspector.ui.timeline.amounts import Amount
 from inspector.ui.timeline.arrangement import Order
 from inspector.ui.timeline.folding import blocks_of_message, folded_amount, folded_preview, folded_row

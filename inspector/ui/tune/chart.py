@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.sizes import Sizes
-    from inspector.strategies.scale import Scale
+    from inspector.strategies.core.scale import Scale
 
 
 FLATTEST = 0.2

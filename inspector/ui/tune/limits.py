@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from inspector.replay.axes import axes_of
-from inspector.strategies.parameters import ParameterError
+from inspector.strategies.core.parameters import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,15 +10,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from inspector.replay.axes import axes_of
+from inspector.strategies.library.tiered_stale import TIERS, TieredStale
 from inspector.strategies.plan import Plan, PlanEntry
 from inspector.strategies.registry import parameter_of, value_of, with_values
-from inspector.strategies.tiered_stale import TIERS, TieredStale
 from inspector.ui.plan.tools import tool_choices, with_tools
 
 if TYPE_CHECKING:
-    from inspector.strategies.base import Strategy
-    from inspector.strategies.history import History
-    from inspector.strategies.parameters import Parameter
+    from inspector.strategies.core.parameters import Parameter
+    from inspector.strategies.core.strategy import Strategy
+    from inspector.strategies.history.history import History
     from inspector.ui.plan.tools import ToolChoice
 
 LEFT_ALONE: Final = ("exempt-tools", "exclude-tools", "protected-tools", "keep-tools", "deny")

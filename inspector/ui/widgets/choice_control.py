@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.message import Message
 
 from inspector.safe_text import safe_text
-from inspector.strategies.parameters import ParameterKind
+from inspector.strategies.core.parameters import ParameterKind
 from inspector.ui.widgets.parameter_control import ParameterControl
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.reactive import reactive
 
-from inspector.strategies.parameters import ParameterError, ParameterKind
-from inspector.strategies.scale import LARGE_STEP, Scale
+from inspector.strategies.core.parameters import ParameterError, ParameterKind
+from inspector.strategies.core.scale import LARGE_STEP, Scale
 from inspector.ui import numbers
 from inspector.ui.widgets.parameter_control import ParameterControl
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from textual.style import Style
 
     from inspector.replay.sizes import Sizes
-    from inspector.strategies.parameters import Parameter, ParameterValue
+    from inspector.strategies.core.parameters import Parameter, ParameterValue
     from inspector.ui.widgets.parameter_control import Effect
 
 VALUE_WIDTH = 8

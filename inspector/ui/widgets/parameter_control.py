@@ -15,7 +15,7 @@ from inspector.ui.painting import hold_painting
 if TYPE_CHECKING:
     from textual.geometry import Size
 
-    from inspector.strategies.parameters import Parameter, ParameterValue
+    from inspector.strategies.core.parameters import Parameter, ParameterValue
 
 FOCUS_MARK = "▸"
 FAINT = 0.6

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from textual import on
 from textual.containers import Vertical
 
-from inspector.strategies.batching import GROUP as BATCHING
-from inspector.strategies.parameters import ParameterKind
+from inspector.strategies.core.batching import GROUP as BATCHING
+from inspector.strategies.core.parameters import ParameterKind
 from inspector.ui import numbers
 from inspector.ui.widgets.choice_control import ChoiceControl, SwitchControl, TextControl
 from inspector.ui.widgets.fold_row import FoldRow
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from inspector.replay.replay import GroupOutcome
     from inspector.replay.sizes import Sizes
-    from inspector.strategies.parameters import Parameter, ParameterValue
+    from inspector.strategies.core.parameters import Parameter, ParameterValue
     from inspector.strategies.plan import PlanEntry
     from inspector.ui.plan.sizes import LimitName
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from inspector.replay.replay import GroupOutcome
     from inspector.replay.sizes import Sizes
-    from inspector.strategies.parameters import ParameterValue
+    from inspector.strategies.core.parameters import ParameterValue
     from inspector.strategies.plan import Plan
     from inspector.ui.plan.sizes import LimitName
 

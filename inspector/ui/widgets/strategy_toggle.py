@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from textual import events
     from textual.geometry import Size
 
-    from inspector.strategies.base import Strategy
+    from inspector.strategies.core.strategy import Strategy
 
 
 _DOES = "inspector_does"

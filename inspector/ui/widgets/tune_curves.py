@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.reactive import reactive
 
-from inspector.strategies.scale import LARGE_STEP
+from inspector.strategies.core.scale import LARGE_STEP
 from inspector.ui.tune.chart import TuneChart
 from inspector.ui.tune.drawing import LABELS, draw_tuning, plot_columns
 from inspector.ui.widgets.drawing import Drawing

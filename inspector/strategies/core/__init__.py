@@ -1,0 +1,1 @@
+"""What strategies are made of: parameters, decisions, operations on blocks, renditions."""

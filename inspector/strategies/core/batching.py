@@ -1,0 +1,232 @@
+"""Holding a strategy's edits back until a batch of them pays, so that the prompt cache survives in between.
+
+An edit of something already sent breaks the cached prefix at that point, however small it is. Every retroactive
+strategy here can therefore collect its edits and make them together: at every so many calls, when enough tokens would
+be reclaimed, when the cache is cold anyway, or only in the part of the prompt that is deep enough. The ideas are those
+of systems in use: SWE-agent's polling, the Anthropic API's `clear_at_least`, OpenClaw's time to live, Headroom's frozen
+prefix. Where several are set, all must hold.
+
+What is decided about a block as it arrives is never held back: nothing of it is in a cache yet. Where a context begins
+anew the prefix is broken anyway, and whatever is held is let go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from inspector.strategies.core.parameters import Parameter, ParameterKind
+from inspector.strategies.core.parametrized import Parametrized, parameter_field
+from inspector.strategies.core.strategy import Choice, Schedule
+from inspector.strategies.history.history import NEVER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from numpy.typing import NDArray
+
+    from inspector.strategies.core.strategy import Decision, Moment, Strategy
+    from inspector.strategies.history.history import History
+
+GROUP = "batching"
+
+
+@dataclass(frozen=True)
+class Batching(Parametrized):
+    """Base of the strategies that change what was already sent: when they may."""
+
+    batch_calls: int = parameter_field(
+        Parameter(
+            "batch-calls",
+            ParameterKind.WHOLE_NUMBER,
+            1,
+            "Edit only at every so many calls; 1 edits at every call.",
+            unit="calls",
+            minimum=1,
+            maximum=10_000,
+            group=GROUP,
+            logarithmic=True,
+        ),
+        keyword_only=True,
+    )
+    batch_tokens: int = parameter_field(
+        Parameter(
+            "batch-tokens",
+            ParameterKind.WHOLE_NUMBER,
+            0,
+            "Edit only when at least so many tokens are reclaimed at once; 0 for any number.",
+            unit="tokens",
+            minimum=0,
+            maximum=1_000_000,
+            group=GROUP,
+            logarithmic=True,
+        ),
+        keyword_only=True,
+    )
+    batch_idle: int = parameter_field(
+        Parameter(
+            "batch-idle",
+            ParameterKind.WHOLE_NUMBER,
+            0,
+            "Edit only after so long without a call, so that the cache is cold; 300 is five minutes, 0 is always.",
+            unit="seconds",
+            minimum=0,
+            maximum=604_800,
+            group=GROUP,
+            logarithmic=True,
+        ),
+        keyword_only=True,
+    )
+    batch_before: int = parameter_field(
+        Parameter(
+            "batch-before",
+            ParameterKind.WHOLE_NUMBER,
+            100,
+            "Edit only blocks that begin in this first part of the prompt's characters; 100 for all of it.",
+            unit="%",
+            minimum=0,
+            maximum=100,
+            group=GROUP,
+        ),
+        keyword_only=True,
+    )
+
+    @property
+    def holds_back(self) -> bool:
+        """True when any edit may have to wait."""
+        return self.batch_calls > 1 or self.waits_for_the_prompt
+
+    @property
+    def waits_for_the_prompt(self) -> bool:
+        """True when what was sent, or the clock, decides how long edits wait."""
+        return self.batch_tokens > 0 or self.batch_idle > 0 or self.batch_before < 100
+
+
+def batching_of(strategy: Strategy) -> Batching | None:
+    """How the strategy batches its edits, or None where it makes each at once."""
+    return strategy if isinstance(strategy, Batching) and strategy.holds_back else None
+
+
+def batched_schedule(history: History, schedule: Schedule, every: int) -> Schedule:
+    """A schedule whose retroactive decisions wait for every `every`-th call of their thread, or for a new context."""
+    order = np.argsort(schedule.calls, kind="stable")
+    blocks, calls, decisions = (column[order] for column in (schedule.blocks, schedule.calls, schedule.decisions))
+    retroactive = calls > history.enters[blocks]
+    waits = np.flatnonzero(retroactive)
+    thread_of_call = _thread_of_call(history)
+    thread_of_block = history.message_thread[history.message[blocks[waits]]]
+    calls = calls.copy()
+    for thread in np.unique(thread_of_block):
+        own = np.flatnonzero(thread_of_call == thread)
+        ordinal = np.arange(1, len(own) + 1)
+        contexts = history.call_context[own]
+        begins = np.append(True, contexts[1:] != contexts[:-1])
+        gates = np.append(own[(ordinal % every == 0) | begins], NEVER).astype(np.int32)
+        here = waits[thread_of_block == thread]
+        calls[here] = gates[np.searchsorted(gates, calls[here])]
+    kept = calls != NEVER
+    return Schedule(blocks[kept], calls[kept], decisions[kept], schedule.table)
+
+
+def _thread_of_call(history: History) -> NDArray[np.int64]:
+    threads = np.array([context.thread for context in history.session.contexts], dtype=np.int64)
+    return threads[history.call_context] if len(threads) else np.zeros(0, dtype=np.int64)
+
+
+@dataclass
+class _Held:
+    """What waits in one thread.
+
+    Attributes:
+        decisions: The latest decision about each waiting block.
+        reclaims: Tokens each would reclaim.
+        total: Tokens all of them would reclaim.
+        calls: Calls of the thread so far.
+    """
+
+    decisions: dict[int, Decision] = field(default_factory=dict)
+    reclaims: dict[int, int] = field(default_factory=dict)
+    total: int = 0
+    calls: int = 0
+
+    def take(self, block: int) -> Decision | None:
+        """Take a block's decision out, where there is one."""
+        self.total -= self.reclaims.pop(block, 0)
+        return self.decisions.pop(block, None)
+
+
+@dataclass
+class BatchedRun:
+    """A strategy's decisions, held back as its batching says.
+
+    Attributes:
+        batching: When edits may be made.
+        decide: What the strategy itself decides at a call.
+    """
+
+    batching: Batching
+    decide: Callable[[Moment], Iterable[Choice]]
+    _held: dict[int, _Held] = field(default_factory=dict)
+    _made: set[int] = field(default_factory=set)
+
+    def step(self, moment: Moment) -> Iterable[Choice]:
+        """What changes at this call: decisions about what has just arrived, and the batch, if it is due."""
+        history, call = moment.history, moment.call
+        thread = history.session.contexts[int(history.call_context[call])].thread
+        held = self._held.setdefault(thread, _Held())
+        held.calls += 1
+        at_once = []
+        for choice in self.decide(moment):
+            if history.enters[choice.block] == call:
+                at_once.append(choice)
+                self._made.add(choice.block)
+            else:
+                self._hold(held, choice, moment)
+        return [*at_once, *self._due(held, moment)]
+
+    def _hold(self, held: _Held, choice: Choice, moment: Moment) -> None:
+        block, decision = choice
+        held.take(block)
+        has_left = moment.history.leaves[block] <= moment.call
+        if has_left or (decision.operation is None and block not in self._made):
+            return
+        held.decisions[block] = decision
+        if self.batching.batch_tokens:
+            held.reclaims[block] = moment.tokens(block) - moment.tokens_under(choice)
+            held.total += held.reclaims[block]
+
+    def _due(self, held: _Held, moment: Moment) -> list[Choice]:
+        if moment.starts_context:
+            # Nothing is ever made of a decision about what has left the thread's context.
+            leaves = moment.history.leaves
+            for block in [block for block in held.decisions if leaves[block] <= moment.call]:
+                held.take(block)
+        if not held.decisions or not self._may_edit(held, moment):
+            return []
+        is_anywhere = self.batching.batch_before >= 100 or moment.starts_context
+        if is_anywhere and not moment.starts_context and held.total < self.batching.batch_tokens:
+            return []
+        waiting = list(held.decisions) if is_anywhere else self._deep_enough(held, moment)
+        reclaimed = sum(held.reclaims.get(block, 0) for block in waiting)
+        if not moment.starts_context and reclaimed < self.batching.batch_tokens:
+            return []
+        due = [Choice(block, decision) for block in waiting if (decision := held.take(block)) is not None]
+        self._made.update(choice.block for choice in due)
+        return due
+
+    def _may_edit(self, held: _Held, moment: Moment) -> bool:
+        if moment.starts_context:
+            return True
+        if held.calls % self.batching.batch_calls:
+            return False
+        return not self.batching.batch_idle or (moment.idle_seconds or 0.0) >= self.batching.batch_idle
+
+    def _deep_enough(self, held: _Held, moment: Moment) -> list[int]:
+        prompt = moment.history.prompt(moment.call)
+        ends = np.cumsum(moment.history.characters[prompt], dtype=np.int64)
+        begins = ends - moment.history.characters[prompt]
+        limit = int(ends[-1]) * self.batching.batch_before if len(ends) else 0
+        allowed = set(prompt[begins * 100 < limit].tolist())
+        return [block for block in held.decisions if block in allowed]

@@ -1,0 +1,239 @@
+"""What a strategy can do to a block's text. An operation is a value: equal operations do the same to every block.
+
+An operation sees the rendition the strategies before it left and answers with the one to send instead. Because it is
+a value, whatever is computed about it (the rendition of a block, its tokens) can be kept and found again while a limit
+is dragged back and forth.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from inspector.strategies.core.parameters import TOKENS
+from inspector.strategies.core.rendition import EMPTIED, REMOVED, Action, Rendition
+from inspector.tokens.counter import estimated_tokens
+
+if TYPE_CHECKING:
+    from inspector.session.model import Block, BlockKind, Session
+
+
+class BlockSource(Protocol):
+    """What an operation may ask about the block it is applied to."""
+
+    @property
+    def block(self) -> Block:
+        """The block as recorded."""
+        ...
+
+    @property
+    def tool_name(self) -> str:
+        """The tool of a call or result; empty for other blocks."""
+        ...
+
+    def text(self) -> str:
+        """The block's recorded text, read when asked for."""
+        ...
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of its recorded text."""
+        ...
+
+    def head_characters(self, tokens: int) -> int:
+        """How many characters the first `tokens` tokens of its recorded text make up."""
+        ...
+
+    def tail_characters(self, tokens: int) -> int:
+        """How many characters the last `tokens` tokens of its recorded text make up."""
+        ...
+
+
+class Operation(Protocol):
+    """Turns the rendition of a block into another."""
+
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
+        """The rendition to send in place of `rendition`; the same object where nothing changes."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CutText:
+    """Keep the first `head` and the last `tail` characters of a text longer than `limit`, and a marker between them.
+
+    Attributes:
+        limit: Longest text, in characters, that stays as it is.
+        head: Characters kept from the beginning.
+        tail: Characters kept from the end; 0 for none.
+        marker: What stands for the part left out. With `numbered`, a `str.format` template that may name `length`
+            and `removed` (characters, before and left out) and `tool`.
+        numbered: `marker` is a template; otherwise it is sent as it stands, braces and all.
+        never_longer: Leave a text whole when the cut would not make it shorter.
+    """
+
+    limit: int
+    head: int
+    tail: int
+    marker: str
+    numbered: bool = False
+    never_longer: bool = False
+
+    def marker_text(self, length: int, tool: str) -> str:
+        """The marker for a text of `length` characters that `tool` produced."""
+        if not self.numbered:
+            return self.marker
+        return self.marker.format(length=length, removed=length - self.head - self.tail, tool=tool)
+
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
+        """Cut what is sent so far, if it is longer than the limit."""
+        length = rendition.length
+        if length <= self.limit:
+            return rendition
+        marker = self.marker_text(length, source.tool_name)
+        if self.never_longer and self.head + len(marker) + self.tail >= length:
+            return rendition
+        tail = rendition.between(max(length - self.tail, 0), length) if self.tail else ()
+        return Rendition((*rendition.between(0, self.head), marker, *tail), Action.CUT, rendition.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class CutTokens:
+    """Keep the first `head` and the last `tail` tokens of a text of more than `limit`, and a marker between them.
+
+    It cuts where tokens end. Of a text that a strategy before it has changed, they end where they would if what is left
+    of it had as many tokens to a character as the whole has.
+
+    Attributes:
+        limit: Most tokens of a text that stays as it is.
+        head: Tokens kept from the beginning.
+        tail: Tokens kept from the end; 0 for none.
+        marker: As in `CutText`; `length` and `removed` are characters, and it may name `tokens`, what the text has.
+        numbered: As in `CutText`.
+        never_longer: As in `CutText`.
+    """
+
+    limit: int
+    head: int
+    tail: int
+    marker: str
+    numbered: bool = False
+    never_longer: bool = False
+
+    def marker_text(self, length: int, removed: int, tokens: int, tool: str) -> str:
+        """The marker for a text of so many characters and tokens that `tool` produced."""
+        if not self.numbered:
+            return self.marker
+        return self.marker.format(length=length, removed=removed, tokens=tokens, tool=tool)
+
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
+        """Cut what is sent so far, if it has more tokens than the limit."""
+        length, whole, tokens = rendition.length, source.block.characters, source.tokens
+        if rendition.action is Action.WHOLE:
+            head, tail = source.head_characters(self.head), source.tail_characters(self.tail)
+        else:
+            tokens = -(-length * tokens // whole) if whole else length
+            head, tail = (min(length * each // max(tokens, 1), length) for each in (self.head, self.tail))
+        if tokens <= self.limit:
+            return rendition
+        tail = min(tail, length - head)
+        marker = self.marker_text(length, length - head - tail, tokens, source.tool_name)
+        if self.never_longer and head + len(marker) + tail >= length:
+            return rendition
+        end = rendition.between(length - tail, length) if tail else ()
+        return Rendition((*rendition.between(0, head), marker, *end), Action.CUT, rendition.kind)
+
+
+def cut_in(
+    unit: str, limit: int, head: int, tail: int, marker: str, *, numbered: bool = False, never_longer: bool = False
+) -> CutText | CutTokens:
+    """A cut whose limits count characters or tokens."""
+    kind = CutTokens if unit == TOKENS else CutText
+    return kind(limit, head, tail, marker, numbered=numbered, never_longer=never_longer)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaceText:
+    """Send `text` in place of the block's.
+
+    Attributes:
+        text: What is sent instead.
+        never_longer: Leave the block as it is when `text` would not be shorter.
+    """
+
+    text: str
+    never_longer: bool = False
+
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:  # noqa: ARG002  the same for every block
+        """Replace whatever is sent so far."""
+        if self.never_longer and len(self.text) >= rendition.length:
+            return rendition
+        return Rendition.replaced(self.text, rendition.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveBlock:
+    """Send nothing of the block, not even its envelope.
+
+    Attributes:
+        leaves_message: A message of the model of which only removed calls beside its content are left is sent empty;
+            otherwise it goes too.
+    """
+
+    leaves_message: bool = False
+
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:  # noqa: ARG002  the same for every block
+        """Remove whatever is sent so far."""
+        return EMPTIED if self.leaves_message else REMOVED
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedBlock:
+    """One block as operations see it; its text is read when asked for."""
+
+    session: Session
+    index: int
+
+    @property
+    def block(self) -> Block:
+        """The block as recorded."""
+        return self.session.blocks[self.index]
+
+    @property
+    def tool_name(self) -> str:
+        """The tool of a call or result."""
+        return self.block.tool_name
+
+    def text(self) -> str:
+        """The recorded text."""
+        return self.session.text(self.session.blocks[self.index])
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of its text, estimated: nothing was counted here."""
+        return estimated_tokens(self.block.characters)
+
+    def head_characters(self, tokens: int) -> int:
+        """Characters of its first tokens, estimated."""
+        characters = self.block.characters
+        return min(tokens * characters // max(self.tokens, 1), characters)
+
+    def tail_characters(self, tokens: int) -> int:
+        """Characters of its last tokens, estimated."""
+        return self.head_characters(tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class SayInstead:
+    """Send a text in the place of a block, whatever that is, as the words of the user or the model.
+
+    Attributes:
+        text: What is said.
+        kind: Whose words it is sent as.
+    """
+
+    text: str
+    kind: BlockKind
+
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:  # noqa: ARG002  the same for every block
+        """Replace whatever is sent so far."""
+        return Rendition.replaced(self.text, self.kind)

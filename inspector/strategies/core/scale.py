@@ -1,0 +1,105 @@
+"""Where a parameter's value stands on a line, and which value comes next: what sliders, curves and sweeps move along.
+
+A logarithmic scale moves in ratios, so that 150 and 600 are as far apart as 15,000 and 60,000. Its lower end may be 0:
+positions are taken of `value - minimum + 1`. Steps are round numbers of the value's own size, so that a key press at 40
+moves by 1 and at 40,000 by 1,000.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from inspector.strategies.core.parameters import Parameter
+
+LARGE_STEP = 10
+"""How many small steps a large one is."""
+
+_LINEAR_STEPS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """A range of numbers laid out on a line.
+
+    Attributes:
+        minimum: The value at the left end.
+        maximum: The value at the right end, above `minimum`.
+        logarithmic: Equal distances are equal ratios.
+        whole: Values are whole numbers.
+    """
+
+    minimum: float
+    maximum: float
+    logarithmic: bool = False
+    whole: bool = True
+
+    @classmethod
+    def of(cls, parameter: Parameter, value: float) -> Scale:
+        """The scale of a parameter, wide enough to hold `value`.
+
+        An open range ends at sixteen times the larger of default and value, so that there is always room to move.
+
+        Args:
+            parameter: A parameter whose values are numbers.
+            value: Its present value.
+        """
+        default = parameter.default if isinstance(parameter.default, int | float) else 0
+        minimum = parameter.minimum if parameter.minimum is not None else min(0, value, default)
+        maximum = parameter.maximum
+        if maximum is None:
+            reach = max(abs(default), abs(value), 1)
+            maximum = minimum + 16 * 2 ** math.ceil(math.log2(reach))
+        whole = parameter.kind == "whole number"
+        return cls(float(minimum), float(maximum if maximum > minimum else minimum + 1), parameter.logarithmic, whole)
+
+    def fraction(self, value: float) -> float:
+        """How far along the line a value stands, 0 to 1."""
+        span = self.maximum - self.minimum
+        above = min(max(value - self.minimum, 0.0), span)
+        if self.logarithmic:
+            return math.log1p(above) / math.log1p(span)
+        return above / span
+
+    def value(self, fraction: float) -> float:
+        """The value that far along the line, rounded to what a person would type: at most two digits that count."""
+        span = self.maximum - self.minimum
+        fraction = min(max(fraction, 0.0), 1.0)
+        if fraction in (0.0, 1.0):
+            return self._fitted(self.minimum + span * fraction)
+        above = math.expm1(fraction * math.log1p(span)) if self.logarithmic else span * fraction
+        raw = self.minimum + above
+        unit = self._step_at(raw) if self.logarithmic else self._linear_step
+        return self._fitted(round(raw / unit) * unit)
+
+    def stepped(self, value: float, steps: int) -> float:
+        """The value `steps` small steps up, or down when negative; never beyond the ends.
+
+        A step from a value between two round ones lands on the next round one.
+        """
+        upward = steps > 0
+        for _ in range(abs(steps)):
+            unit = self._step_at(value if upward else value * (1 - 1e-9)) if self.logarithmic else self._linear_step
+            position = value / unit
+            value = (math.floor(position + 1e-6) + 1 if upward else math.ceil(position - 1e-6) - 1) * unit
+        return self._fitted(value)
+
+    @property
+    def _linear_step(self) -> float:
+        rough = (self.maximum - self.minimum) / _LINEAR_STEPS
+        unit = 10 ** math.floor(math.log10(rough)) if rough > 0 else 1.0
+        unit = next((unit * factor for factor in (1, 2, 5, 10) if unit * factor >= rough), unit * 10)
+        return max(unit, 1.0) if self.whole else unit
+
+    def _step_at(self, value: float) -> float:
+        size = max(abs(value), 1.0)
+        unit = 10.0 ** (math.floor(math.log10(size)) - 1)
+        return max(unit, 1.0) if self.whole else max(unit, (self.maximum - self.minimum) / 1e6)
+
+    def _fitted(self, value: float) -> float:
+        if value <= self.minimum or value >= self.maximum:
+            return self.minimum if value <= self.minimum else self.maximum
+        rounded = float(round(value)) if self.whole else float(f"{value:.6g}")
+        return min(max(rounded, self.minimum), self.maximum)

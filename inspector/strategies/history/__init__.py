@@ -1,0 +1,1 @@
+"""What strategies look at: a session as columns, in the order things arrive, and what follows from them alone."""

@@ -1,0 +1,126 @@
+"""Who stands at the end of each prompt, and from which call on nobody of a group does any more.
+
+"Fresh" means, in several systems, "what the prompt ends with": the newest batch of tool results, the newest single
+result, the newest question. Such a rule looks at one prompt at a time, so a result can be fresh in several prompts in a
+row (a request that was repeated) and even become fresh again (after a rewind). Here that is computed for all calls at
+once.
+
+A *group* is any set of blocks that are fresh together, as a number; the group a prompt ends with is one number a call.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from inspector.strategies.history.history import NEVER
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from inspector.strategies.history.history import History
+
+
+class Ageing(NamedTuple):
+    """When blocks change between fresh and stale, as columns of one length.
+
+    Attributes:
+        rows: Positions in the columns that were asked about, int32.
+        calls: The call from which on it is so, int32.
+        stale: Whether the block is stale from then on; False where it is fresh again.
+    """
+
+    rows: NDArray[np.int32]
+    calls: NDArray[np.int32]
+    stale: NDArray[np.bool_]
+
+
+def ageing(history: History, blocks: NDArray[np.int32], groups: NDArray[np.int32], ends: NDArray[np.int32]) -> Ageing:
+    """When each of `blocks` becomes stale, that is, is in a prompt that does not end with its group.
+
+    Args:
+        history: What was recorded.
+        blocks: Block indices, shape (n,).
+        groups: The group of each block, shape (n,), none negative.
+        ends: Per call, the next one included, the group its prompt ends with, -1 for none.
+    """
+    starts, stops, interval_groups = _intervals(history, ends)
+    first = np.searchsorted(interval_groups, groups, side="left")
+    count = np.searchsorted(interval_groups, groups, side="right") - first
+    rows = np.repeat(np.arange(len(blocks), dtype=np.int32), count)
+    offsets = np.arange(len(rows)) - np.repeat(np.cumsum(count) - count, count)
+    interval = np.repeat(first, count) + offsets
+    begin, end = starts[interval], stops[interval]
+    enters = history.enters[blocks]
+    entered = enters[rows]
+    covers = (begin <= entered) & (entered < end)
+    fresh_at_first = np.zeros(len(blocks), dtype=np.bool_)
+    fresh_at_first[rows[covers]] = True
+    at_once = np.flatnonzero(~fresh_at_first & (enters != NEVER)).astype(np.int32)
+    again = entered < begin
+    later = (end != NEVER) & (end > entered) & (entered != NEVER)
+    return Ageing(
+        rows=np.concatenate((at_once, rows[later], rows[again])),
+        calls=np.concatenate((enters[at_once], end[later], begin[again])),
+        stale=np.concatenate(
+            (np.ones(len(at_once) + int(later.sum()), np.bool_), np.zeros(int(again.sum()), np.bool_))
+        ),
+    )
+
+
+def last_members(history: History, marked: NDArray[np.bool_]) -> NDArray[np.int32]:
+    """Per call, the last message of its prompt that is marked, -1 where none is.
+
+    Args:
+        history: What was recorded.
+        marked: Per message, whether it counts.
+    """
+    found = np.full(len(history.call_context), -1, dtype=np.int32)
+    for members, calls in history.calls_of_contexts():
+        places = np.flatnonzero(marked[members])
+        if len(places) and len(calls):
+            last = np.searchsorted(places, history.call_prompt_messages[calls], side="left") - 1
+            found[calls] = np.where(last >= 0, members[places[np.maximum(last, 0)]], -1)
+    return found
+
+
+def result_runs(history: History) -> NDArray[np.int32]:
+    """Per message, the number of the run of tool-result messages it belongs to, -1 for none.
+
+    Messages with results that are sent one after the other and answer the same assistant message are one run: what
+    providers that take one message for all results of a batch get as one message.
+    """
+    runs = np.full(len(history.message_enters), -1, dtype=np.int32)
+    sent = np.flatnonzero(history.message_enters != NEVER)
+    if not len(sent):
+        return runs
+    sent = sent[np.argsort(history.message_thread[sent], kind="stable")]
+    thread = history.message_thread[sent]
+    holds, batch = history.message_has_results[sent], history.message_batch[sent]
+    new = np.ones(len(sent), dtype=np.bool_)
+    new[1:] = (thread[1:] != thread[:-1]) | (batch[1:] != batch[:-1]) | ~holds[:-1]
+    runs[sent] = np.where(holds, np.cumsum(new & holds) - 1, -1)
+    return runs
+
+
+def _intervals(
+    history: History, ends: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """Runs of calls of one thread that end with the same group: first call, first call after, group; by group."""
+    calls = np.flatnonzero(history.call_context >= 0).astype(np.int32)
+    threads = np.array([context.thread for context in history.session.contexts], dtype=np.int32)
+    thread = threads[history.call_context[calls]] if len(threads) else calls[:0]
+    order = np.argsort(thread, kind="stable")
+    calls, thread = calls[order], thread[order]
+    group = ends[calls]
+    changes = (thread[1:] != thread[:-1]) | (group[1:] != group[:-1])
+    begins = np.flatnonzero(np.append(True, changes)) if len(calls) else calls
+    after = np.append(begins[1:], len(calls))
+    following = np.append(calls, NEVER)[after]
+    same_thread = np.append(thread, -1)[after] == thread[begins]
+    stop = np.where(same_thread, following, NEVER).astype(np.int32)
+    held = group[begins] >= 0
+    start, stop, group = calls[begins][held], stop[held], group[begins][held]
+    by_group = np.argsort(group, kind="stable")
+    return start[by_group], stop[by_group], group[by_group]

@@ -1,0 +1,175 @@
+"""The results of reads, and which file each of them is of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import ReferenceType, ref
+
+import msgspec
+import numpy as np
+
+from inspector.session.model import BlockKind
+from inspector.strategies.history.arguments import paths_of
+from inspector.strategies.history.arrival_order import arrivals
+from inspector.strategies.history.memo import Remembered
+from inspector.strategies.history.tools import Meaning, meaning_mask
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from inspector.session.model import Block, Session
+    from inspector.strategies.history.history import History
+
+
+class Reads(NamedTuple):
+    """The results of reads whose file is known.
+
+    Attributes:
+        results: Block indices, int32.
+        files: For each, the index of its file in `paths`, int32.
+        paths: The files.
+    """
+
+    results: NDArray[np.int32]
+    files: NDArray[np.int32]
+    paths: tuple[str, ...]
+
+
+_last: tuple[ReferenceType[History], tuple[str, ...], Reads] | None = None
+
+
+def reads_of(history: History, extra_tools: tuple[str, ...]) -> Reads:
+    """The results of reads whose file is known; the latest answer is remembered, for a limit that is being dragged.
+
+    Args:
+        history: What was recorded.
+        extra_tools: Tools that count as reading, whatever the table says.
+    """
+    global _last  # noqa: PLW0603  one answer for one history, replaced whole
+    known = _last
+    if known is None or known[0]() is not history or known[1] != extra_tools:
+        known = _last = (ref(history), extra_tools, _find(history, extra_tools))
+    return known[2]
+
+
+def _find(history: History, extra_tools: tuple[str, ...]) -> Reads:
+    reads = meaning_mask(history.tool_names, (Meaning.READ,), extra_tools)
+    results = history.results[reads[history.tool[history.results]]]
+    results = results[history.call_block[results] >= 0]
+    blocks, session = history.session.blocks, history.session
+    calls = [blocks[call] for call in history.call_block[results].tolist()]
+    numbers: dict[str, int] = {"": -1}
+    paths = paths_of(session, calls)
+    files = np.array([numbers.setdefault(path, len(numbers) - 1) for path in paths], dtype=np.int32)
+    return Reads(results[files >= 0], files[files >= 0], tuple(numbers)[1:])
+
+
+class FileUse(NamedTuple):
+    """A call that reads or changes a file.
+
+    Attributes:
+        block: The call's block index.
+        message: The message's place in the context.
+        call: The first call of the context whose prompt holds it.
+        path: The file, as the arguments name it.
+        changes: Whether it changes the file; otherwise it reads it.
+        result: Block index of its result, -1 where none is sent.
+        result_call: The first call of the context whose prompt holds the result; that of the call without one.
+    """
+
+    block: int
+    message: int
+    call: int
+    path: str
+    changes: bool
+    result: int
+    result_call: int
+
+
+class ContextUses(NamedTuple):
+    """The uses of files in one context.
+
+    Attributes:
+        uses: In the order they were called.
+        carried: Results of reads that came from an earlier context, and the first call that sends them.
+    """
+
+    uses: list[FileUse]
+    carried: list[tuple[int, int]]
+
+
+def file_uses(history: History, read_tools: tuple[str, ...], edit_tools: tuple[str, ...]) -> Iterator[ContextUses]:
+    """The uses of files in every context.
+
+    Args:
+        history: What was recorded.
+        read_tools: Tools that count as reading, besides those that are known to.
+        edit_tools: Tools that count as changing, besides those that are known to.
+    """
+    reads = meaning_mask(history.tool_names, (Meaning.READ,), read_tools)[history.tool]
+    edits = meaning_mask(history.tool_names, (Meaning.EDIT, Meaning.WRITE), edit_tools)[history.tool]
+    blocks = history.session.blocks
+    is_call = history.kind == BlockKind.TOOL_CALL
+    place = np.zeros(len(history.message_enters), dtype=np.int32)
+    chosen = (is_call | (history.kind == BlockKind.TOOL_RESULT)) & (reads | edits)
+    for context, members in zip(arrivals(history, chosen), history.context_members, strict=True):
+        place[members] = np.arange(len(members))
+        results: dict[int, tuple[int, int]] = {}
+        calls: list[tuple[int, int]] = []
+        for block, call in zip(context.blocks.tolist(), context.calls.tolist(), strict=True):
+            if is_call[block]:
+                calls.append((block, call))
+            else:
+                results[int(history.call_block[block])] = block, call
+        paths = paths_of(history.session, [blocks[block] for block, _ in calls])
+        uses = []
+        for (block, call), path in zip(calls, paths, strict=True):
+            if path:
+                result, result_call = results.get(block, (-1, call))
+                message = int(place[history.message[block]])
+                uses.append(FileUse(block, message, call, path, bool(edits[block]), result, result_call))
+        carried = [
+            (block, call)
+            for block, call in zip(
+                context.blocks[: context.carried].tolist(), context.calls[: context.carried].tolist(), strict=True
+            )
+            if not is_call[block]
+        ]
+        yield ContextUses(uses, carried)
+
+
+class LineRange(NamedTuple):
+    """Which lines a read asks for; both None for all of them."""
+
+    offset: float | None
+    limit: float | None
+
+    def covers(self, other: LineRange, usual: int) -> bool:
+        """Whether all lines of `other` are among these, a read without a limit being of `usual` lines."""
+        if self.offset is None and self.limit is None:
+            return True
+        if other.offset is None and other.limit is None:
+            return False
+        start, other_start = self.offset or 0, other.offset or 0
+        return start <= other_start and start + (self.limit or usual) >= other_start + (other.limit or usual)
+
+
+def _range_in(text: str) -> LineRange:
+    try:
+        arguments: Any = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return LineRange(None, None)
+    if not isinstance(arguments, dict):
+        return LineRange(None, None)
+    values = [arguments.get(name) for name in ("offset", "limit")]
+    return LineRange(*(value if isinstance(value, (int, float)) and value == value else None for value in values))
+
+
+_ranges = Remembered(_range_in, LineRange(None, None))
+
+
+def lines_of(session: Session, call: Block) -> LineRange:
+    """Which lines a read asks for."""
+    return _ranges(session, call)

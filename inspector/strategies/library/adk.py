@@ -1,0 +1,145 @@
+"""Send only the newest runs of the agent, as Google's ADK filters its context.
+
+Source: `ContextFilterPlugin` of google-adk 2.13 (`google/adk/plugins/context_filter_plugin.py`). A run begins with what
+the user says, one message or several in a row. Before every call, everything before the newest runs is left out, moved
+back where a tool's result would otherwise be sent without its call. The plugin looks at the whole history every time,
+so that removing several runs at once, as it can be told to, only puts the first removal off.
+
+The plugin has no number of its own; the default here is the one its examples use.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from inspector.session.model import BlockKind
+from inspector.strategies.core.batching import Batching
+from inspector.strategies.core.operations import RemoveBlock
+from inspector.strategies.core.parametrized import whole
+from inspector.strategies.core.schedule_builder import ScheduleBuilder
+from inspector.strategies.core.strategy import Decision
+from inspector.strategies.history.conversation_items import Unit, entries_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from inspector.strategies.core.strategy import Schedule
+    from inspector.strategies.history.conversation_items import Entries
+    from inspector.strategies.history.history import History
+
+
+@dataclass(frozen=True)
+class AdkFilter(Batching):
+    """Leave out all but the newest runs of the agent."""
+
+    name: ClassVar[str] = "adk-filter"
+    title: ClassVar[str] = "Context filter (ADK)"
+    summary: ClassVar[str] = "Send only what belongs to the newest questions of the user."
+    source: ClassVar[str] = "google-adk 2.13 ContextFilterPlugin, plugins/context_filter_plugin.py"
+
+    keep: int = whole("keep", 3, "How many of the newest runs stay.", "runs", minimum=1, maximum=1_000)
+    remove_amount: int = whole(
+        "remove-amount", 1, "How many runs more there must be for any to go.", "runs", minimum=1, maximum=1_000
+    )
+
+    def schedule(self, history: History) -> Schedule:
+        """What is before the newest runs goes at the call that begins the newest of them."""
+        builder = ScheduleBuilder()
+        gone = builder.index_of(Decision(RemoveBlock(), f"before the newest {self.keep} runs"))
+        back = builder.index_of(Decision(None, "needed by a result that came late"))
+        anew = Decision(None, "counted anew")
+        for entries in entries_of(history, Unit.BATCHES):
+            carried = entries.entry < entries.carried
+            builder.add(entries.blocks[carried], entries.calls[entries.entry[carried]], anew)
+            ends = np.append(entries.first, len(entries.blocks))
+            begin = 0
+            for call, until in self._begins(history, entries):
+                first, last = sorted((begin, until))
+                blocks = entries.blocks[ends[first] : ends[last]]
+                decision = gone if until > begin else back
+                columns = np.full(len(blocks), call, np.int32), np.full(len(blocks), decision, np.int32)
+                builder.add_each(blocks, *columns)
+                begin = until
+        return builder.schedule()
+
+    def _begins(self, history: History, entries: Entries) -> Iterator[tuple[int, int]]:
+        """Calls at which what is sent begins with another entry, and that entry."""
+        asks = _asks(history, entries).tolist()
+        runs: list[int] = []
+        pairs = _Pairs()
+        needs = _calls_needed(history, entries)
+        begin = 0
+        calls = entries.calls.tolist()
+        for place, (call, ask) in enumerate(zip(calls, asks, strict=True)):
+            if ask and not (place and asks[place - 1]):
+                runs.append(place)
+            pairs.add(needs.get(place))
+            is_sent_here = place + 1 < len(calls) and calls[place + 1] == call
+            if is_sent_here:
+                continue
+            enough = len(runs) >= self.keep + self.remove_amount
+            now = pairs.cut(runs[-self.keep]) if enough else 0
+            if now != begin:
+                yield call, now
+                begin = now
+
+
+def _asks(history: History, entries: Entries) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Per entry, whether a person said it: the user's, and not beside tool results."""
+    kinds = entries.kinds(history)
+    message = history.message[entries.blocks[entries.first]]
+    asks: np.ndarray[tuple[int], np.dtype[np.bool_]] = np.isin(kinds, _SAID) & ~history.message_has_results[message]
+    return asks
+
+
+_SAID = (BlockKind.USER_TEXT, BlockKind.IMAGE, BlockKind.DOCUMENT)
+
+
+def _calls_needed(history: History, entries: Entries) -> dict[int, int]:
+    """For each entry with results, the earliest entry with a call of one of them; -1 where one has no call."""
+    place = dict(zip(entries.blocks.tolist(), entries.entry.tolist(), strict=True))
+    needed: dict[int, int] = {}
+    blocks = history.session.blocks
+    is_result = history.kind[entries.blocks] == BlockKind.TOOL_RESULT
+    for block, at in zip(entries.blocks[is_result].tolist(), entries.entry[is_result].tolist(), strict=True):
+        if blocks[block].tool_call_id:
+            call = place.get(int(history.call_block[block]), -1)
+            needed[at] = min(needed.get(at, call), call)
+    return needed
+
+
+@dataclass
+class _Pairs:
+    """Places where a list may be cut without parting a result from its call.
+
+    Every place points to itself, or, where no cut may fall, towards the last place before it where one may.
+    """
+
+    _before: list[int] = field(default_factory=list)
+
+    def add(self, needed: int | None) -> None:
+        """Append a place, which holds a result of the call at `needed`; None for no result."""
+        place = len(self._before)
+        self._before.append(place)
+        if needed is None:
+            return
+        while place > needed and place >= 0:
+            place = self._find(place)
+            if place > needed and place >= 0:
+                self._before[place] = place - 1
+                place -= 1
+
+    def cut(self, place: int) -> int:
+        """The last place up to `place` where a cut may fall; the beginning where there is none."""
+        return max(self._find(place), 0)
+
+    def _find(self, place: int) -> int:
+        found = place
+        while found >= 0 and self._before[found] != found:
+            found = self._before[found]
+        while place >= 0 and self._before[place] != place:
+            self._before[place], place = found, self._before[place]
+        return found

@@ -1,0 +1,248 @@
+"""Clear the oldest tool results once the prompt has grown past a threshold: the Anthropic API's own context editing.
+
+Source: Anthropic's documentation of context editing, strategy `clear_tool_uses_20250919` (beta header
+`context-management-2025-06-27`). The provider edits the prompt before the model sees it, the agent keeps and sends the
+whole conversation. What the documentation leaves open is decided here: the text put in a result's place is not
+published, so it is a parameter; a result that was cleared stays cleared, as "subsequent requests can reuse the newly
+cached prefix" asks for, and the threshold looks at what is left (with `sticky` off, every request is looked at anew);
+excluded tools count among the newest uses that are kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from inspector.session.model import BlockKind, Role
+from inspector.strategies.core.batching import Batching
+from inspector.strategies.core.operations import RemoveBlock, ReplaceText
+from inspector.strategies.core.parametrized import choice, switch, tools, whole, written
+from inspector.strategies.core.schedule_builder import ScheduleBuilder
+from inspector.strategies.core.strategy import Choice, Decision
+from inspector.strategies.core.thread_runs import Reader
+from inspector.strategies.core.tool_inputs import ClearInput
+from inspector.strategies.history.arrival_order import arrivals
+from inspector.strategies.history.history import NEVER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    from inspector.strategies.core.strategy import Moment, Schedule
+    from inspector.strategies.history.history import History
+
+
+PLACEHOLDER = "[Old tool result content cleared]"
+
+
+@dataclass(frozen=True)
+class AnthropicClearToolUses(Batching):
+    """Replace all but the newest tool results by a placeholder when the prompt reaches a threshold."""
+
+    name: ClassVar[str] = "anthropic-clear-tool-uses"
+    title: ClassVar[str] = "Clear tool uses (Anthropic API)"
+    summary: ClassVar[str] = "Once a prompt reaches the threshold, clear the oldest tool results and keep the newest."
+    source: ClassVar[str] = "Anthropic API context editing, clear_tool_uses_20250919"
+
+    trigger: int = whole(
+        "trigger", 100_000, "Input tokens, or tool uses, at which results are cleared.", "", maximum=2_000_000
+    )
+    trigger_type: str = choice(
+        "trigger-type", ("input-tokens", "tool-uses"), "What the trigger counts: the prompt's tokens or its tool uses."
+    )
+    keep: int = whole("keep", 3, "How many of the newest tool uses stay whole.", "tool uses", maximum=1_000)
+    clear_at_least: int = whole(
+        "clear-at-least",
+        0,
+        "Nothing is cleared unless at least so much can be; 0 for any.",
+        "tokens",
+        maximum=1_000_000,
+    )
+    exclude_tools: tuple[str, ...] = tools("exclude-tools", (), "Tools whose uses are never cleared.")
+    clear_tool_inputs: bool = switch("clear-tool-inputs", False, "Clear the inputs of cleared uses too.")
+    clear_inputs_of: tuple[str, ...] = tools(
+        "clear-inputs-of", (), "Only these tools' inputs are cleared, where any is named, whatever the switch says."
+    )
+    sticky: bool = switch(
+        "sticky", True, "What was cleared stays so and the threshold looks at what is left; off: each prompt anew."
+    )
+    placeholder: str = written("placeholder", PLACEHOLDER, "What stands in the place of a cleared result.")
+
+    def start(self, history: History) -> AnthropicClearToolUsesRun:
+        """A fresh run over one session."""
+        return AnthropicClearToolUsesRun(self, history, Reader(history))
+
+
+@dataclass
+class _Thread:
+    """One conversation.
+
+    Attributes:
+        results: Its tool results that were not cleared in an earlier context, oldest first.
+        passed: How many of them were cleared, or may not be.
+        cleared: How many of them were cleared.
+        weighed: How many of them `removable` is about.
+        removable: Tokens that clearing the weighed ones that were not passed would remove.
+        counted: Counted tokens of everything that is sent.
+        was_reached: Whether a prompt of this context has reached the threshold.
+    """
+
+    results: list[int] = field(default_factory=list)
+    passed: int = 0
+    cleared: int = 0
+    weighed: int = 0
+    removable: int = 0
+    counted: int = 0
+    was_reached: bool = False
+
+
+@dataclass
+class AnthropicClearToolUsesRun:
+    """The clearing at work on one session.
+
+    Attributes:
+        strategy: The values.
+        history: What was recorded.
+        reader: Reads what arrives.
+    """
+
+    strategy: AnthropicClearToolUses
+    history: History
+    reader: Reader
+    _threads: dict[int, _Thread] = field(default_factory=dict)
+    _cleared: set[int] = field(default_factory=set)
+    _latest: tuple[Decision, Decision] | None = None
+
+    def step(self, moment: Moment) -> Iterable[Choice]:
+        """Take in what arrived, then clear what is old if the prompt has reached the threshold."""
+        number = self.reader.thread(moment)
+        choices: list[Choice] = []
+        everything = self.reader.arrived(moment)
+        arrived = self.reader.results(everything)
+        if moment.starts_context:
+            self._threads[number] = _Thread()
+            if not self.strategy.sticky:
+                choices = list(self._taken_back(arrived))
+        thread = self._threads.setdefault(number, _Thread())
+        thread.counted += moment.total_tokens(everything)
+        thread.results.extend(block for block in arrived if block not in self._cleared)
+        end = len(thread.results) - self.strategy.keep
+        if end > thread.passed and self._is_reached(thread, moment):
+            self._weigh(thread, end, moment)
+            if self._is_enough(thread, moment):
+                choices.extend(self._clear(thread, end))
+        return choices
+
+    def _taken_back(self, results: list[int]) -> Iterator[Choice]:
+        back = Decision(None, "another conversation began")
+        for block in results:
+            if block in self._cleared:
+                self._cleared.discard(block)
+                yield Choice(block, back)
+                if self.history.call_block[block] >= 0:
+                    yield Choice(int(self.history.call_block[block]), back)
+
+    def _is_reached(self, thread: _Thread, moment: Moment) -> bool:
+        strategy = self.strategy
+        if strategy.sticky or not thread.was_reached:
+            uses = len(thread.results) - (thread.cleared if strategy.sticky else 0)
+            counted = uses if strategy.trigger_type == "tool-uses" else moment.prompt_tokens
+            thread.was_reached = counted >= strategy.trigger
+        return thread.was_reached
+
+    def _is_enough(self, thread: _Thread, moment: Moment) -> bool:
+        """Whether so much can be cleared as has to be, in the provider's tokens."""
+        scale = moment.prompt_tokens / thread.counted if thread.counted else 1.0
+        return thread.removable * scale >= self.strategy.clear_at_least
+
+    def _weigh(self, thread: _Thread, end: int, moment: Moment) -> None:
+        for block in thread.results[thread.weighed : end]:
+            for choice_made in self._choices(block, ""):
+                cleared = choice_made.block
+                thread.removable += moment.tokens(cleared) - moment.tokens_under(choice_made)
+        thread.weighed = end
+
+    def _clear(self, thread: _Thread, end: int) -> Iterator[Choice]:
+        count = self.strategy.trigger_type == "tool-uses"
+        reached = f"{self.strategy.trigger:,} {'tool uses' if count else 'tokens'}"
+        reason = f"older than the newest {self.strategy.keep} tool uses when the prompt reached {reached}"
+        for block in thread.results[thread.passed : end]:
+            choices = self._choices(block, reason)
+            if choices:
+                self._cleared.add(block)
+                thread.cleared += 1
+            yield from choices
+        thread.counted -= thread.removable
+        thread.passed, thread.removable = end, 0
+
+    def _decisions(self, reason: str) -> tuple[Decision, Decision]:
+        """What clearing means for a result and for its call; the same value for as long as it is asked for."""
+        if self._latest is None or self._latest[0].reason != reason:
+            placeholder = ReplaceText(self.strategy.placeholder)
+            self._latest = Decision(placeholder, reason), Decision(ClearInput(), reason)
+        return self._latest
+
+    def _choices(self, block: int, reason: str) -> list[Choice]:
+        """What clearing a result means; nothing where its tool is excluded."""
+        strategy = self.strategy
+        tool = self.history.session.blocks[block].tool_name
+        if tool in strategy.exclude_tools:
+            return []
+        cleared, without_input = self._decisions(reason)
+        choices = [Choice(block, cleared)]
+        call = int(self.history.call_block[block])
+        if call >= 0 and (tool in strategy.clear_inputs_of if strategy.clear_inputs_of else strategy.clear_tool_inputs):
+            choices.append(Choice(call, without_input))
+        return choices
+
+
+@dataclass(frozen=True)
+class AnthropicClearThinking(Batching):
+    """Keep the thinking of the newest turns that have any."""
+
+    name: ClassVar[str] = "anthropic-clear-thinking"
+    title: ClassVar[str] = "Clear thinking (Anthropic API)"
+    summary: ClassVar[str] = "Keep the thinking of the newest assistant turns and drop that of earlier ones."
+    source: ClassVar[str] = "Anthropic API context editing, clear_thinking_20251015"
+
+    keep: int = whole("keep", 1, "How many of the newest turns keep their thinking; 0 for all.", "turns", maximum=1_000)
+    turn: str = choice(
+        "turn",
+        ("until-user-speaks", "response"),
+        "What a turn is: all responses until the user speaks again, or each response.",
+    )
+
+    def schedule(self, history: History) -> Schedule:
+        """Thinking goes at the call that brings the thinking of the last of `keep` later turns."""
+        builder = ScheduleBuilder()
+        if not self.keep:
+            return builder.schedule()
+        old = Decision(RemoveBlock(), f"thinking of a turn older than the newest {self.keep}")
+        thinking = history.kind == BlockKind.THINKING
+        asks = _asks(history)
+        counted = np.isin(history.kind, (BlockKind.SYSTEM_TEXT, BlockKind.OTHER), invert=True)
+        for context in arrivals(history, counted):
+            messages = history.message[context.blocks]
+            begins = np.append(True, messages[1:] != messages[:-1])[: len(messages)]
+            new_turn = begins & (asks[messages] if self.turn == "until-user-speaks" else True)
+            of_turn = np.cumsum(new_turn)
+            is_thinking = thinking[context.blocks]
+            blocks, calls = context.blocks[is_thinking], context.calls[is_thinking]
+            carried = int(np.count_nonzero(is_thinking[: context.carried]))
+            builder.add(blocks[:carried], calls[:carried], Decision(None, "counted anew"))
+            # Turns without thinking do not count.
+            turns, turn = np.unique(of_turn[is_thinking], return_inverse=True)
+            first = np.searchsorted(turn, np.arange(len(turns)))
+            arrival = np.append(calls[first], np.full(self.keep, NEVER, dtype=np.int32))
+            builder.add(blocks, arrival[turn + self.keep].astype(np.int32), old)
+        return builder.schedule()
+
+
+def _asks(history: History) -> NDArray[np.bool_]:
+    """Per message, whether the user speaks in it, and not only tools."""
+    messages = history.session.messages
+    users = np.fromiter((message.role is Role.USER for message in messages), np.bool_, len(messages))
+    return users & ~history.message_has_results

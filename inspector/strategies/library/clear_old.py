@@ -1,0 +1,205 @@
+"""Clear old tool results: the newest stay, older ones become a notice that says where to ask for them.
+
+Source: "Tool Result Compaction Implementation Plan" (oldnordic/odincode, `src/llm/frame_stack.rs`). A result that was
+cleared stays cleared. The notice names the id under which the full result can be queried; the plan itself records that
+not every id can. The variant `shipped` adds what the program does besides: it holds no more than `frames` entries and
+forgets the oldest, the user's goal included.
+
+The program has no tool messages: it words every result as a text of the user, whole ones too. Texts in those words are
+results here wherever they stand, and what they say of tool and success is kept; those that are cleared already stay.
+With `whole-as` the results that stay are worded so, with `notice` the cleared ones in each of the three ways there are:
+that of the messages, that of the program's single prompt, and the one the plan began with.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+import numpy as np
+
+from inspector.session.model import BlockKind, TextUnavailableError
+from inspector.strategies.core.batching import Batching
+from inspector.strategies.core.operations import RemoveBlock
+from inspector.strategies.core.parameters import Parameter, ParameterKind
+from inspector.strategies.core.parametrized import parameter_field
+from inspector.strategies.core.rendition import Action, Rendition
+from inspector.strategies.core.schedule_builder import ScheduleBuilder
+from inspector.strategies.core.strategy import Decision
+from inspector.strategies.history.arrival_order import arrivals
+from inspector.strategies.history.history import NEVER
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from inspector.strategies.core.operations import BlockSource
+    from inspector.strategies.core.strategy import Schedule
+    from inspector.strategies.history.history import History
+
+_ASSISTANT = (BlockKind.ASSISTANT_TEXT, BlockKind.THINKING, BlockKind.TOOL_CALL)
+
+
+_OPENING = "[Tool "
+_WORDED = re.compile(r"\[Tool ([^\]\n]*)\]: (OK|FAILED)(?:\nResult: |( - \[Old tool result content cleared))")
+_NOTICES = {
+    "messages": "{identifier}. Use memory_query tool with session_id or execution_id to retrieve full details",
+    "prompt": "{identifier}. Use memory_query tool to retrieve",
+    "draft": " - use memory_query tool with execution_id to retrieve full details",
+}
+
+
+class _Outcome(NamedTuple):
+    """What a result says of itself, and how it is worded: as recorded, whole or cleared in the program's words."""
+
+    tool: str
+    status: str
+    is_worded: bool
+    is_cleared: bool
+
+
+def _outcome_of(source: BlockSource) -> _Outcome:
+    block = source.block
+    worded = _WORDED.match(source.text()) if block.preview.startswith(_OPENING) else None
+    if worded is not None:
+        return _Outcome(worded.group(1), worded.group(2), is_worded=True, is_cleared=worded.group(3) is not None)
+    return _Outcome(source.tool_name, "FAILED" if block.is_error else "OK", is_worded=False, is_cleared=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ClearResult:
+    """Put a notice with the tool, its success and the result's id in place of a result.
+
+    Attributes:
+        notice: How it is worded, a name in `_NOTICES`.
+    """
+
+    notice: str = "messages"
+
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
+        """The notice; what is sent so far where that is one."""
+        result = _outcome_of(source)
+        if result.is_cleared:
+            return rendition
+        identifier = f" (execution_id: {source.block.tool_call_id})" if source.block.tool_call_id else ""
+        cleared = f"[Old tool result content cleared{_NOTICES[self.notice].format(identifier=identifier)}]"
+        return Rendition.replaced(f"[Tool {result.tool}]: {result.status} - {cleared}")
+
+
+@dataclass(frozen=True, slots=True)
+class WordResult:
+    """Put the tool and its success before a result."""
+
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
+        """What is sent so far, so introduced."""
+        result = _outcome_of(source)
+        if result.is_worded:
+            return rendition
+        opening = f"[Tool {result.tool}]: {result.status}\nResult: "
+        return Rendition((opening, *rendition.pieces), Action.CUT, rendition.kind)
+
+
+@dataclass(frozen=True)
+class ClearOld(Batching):
+    """Replace all but the newest tool results by a notice."""
+
+    name: ClassVar[str] = "clear-old"
+    title: ClassVar[str] = "Clear old results"
+    summary: ClassVar[str] = "Keep the newest tool results and replace older ones by a notice that names their id."
+    source: ClassVar[str] = "Tool Result Compaction Implementation Plan, oldnordic/odincode src/llm/frame_stack.rs"
+
+    keep: int = parameter_field(
+        Parameter(
+            "keep",
+            ParameterKind.WHOLE_NUMBER,
+            3,
+            "How many of the newest tool results stay.",
+            unit="results",
+            minimum=0,
+            maximum=1_000,
+        )
+    )
+    variant: str = parameter_field(
+        Parameter(
+            "variant",
+            ParameterKind.CHOICE,
+            "document",
+            "The plan alone, or with the program's limit on the number of entries (shipped).",
+            choices=("document", "shipped"),
+        )
+    )
+    frames: int = parameter_field(
+        Parameter(
+            "frames",
+            ParameterKind.WHOLE_NUMBER,
+            50,
+            "Entries held in the shipped variant: user texts, assistant texts and tool results; the oldest go first.",
+            unit="entries",
+            minimum=1,
+            maximum=10_000,
+            logarithmic=True,
+        )
+    )
+
+    whole_as: str = parameter_field(
+        Parameter(
+            "whole-as",
+            ParameterKind.CHOICE,
+            "recorded",
+            "How results that stay are sent: as recorded, or with tool and success before them as the program does.",
+            choices=("recorded", "program"),
+        )
+    )
+    notice: str = parameter_field(
+        Parameter(
+            "notice",
+            ParameterKind.CHOICE,
+            "messages",
+            "The notice of the program's messages, of its single prompt, or of the plan's first draft.",
+            choices=tuple(_NOTICES),
+        )
+    )
+
+    def schedule(self, history: History) -> Schedule:
+        """A result is cleared at the call that brings the last of the `keep` results after it."""
+        builder = ScheduleBuilder()
+        decision = Decision(ClearResult(self.notice), f"older than the newest {self.keep} results")
+        results = _results(history)
+        if self.whole_as == "program":
+            blocks = np.flatnonzero(results).astype(np.int32)
+            builder.add(blocks, history.enters[blocks], Decision(WordResult(), "as the program words results"))
+        for context in arrivals(history, results):
+            cleared = context.blocks[: max(len(context.blocks) - self.keep, 0)]
+            builder.add(cleared, context.calls[self.keep :], decision)
+        if self.variant == "shipped":
+            self._add_forgotten(history, builder, results)
+        return builder.schedule()
+
+    def _add_forgotten(self, history: History, builder: ScheduleBuilder, results: NDArray[np.bool_]) -> None:
+        decision = Decision(RemoveBlock(), f"older than the newest {self.frames} entries", "frames")
+        sent = (history.kind != BlockKind.SYSTEM_TEXT) & (history.kind != BlockKind.OTHER)
+        for context in arrivals(history, sent):
+            kinds, messages = history.kind[context.blocks], history.message[context.blocks]
+            result = results[context.blocks]
+            assistant = np.isin(kinds, _ASSISTANT)
+            starts = np.ones(len(kinds), dtype=np.bool_)
+            # Consecutive assistant texts are one entry; so are the parts of one user message, results apart.
+            goes_on = (messages[1:] == messages[:-1]) | (assistant[1:] & assistant[:-1])
+            starts[1:] = result[1:] | result[:-1] | ~goes_on
+            frame = np.cumsum(starts) - 1
+            frame_calls = np.append(context.calls[starts], np.full(self.frames, NEVER, dtype=np.int32))
+            builder.add(context.blocks, frame_calls[frame + self.frames].astype(np.int32), decision)
+
+
+def _results(history: History) -> NDArray[np.bool_]:
+    """Per block, whether it is a tool result, or a text of the user in the words the program has for one."""
+    results: NDArray[np.bool_] = history.kind == BlockKind.TOOL_RESULT
+    session = history.session
+    for block in np.flatnonzero(history.kind == BlockKind.USER_TEXT).tolist():
+        recorded = session.blocks[block]
+        if recorded.preview.startswith(_OPENING):
+            try:
+                results[block] = _WORDED.match(session.text(recorded)) is not None
+            except TextUnavailableError:
+                continue
+    return results

@@ -1,0 +1,322 @@
+"""Make room as Cline does when the window is nearly full: repeated file contents first, then half of the messages.
+
+Source: `ContextManager` of Cline (cline/cline `src/core/context/context-management/ContextManager.ts`,
+`context-window-utils.ts`), its rules before model-written condensing. Before each request the tokens of the one before
+it, prompt and answer, are held against what the window allows. Then all but the newest content of every file becomes a
+notice; where that saves less than three tenths of the characters, messages go as well: the first question and answer
+stay, half of what follows goes (three quarters where the window is much too small), an even number that ends with an
+answer, and the first answer is replaced by a notice. Both stay as they are later. Tool results may lose the calls they
+answer, which matters not where results are texts of the user, as in Cline's own prompts.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from inspector.session.model import BlockKind, TextUnavailableError
+from inspector.strategies.core.measures import sent_text
+from inspector.strategies.core.operations import RecordedBlock, RemoveBlock, ReplaceText
+from inspector.strategies.core.parametrized import Parametrized, choice, model_window, number, switch, written
+from inspector.strategies.core.rendition import Action, Rendition
+from inspector.strategies.core.strategy import Choice, Decision
+from inspector.strategies.core.thread_runs import Reader, sent_again
+from inspector.strategies.history.alternation import Alternation
+from inspector.strategies.history.arguments import path_of
+from inspector.strategies.history.history import window_of
+from inspector.strategies.history.tools import Meaning, meaning_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from inspector.strategies.core.operations import BlockSource
+    from inspector.strategies.core.rendition import Piece
+    from inspector.strategies.core.strategy import Moment
+    from inspector.strategies.history.alternation import Turn
+    from inspector.strategies.history.history import History
+
+
+READ_NOTICE = (
+    "[[NOTE] This file read has been removed to save space in the context window. Refer to the latest file read for "
+    "the most up to date version of this file.]"
+)
+_HEADING = re.compile(r"\[([^\s]+) for '([^']+)'\] Result:")
+_MENTION = re.compile(r'<file_content path="([^"]*)">([\s\S]*?)</file_content>')
+_EDITED = re.compile(r'(<final_file_content path="[^"]*">)[\s\S]*?(</final_file_content>)')
+
+
+class Shown(NamedTuple):
+    """A file's content that stands in a message.
+
+    Attributes:
+        path: The file.
+        block: The block it stands in.
+        mention: Its place among the files mentioned in the block, -1 where the whole block is of one file.
+    """
+
+    path: str
+    block: int
+    mention: int = -1
+
+
+def shown_files(history: History, turn: Turn) -> Iterator[Shown]:
+    """The contents of files in a message of the user."""
+    session = history.session
+    texts = [block for block in turn.blocks if history.kind[block] == BlockKind.USER_TEXT]
+    heading = _HEADING.fullmatch(session.blocks[texts[0]].preview) if texts else None
+    if heading is not None and len(texts) > 1:
+        tool, path = heading.groups()
+        edits = tool in ("replace_in_file", "write_to_file")
+        if tool == "read_file" or (edits and _EDITED.search(_text(history, texts[1]))):
+            yield Shown(path, texts[1])
+        elif not edits:
+            yield from _mentions(history, texts[1])
+    elif len(texts) > 1:
+        yield from _mentions(history, texts[1])
+    for block in turn.blocks:
+        call = int(history.call_block[block])
+        if call >= 0 and meaning_of(session.blocks[block].tool_name) is Meaning.READ:
+            path = path_of(session, session.blocks[call])
+            if path:
+                yield Shown(path, block)
+
+
+def _mentions(history: History, block: int) -> Iterator[Shown]:
+    for at, match in enumerate(_MENTION.finditer(_text(history, block))):
+        yield Shown(match[1], block, at)
+
+
+def _text(history: History, block: int) -> str:
+    try:
+        return history.session.text(history.session.blocks[block])
+    except TextUnavailableError:
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaceContents:
+    """Put a notice in the place of files' contents.
+
+    Attributes:
+        mentions: Which of the files mentioned in the text; empty for the one file the whole text is of.
+    """
+
+    mentions: frozenset[int] = frozenset()
+
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
+        """Replace them in what is sent so far."""
+        text = sent_text(rendition, source)
+        if text is None:
+            return rendition
+        if self.mentions:
+            return self._without_mentions(rendition, text)
+        edited = _EDITED.search(text) if source.block.kind is BlockKind.USER_TEXT else None
+        if edited is None:
+            return Rendition.replaced(READ_NOTICE, rendition.kind)
+        before = rendition.between(0, edited.end(1))
+        after = rendition.between(edited.start(2), len(text))
+        return Rendition((*before, f" {READ_NOTICE} ", *after), Action.CUT, rendition.kind)
+
+    def _without_mentions(self, rendition: Rendition, text: str) -> Rendition:
+        pieces: list[Piece] = []
+        position = 0
+        for at, match in enumerate(_MENTION.finditer(text)):
+            if at in self.mentions:
+                pieces.extend((*rendition.between(position, match.start(2)), READ_NOTICE))
+                position = match.end(2)
+        if not pieces:
+            return rendition
+        return Rendition((*pieces, *rendition.between(position, len(text))), Action.CUT, rendition.kind)
+
+
+NOTICE = (
+    "[NOTE] Some previous conversation history with the user has been removed to maintain optimal context window "
+    "length. The initial user task has been retained for continuity, while intermediate conversation history has been "
+    "removed. Keep this in mind as you continue assisting the user. Pay special attention to the user's latest "
+    "messages."
+)
+_MARGINS = {64_000: 27_000, 128_000: 30_000, 200_000: 40_000}
+_KEPT = 2
+
+
+def allowed_tokens(window: int) -> float:
+    """What a prompt and its answer may have in a window of so many tokens."""
+    if window in _MARGINS:
+        return window - _MARGINS[window]
+    return max(window - 40_000, window * 0.8)
+
+
+def messages_to_remove(rest: int, keep: str) -> int:
+    """How many of the messages after the first two go.
+
+    Args:
+        rest: How many there are.
+        keep: `half`, `quarter`, `last-two` or `none`: what is kept of them.
+    """
+    match keep:
+        case "none":
+            return max(rest, 0)
+        case "last-two":
+            return max(rest - 2, 0)
+        case "half":
+            return rest // 4 * 2
+        case _:
+            return rest * 3 // 8 * 2
+
+
+@dataclass(frozen=True)
+class ClineTruncate(Parametrized):
+    """Drop repeated file contents, then half of the messages, when the window is nearly full."""
+
+    name: ClassVar[str] = "cline-truncate"
+    title: ClassVar[str] = "Duplicate reads and truncation (Cline)"
+    summary: ClassVar[str] = (
+        "When the window is nearly full, drop repeated file contents, and if that is not enough half of the messages."
+    )
+    source: ClassVar[str] = "cline/cline src/core/context/context-management/ContextManager.ts"
+
+    window: int = model_window()
+    duplicate_reads: bool = switch(
+        "duplicate-reads", True, "Replace all but the newest content of every file first.", group="reads"
+    )
+    enough: float = number(
+        "enough",
+        0.3,
+        "Part of the characters that makes truncation needless, if saved.",
+        minimum=0.0,
+        maximum=1.0,
+        group="reads",
+    )
+    keep: str = choice(
+        "keep",
+        ("by-size", "half", "quarter", "last-two", "none"),
+        "What is kept of the messages after the first two; by-size: half, or a quarter when twice too large.",
+        group="messages",
+    )
+    notice: str = written("notice", NOTICE, "What the first answer becomes.", group="messages")
+
+    def start(self, history: History) -> ClineTruncateRun:
+        """A fresh run over one session."""
+        return ClineTruncateRun(self, history, Reader(history), allowed_tokens(window_of(history, self.window)))
+
+
+@dataclass
+class _Thread:
+    """One conversation.
+
+    Attributes:
+        messages: Its messages that are still sent.
+        seen: Contents of files in messages looked at, by the message's last block; those that were replaced left out.
+        replaced: Contents replaced, by block.
+        answer: Tokens of the newest answer.
+        has_notice: Whether the first answer was replaced.
+    """
+
+    messages: Alternation
+    seen: dict[int, list[Shown]] = field(default_factory=dict)
+    replaced: dict[int, frozenset[int]] = field(default_factory=dict)
+    answer: int = 0
+    has_notice: bool = False
+
+
+@dataclass
+class ClineTruncateRun:
+    """Cline's making room at work on one session.
+
+    Attributes:
+        strategy: The values.
+        history: What was recorded.
+        reader: Reads what arrives.
+        allowed: Tokens that a prompt and its answer may have.
+    """
+
+    strategy: ClineTruncate
+    history: History
+    reader: Reader
+    allowed: float
+    _threads: dict[int, _Thread] = field(default_factory=dict)
+    _changed: set[int] = field(default_factory=set)
+
+    def step(self, moment: Moment) -> Iterable[Choice]:
+        """Take in what arrived, then make room if the previous request came near the window's end."""
+        number = self.reader.thread(moment)
+        arrived = self.reader.arrived(moment)
+        choices: list[Choice] = []
+        if moment.starts_context:
+            self._threads[number] = _Thread(Alternation(self.history))
+            choices = sent_again(self._changed, arrived)
+        thread = self._threads.setdefault(number, _Thread(Alternation(self.history)))
+        before = len(thread.messages.turns)
+        thread.messages.add(self.reader.entries(arrived))
+        answers = [turn for turn in thread.messages.turns[before:] if turn.is_answer]
+        if answers:
+            thread.answer = moment.total_tokens(answers[-1].blocks)
+        previous = moment.previous_prompt_tokens
+        if previous and previous + thread.answer >= self.allowed:
+            choices.extend(self._make_room(thread, previous + thread.answer, moment))
+        for choice_made in choices:
+            if choice_made.decision.operation is not None:
+                self._changed.add(choice_made.block)
+        return choices
+
+    def _make_room(self, thread: _Thread, tokens: int, moment: Moment) -> Iterator[Choice]:
+        saved = 0.0
+        if self.strategy.duplicate_reads:
+            characters = self._characters(thread, moment)
+            choices, gone = self._without_duplicates(thread, moment)
+            yield from choices
+            saved = gone / characters if characters else 0.0
+        if saved < self.strategy.enough or not saved:
+            yield from self._truncated(thread, tokens)
+
+    def _characters(self, thread: _Thread, moment: Moment) -> int:
+        blocks = (block for turn in thread.messages.turns for block in turn.blocks)
+        return sum(map(moment.length, blocks))
+
+    def _without_duplicates(self, thread: _Thread, moment: Moment) -> tuple[list[Choice], int]:
+        """The decisions about repeated contents, and the characters they save."""
+        by_path: dict[str, list[Shown]] = {}
+        seen: dict[int, list[Shown]] = {}
+        for turn in thread.messages.turns[_KEPT:]:
+            if turn.is_answer:
+                continue
+            key = turn.blocks[-1]
+            known = thread.seen.get(key)
+            seen[key] = list(shown_files(self.history, turn)) if known is None else known
+            for shown in seen[key]:
+                by_path.setdefault(shown.path, []).append(shown)
+        old = {shown for found in by_path.values() for shown in found[:-1]}
+        thread.seen = {key: [shown for shown in found if shown not in old] for key, found in seen.items()}
+        choices, saved = [], 0
+        mentions: dict[int, set[int]] = {}
+        for shown in old:
+            mentions.setdefault(shown.block, set(thread.replaced.get(shown.block, ()))).add(shown.mention)
+        for block, places in sorted(mentions.items()):
+            operation = ReplaceContents(frozenset(places - {-1}))
+            thread.replaced[block] = frozenset(places)
+            before = moment.rendition(block)
+            after = operation.apply(before, RecordedBlock(self.history.session, block))
+            saved += before.length - after.length
+            choices.append(Choice(block, Decision(operation, "a file whose newer content follows", "reads", "later")))
+        return choices, saved
+
+    def _truncated(self, thread: _Thread, tokens: int) -> Iterator[Choice]:
+        turns = thread.messages.turns
+        if not thread.has_notice and len(turns) > 1:
+            thread.has_notice = True
+            texts = [block for block in turns[1].blocks if self.history.kind[block] == BlockKind.ASSISTANT_TEXT]
+            if texts and texts[0] == turns[1].blocks[0]:
+                notice = ReplaceText(self.strategy.notice)
+                yield Choice(texts[0], Decision(notice, "messages after it were removed", "messages"))
+        keep = self.strategy.keep
+        if keep == "by-size":
+            keep = "quarter" if tokens / 2 > self.allowed else "half"
+        end = _KEPT + messages_to_remove(len(turns) - _KEPT, keep)
+        if _KEPT < end <= len(turns) and not turns[end - 1].is_answer:
+            end -= 1
+        removed = Decision(RemoveBlock(), f"removed when a request had {tokens:,} tokens", "messages")
+        for turn in turns[_KEPT:end]:
+            for block in turn.blocks:
+                yield Choice(block, removed)
+        del turns[_KEPT:end]

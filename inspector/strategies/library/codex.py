@@ -1,0 +1,119 @@
+"""Cut the middle out of large tool results when they enter the conversation, as Codex does.
+
+Source: `truncate_text` and `formatted_truncate_text` of Codex (openai/codex `codex-rs/utils/output-truncation`). Every
+result is cut to the model's budget, in tokens of four bytes or in bytes, with a fifth more allowed for what is around
+it. Output of commands was cut to the budget itself before, with a line that says so. Each model has a policy of its
+own; 10,000 is the usual one, of either unit.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from inspector.strategies.core.estimators import CHARACTERS_PER_TOKEN, bytes_of, of_bytes
+from inspector.strategies.core.measures import sent_text
+from inspector.strategies.core.parametrized import Parametrized, choice, number, tools, whole
+from inspector.strategies.core.rendition import Action, Rendition
+from inspector.strategies.core.schedule_builder import ScheduleBuilder
+from inspector.strategies.core.strategy import Decision
+from inspector.strategies.history.tools import Meaning, meaning_mask
+
+if TYPE_CHECKING:
+    from inspector.strategies.core.operations import BlockSource
+    from inspector.strategies.core.strategy import Schedule
+    from inspector.strategies.history.history import History
+
+
+@dataclass(frozen=True, slots=True)
+class CutMiddle:
+    """Keep half a budget from each end of a text over it, and say how much is missing between.
+
+    The rule and its texts are Codex's (openai/codex `codex-rs/utils/string/src/truncate.rs`,
+    `codex-rs/utils/output-truncation/src/lib.rs`).
+
+    Attributes:
+        budget: What a text may have, in `in_tokens` four bytes each, or bytes.
+        in_tokens: The budget and what is missing are in tokens instead of bytes and characters.
+        announced: Say before the text that it was cut, and how long it was.
+    """
+
+    budget: int
+    in_tokens: bool
+    announced: bool
+
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
+        """Cut what is sent so far, if it has more bytes than the budget."""
+        budget = self.budget * CHARACTERS_PER_TOKEN if self.in_tokens else self.budget
+        # No character has more than four bytes.
+        if rendition.length * 4 <= budget:
+            return rendition
+        text = sent_text(rendition, source)
+        size = bytes_of(text) if text is not None else 0
+        if text is None or size <= budget:
+            return rendition
+        head, tail = (0, len(text)) if not budget else _kept(text, size, budget)
+        removed = of_bytes(size - budget) if self.in_tokens else tail - head
+        marker = f"…{removed} {'tokens' if self.in_tokens else 'chars'} truncated…"
+        pieces = (*rendition.between(0, head), marker, *rendition.between(tail, len(text)))
+        if self.announced:
+            lines = text.count("\n") + (not text.endswith("\n"))
+            opening = (
+                f"Warning: truncated output (original token count: {of_bytes(size)})\nTotal output lines: {lines}\n\n"
+            )
+            pieces = (opening, *pieces)
+        return Rendition(pieces, Action.CUT, rendition.kind)
+
+
+def _kept(text: str, size: int, budget: int) -> tuple[int, int]:
+    """Where, in characters, the kept beginning ends and the kept end begins."""
+    left = budget // 2
+    right = size - (budget - left)
+    if text.isascii():
+        return left, right
+    encoded = text.encode("utf-8", "surrogatepass")
+    while left and _is_inside(encoded[left]):
+        left -= 1
+    while right < size and _is_inside(encoded[right]):
+        right += 1
+    head = len(encoded[:left].decode("utf-8", "surrogatepass"))
+    return head, len(text) - len(encoded[right:].decode("utf-8", "surrogatepass"))
+
+
+def _is_inside(byte: int) -> bool:
+    """Whether a byte is neither a character's first nor its only one."""
+    return byte & 0xC0 == 0x80
+
+
+@dataclass(frozen=True)
+class CodexTruncate(Parametrized):
+    """Keep both ends of large results, once, when they are inserted."""
+
+    name: ClassVar[str] = "codex-truncate"
+    title: ClassVar[str] = "Truncate at insertion (Codex)"
+    summary: ClassVar[str] = "Insert large results without their middle, cut to a budget of tokens or bytes."
+    source: ClassVar[str] = "openai/codex codex-rs/utils/output-truncation"
+
+    budget: int = whole("budget", 10_000, "What a result may have.", "tokens or bytes", maximum=10_000_000)
+    unit: str = choice("unit", ("tokens", "bytes"), "What the budget is in; a token is four bytes.")
+    allowance: float = number(
+        "allowance", 1.2, "What the budget is multiplied by where a result is not announced.", minimum=1.0, maximum=10.0
+    )
+    announced: str = choice(
+        "announced", ("commands", "all", "none"), "Whose results say, before the text, that they were cut."
+    )
+    command_tools: tuple[str, ...] = tools("command-tools", (), "Tools that run commands, besides those known to.")
+
+    def schedule(self, history: History) -> Schedule:
+        """Every result is decided when it enters."""
+        builder = ScheduleBuilder()
+        in_tokens = self.unit == "tokens"
+        announced = CutMiddle(self.budget, in_tokens, announced=True)
+        plain = CutMiddle(math.ceil(self.budget * self.allowance), in_tokens, announced=False)
+        results = history.results
+        commands = meaning_mask(history.tool_names, (Meaning.SHELL,), self.command_tools)[history.tool[results]]
+        says = {"commands": commands, "all": commands | True, "none": commands & False}[self.announced]
+        for chosen, operation in ((results[says], announced), (results[~says], plain)):
+            builder.add(chosen, history.enters[chosen], Decision(operation, "large at insertion"))
+        return builder.schedule()

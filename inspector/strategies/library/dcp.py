@@ -1,0 +1,283 @@
+"""Clear the output of tool calls that were made again with the same input: only the newest is of interest.
+
+Source: deduplication of opencode-dcp 3.1 (@tarquinen/opencode-dcp `lib/strategies/deduplication.ts`,
+`lib/messages/prune.ts`). Calls of one tool with one input, whatever the order of its names, are duplicates; all but
+the newest lose their output. One that failed keeps its error and loses its input. Since version 3 the program looks for
+duplicates only when the model compresses the conversation (`when=on-compress`), so that the prompt cache survives;
+sessions recorded without the program have no such calls, and so each call is the default here, as in version 1.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, ClassVar
+
+import msgspec
+import numpy as np
+
+from inspector.session.model import PREVIEW_CHARACTERS, BlockKind, Role, TextUnavailableError
+from inspector.strategies.core.batching import Batching
+from inspector.strategies.core.operations import ReplaceText
+from inspector.strategies.core.parametrized import choice, tools, whole
+from inspector.strategies.core.schedule_builder import ScheduleBuilder
+from inspector.strategies.core.strategy import Decision
+from inspector.strategies.core.tool_inputs import BlankInput
+from inspector.strategies.history.arguments import path_of
+from inspector.strategies.history.arrival_order import arrivals
+from inspector.strategies.history.history import NEVER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from inspector.session.model import Block, Session
+    from inspector.strategies.core.strategy import Schedule
+    from inspector.strategies.history.history import History
+
+
+_REMEMBERED = 200_000
+_signatures: dict[bytes, str] = {}
+_PATCHED_FILE = re.compile(r"\*\*\* (?:Add|Delete|Update) File: ([^\n\r]+)")
+
+
+def signature_of(session: Session, call: Block) -> str:
+    """What a tool call asks for; equal texts for equal tools and inputs.
+
+    Values that are null count as not given. The rule is opencode-dcp's (`lib/strategies/deduplication.ts`). What was
+    found is remembered by the input's digest.
+    """
+    known = _signatures.get(call.digest)
+    if known is None:
+        if len(_signatures) >= _REMEMBERED:
+            _signatures.clear()
+        known = _signatures[call.digest] = _of_input(_input(session, call))
+    return f"{call.tool_name}::{known}"
+
+
+def files_of(session: Session, call: Block) -> tuple[str, ...]:
+    """The files a tool call names in its input, those of a patch included."""
+    named = path_of(session, call)
+    value = _decoded(_input(session, call)) if call.tool_name in ("apply_patch", "multiedit") else None
+    found = [named] if named else []
+    if isinstance(value, dict):
+        if isinstance(value.get("patchText"), str):
+            found += [path.strip() for path in _PATCHED_FILE.findall(value["patchText"])]
+        edits = value.get("edits")
+        for edit in edits if isinstance(edits, list) else ():
+            if isinstance(edit, dict) and isinstance(edit.get("filePath"), str):
+                found.append(edit["filePath"])
+    return tuple(dict.fromkeys(found))
+
+
+def _input(session: Session, call: Block) -> str:
+    try:
+        return call.preview if call.characters <= PREVIEW_CHARACTERS else session.text(call)
+    except TextUnavailableError:
+        return call.preview
+
+
+def _decoded(text: str) -> object:
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return None
+
+
+def _of_input(text: str) -> str:
+    value = _decoded(text)
+    if not isinstance(value, dict):
+        return text
+    try:
+        given = {name: each for name, each in value.items() if each is not None}
+        return msgspec.json.encode(given, order="deterministic").decode()
+    except (UnicodeEncodeError, RecursionError):
+        return text
+
+
+def matches_any(text: str, patterns: Iterable[str]) -> bool:
+    """Whether a path or name matches one of the patterns as a whole.
+
+    `**/` stands for any number of folders, `**` for anything, `*` for anything without a slash, `?` for one character
+    that is no slash.
+    """
+    return any(_compiled(pattern).fullmatch(text) is not None for pattern in patterns if pattern)
+
+
+@lru_cache(maxsize=512)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    written = ""
+    position = 0
+    for wildcard in re.finditer(r"\*\*/|\*\*|\*|\?", pattern):
+        written += re.escape(pattern[position : wildcard.start()]) + _MEANING[wildcard.group()]
+        position = wildcard.end()
+    return re.compile(written + re.escape(pattern[position:]))
+
+
+_MEANING = {"**/": r"(?:[^\n]*/)?", "**": r"[^\n]*", "*": "[^/]*", "?": "[^/]"}
+
+
+DEFAULT_PROTECTED = (
+    "task",
+    "skill",
+    "todowrite",
+    "todoread",
+    "compress",
+    "batch",
+    "plan_enter",
+    "plan_exit",
+    "write",
+    "edit",
+)
+"""Tools that are left alone (`lib/config.ts`)."""
+
+COMPRESS = "compress"
+"""The tool with which the model compresses the conversation."""
+
+WHEN = ("each-call", "on-compress")
+WHEN_HELP = "When it acts: before each call, or only once the model has called the tool that compresses."
+
+
+def is_protected(session: Session, call: Block, tools: tuple[str, ...], files: tuple[str, ...]) -> bool:
+    """Whether a call's tool or one of the files it names is protected."""
+    if matches_any(call.tool_name, tools):
+        return True
+    return bool(files) and any(matches_any(file, files) for file in files_of(session, call))
+
+
+def batched(history: History, context: int, calls: NDArray[np.int32], when: str) -> NDArray[np.int32]:
+    """The calls at which decisions that could be made at `calls` are made.
+
+    Args:
+        history: What was recorded.
+        context: The context they are about.
+        calls: Per decision, the first call it could be made at, `NEVER` for none.
+        when: One of `WHEN`.
+    """
+    if when != "on-compress":
+        return calls
+    results = history.results
+    is_compress = np.array([*(tool == COMPRESS for tool in history.tool_names), False], dtype=np.bool_)
+    compressing = results[is_compress[history.tool[results]]]
+    at = np.unique(history.enters[compressing])
+    of_call = history.call_context[np.minimum(at, history.call_count)]
+    at = at[(at != NEVER) & (of_call == context)]
+    decided: NDArray[np.int32] = np.append(at, NEVER).astype(np.int32)[np.searchsorted(at, calls, side="left")]
+    return decided
+
+
+PLACEHOLDER = "[Output removed to save context - information superseded or no longer needed]"
+BLANK_INPUT = "[input removed due to failed tool call]"
+BLANK_QUESTIONS = "[questions removed - see output for user's answers]"
+OUTPUT_KEPT = ("question", "edit", "write")
+"""Tools whose output is never removed."""
+
+
+@dataclass(frozen=True)
+class DcpDedupe(Batching):
+    """Clear the output of all but the newest of equal tool calls."""
+
+    name: ClassVar[str] = "dcp-dedupe"
+    title: ClassVar[str] = "Deduplicate calls (DCP)"
+    summary: ClassVar[str] = "When a tool is called again with the same input, clear the output of the earlier call."
+    source: ClassVar[str] = "opencode-dcp 3.1 lib/strategies/deduplication.ts"
+
+    when: str = choice("when", WHEN, WHEN_HELP)
+    protected_tools: tuple[str, ...] = tools(
+        "protected-tools", DEFAULT_PROTECTED, "Tools that are left alone; * and ? stand for any characters."
+    )
+    protected_files: tuple[str, ...] = tools(
+        "protected-files", (), "Files whose calls are left alone, as patterns with *, ** and ?."
+    )
+
+    def schedule(self, history: History) -> Schedule:
+        """Output goes at the call that brings the result of the next equal call."""
+        builder = ScheduleBuilder()
+        signature = self._signatures(history)
+        clear = Decision(ReplaceText(PLACEHOLDER), "called again with the same input", points_to="later")
+        blank = Decision(BlankInput(BLANK_INPUT), "failed, and called again with the same input")
+        ask = Decision(BlankInput(BLANK_QUESTIONS, "questions"), "asked again")
+        questions = _named(history, ("question",))
+        kept = _named(history, OUTPUT_KEPT)
+        for context in arrivals(history, signature >= 0):
+            order = np.argsort(signature[context.blocks], kind="stable")
+            blocks, calls = context.blocks[order], context.calls[order]
+            same = signature[blocks[1:]] == signature[blocks[:-1]]
+            again = np.append(np.where(same, calls[1:], NEVER), NEVER)[: len(blocks)].astype(np.int32)
+            again = batched(history, context.context, again, self.when)
+            carried = context.blocks[: context.carried]
+            for column in (carried, history.call_block[carried]):
+                builder.add(column, context.calls[: context.carried], Decision(None, "counted anew"))
+            failed = history.is_error[blocks]
+            shown = ~failed & ~kept[history.tool[blocks]]
+            builder.add(blocks[shown], again[shown], clear)
+            builder.add(history.call_block[blocks[failed]], again[failed], blank)
+            asked = ~failed & questions[history.tool[blocks]]
+            builder.add(history.call_block[blocks[asked]], again[asked], ask)
+        return builder.schedule()
+
+    def _signatures(self, history: History) -> NDArray[np.int32]:
+        """Per block, the number of what its call asks for; -1 for what is no result, or protected."""
+        session = history.session
+        signature = np.full(len(history.kind), -1, dtype=np.int32)
+        results = history.results[history.call_block[history.results] >= 0]
+        numbers: dict[str, int] = {}
+        for block, call in zip(results.tolist(), history.call_block[results].tolist(), strict=True):
+            made = session.blocks[call]
+            if not is_protected(session, made, self.protected_tools, self.protected_files):
+                signature[block] = numbers.setdefault(signature_of(session, made), len(numbers))
+        return signature
+
+
+def _named(history: History, names: tuple[str, ...]) -> NDArray[np.bool_]:
+    """Per tool whether it is one of those; the last entry is for no tool."""
+    return np.array([*(tool in names for tool in history.tool_names), False], dtype=np.bool_)
+
+
+@dataclass(frozen=True)
+class DcpPurgeErrors(Batching):
+    """Blank the input of tool calls that failed some turns ago."""
+
+    name: ClassVar[str] = "dcp-purge-errors"
+    title: ClassVar[str] = "Purge failed calls (DCP)"
+    summary: ClassVar[str] = "Some responses after a tool call failed, blank the texts of its input and keep the error."
+    source: ClassVar[str] = "opencode-dcp 3.1 lib/strategies/purge-errors.ts"
+
+    turns: int = whole(
+        "turns", 4, "Responses of the model after which a failed call's input goes.", "turns", minimum=1, maximum=1_000
+    )
+    when: str = choice("when", WHEN, WHEN_HELP)
+    protected_tools: tuple[str, ...] = tools(
+        "protected-tools", DEFAULT_PROTECTED, "Tools that are left alone; * and ? stand for any characters."
+    )
+    protected_files: tuple[str, ...] = tools(
+        "protected-files", (), "Files whose calls are left alone, as patterns with *, ** and ?."
+    )
+
+    def schedule(self, history: History) -> Schedule:
+        """Input goes at the call whose prompt holds `turns` responses after the one that made the call."""
+        builder = ScheduleBuilder()
+        old = Decision(BlankInput(BLANK_INPUT), f"failed {self.turns} turns ago")
+        session = history.session
+        failed = history.results[history.is_error[history.results] & (history.call_block[history.results] >= 0)]
+        purged = np.zeros(len(history.kind), dtype=np.bool_)
+        for call in history.call_block[failed].tolist():
+            purged[call] = not is_protected(session, session.blocks[call], self.protected_tools, self.protected_files)
+        responses = np.fromiter(
+            (message.role is Role.ASSISTANT for message in session.messages), np.bool_, len(session.messages)
+        )
+        of_model = responses[history.message] & (history.kind != BlockKind.OTHER)
+        for context in arrivals(history, of_model):
+            messages = history.message[context.blocks]
+            first = np.append(True, messages[1:] != messages[:-1])[: len(messages)]
+            step = np.cumsum(first) - 1
+            arrival = np.append(context.calls[first], np.full(self.turns, NEVER, dtype=np.int32))
+            chosen = purged[context.blocks]
+            blocks = context.blocks[chosen]
+            carried = blocks[: int(np.count_nonzero(chosen[: context.carried]))]
+            builder.add(carried, context.calls[chosen][: len(carried)], Decision(None, "counted anew"))
+            goes = arrival[step[chosen] + self.turns].astype(np.int32)
+            builder.add(blocks, batched(history, context.context, goes, self.when), old)
+        return builder.schedule()

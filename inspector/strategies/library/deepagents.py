@@ -1,0 +1,176 @@
+"""Save large tool results to files when they are inserted, and large messages when they are sent; show both ends.
+
+Source: deepagents 0.7 (`middleware/filesystem.py`, `middleware/_message_eviction.py`). Tokens are taken for four
+characters. A result over its limit is replaced before it enters the conversation, a message of the user when it is the
+newest of a prompt; neither changes again. Tools that shorten their own output, or whose saved output would have to be
+read with themselves, are exempt. A message's file has a random name there; here it is named after its text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from inspector.session.model import BlockKind
+from inspector.strategies.core.estimators import CHARACTERS_PER_TOKEN
+from inspector.strategies.core.measures import sent_text
+from inspector.strategies.core.parametrized import Parametrized, tools, whole, written
+from inspector.strategies.core.rendition import Action, Rendition
+from inspector.strategies.core.schedule_builder import ScheduleBuilder
+from inspector.strategies.core.strategy import Decision
+from inspector.strategies.history.tools import meaning_mask
+
+if TYPE_CHECKING:
+    from inspector.strategies.core.operations import BlockSource
+    from inspector.strategies.core.rendition import Piece
+    from inspector.strategies.core.strategy import Schedule
+    from inspector.strategies.history.history import History
+
+
+LINE_LIMIT = 1_000
+"""Characters shown of a line."""
+
+_VISIBLE_IDENTIFIER = 32
+_LONGEST_NAME = 128
+_OF_RESULT = (
+    "Tool result too large, the result of this tool call {identifier} was saved in the filesystem at this path: {path}"
+    "\n\nYou can read the result from the filesystem by using the read_file tool, but make sure to only read part of "
+    "the result at a time.\n\nYou can do this by specifying an offset and limit in the read_file tool call. For "
+    "example, to read the first 100 lines, you can use the read_file tool with offset=0 and limit=100.\n\n{note}\n\n"
+)
+_OF_MESSAGE = (
+    "Message content too large and was saved to the filesystem at: {path}\n\nYou can read the full content using the "
+    "read_file tool with pagination (offset and limit parameters).\n\n{note}\n\n"
+)
+_OMITTED = "lines of the form `... [N lines truncated] ...` indicate omitted lines in the middle of the content"
+_CLIPPED = (
+    f"the output contains lines longer than {LINE_LIMIT} characters; this preview shows only their first {LINE_LIMIT} "
+    "characters"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewLines:
+    """Send the first and last lines of a text over a limit, numbered, with a note on where all of it is.
+
+    Attributes:
+        limit: Longest text, in characters, that stays as it is.
+        head: Lines shown from the beginning.
+        tail: Lines shown from the end.
+        folder: Where the agent saves texts.
+        of_result: Whether the text is a tool's result; a message's otherwise.
+    """
+
+    limit: int
+    head: int
+    tail: int
+    folder: str
+    of_result: bool = True
+
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
+        """Preview what is sent so far, if it is longer than the limit."""
+        text = sent_text(rendition, source) if rendition.length > self.limit else None
+        if text is None:
+            return rendition
+        lines = _line_bounds(text)
+        omitted = max(len(lines) - self.head - self.tail, 0)
+        head = lines[: self.head] if omitted else lines
+        tail = lines[len(lines) - self.tail :] if omitted else []
+        clipped = any(stop - start > LINE_LIMIT for start, stop in (*head, *tail))
+        pieces: list[Piece] = [self._introduction(source, bool(omitted), clipped)]
+        pieces.extend(_numbered(rendition, head, 1))
+        if omitted:
+            pieces.append(f"\n... [{omitted} lines truncated] ...\n")
+            pieces.extend(_numbered(rendition, tail, len(lines) - len(tail) + 1))
+        pieces.append("\n")
+        return Rendition(tuple(pieces), Action.CUT, rendition.kind)
+
+    def _introduction(self, source: BlockSource, omitted: bool, clipped: bool) -> str:
+        caveats = [caveat for applies, caveat in ((omitted, _OMITTED), (clipped, _CLIPPED)) if applies]
+        what = "result" if self.of_result else "content"
+        note = f"Here is a preview {'showing the head and tail of' if omitted else 'of'} the {what}"
+        note += f" ({'; '.join(caveats)}):" if caveats else ":"
+        identifier = source.block.tool_call_id
+        if not self.of_result:
+            return _OF_MESSAGE.format(path=f"{self.folder}/{source.block.digest.hex()}.md", note=note)
+        shown = f"{identifier[:_VISIBLE_IDENTIFIER]}..." if len(identifier) > _VISIBLE_IDENTIFIER else identifier
+        return _OF_RESULT.format(identifier=shown, path=f"{self.folder}/{file_name(identifier)}", note=note)
+
+
+def file_name(identifier: str) -> str:
+    """What the result of a call is saved as."""
+    name = identifier.replace(".", "_").replace("/", "_").replace("\\", "_")
+    if len(name.encode("utf-8", "surrogatepass")) > _LONGEST_NAME:
+        return f"call-{hashlib.sha256(identifier.encode('utf-8', 'surrogatepass')).hexdigest()}"
+    return name or "unknown"
+
+
+def _line_bounds(text: str) -> list[tuple[int, int]]:
+    """Where every line begins and ends, its line end left out."""
+    bounds: list[tuple[int, int]] = []
+    position = 0
+    for line in text.splitlines(keepends=True):
+        bounds.append((position, position + len(line.splitlines()[0])))
+        position += len(line)
+    return bounds
+
+
+def _numbered(rendition: Rendition, lines: list[tuple[int, int]], first: int) -> list[Piece]:
+    width = len(str(first + len(lines) - 1))
+    pieces: list[Piece] = []
+    for at, (start, stop) in enumerate(lines):
+        pieces.append(f"{chr(10) if at else ''}{first + at:>{width}}  ")
+        pieces.extend(rendition.between(start, min(stop, start + LINE_LIMIT)))
+    return pieces
+
+
+EXEMPT = ("ls", "glob", "grep", "read_file", "edit_file", "write_file", "delete")
+_MOST = 1_000_000
+
+
+@dataclass(frozen=True)
+class DeepagentsEvict(Parametrized):
+    """Replace large results and messages by numbered lines from both ends, once, when they are first sent."""
+
+    name: ClassVar[str] = "deepagents-evict"
+    title: ClassVar[str] = "Evict large results (deepagents)"
+    summary: ClassVar[str] = "Save large results and messages to files when they are first sent, and show both ends."
+    source: ClassVar[str] = "deepagents 0.7 FilesystemMiddleware"
+
+    limit: int = whole(
+        "limit", 20_000, "Largest result that is sent whole; 0 for no limit.", "tokens", maximum=_MOST, group="result"
+    )
+    message_limit: int = whole(
+        "message-limit",
+        50_000,
+        "Largest message of the user that is sent whole; 0 for no limit.",
+        "tokens",
+        maximum=_MOST,
+        group="message",
+    )
+    head: int = whole("head", 5, "Lines shown from the beginning.", "lines", maximum=1_000)
+    tail: int = whole("tail", 5, "Lines shown from the end.", "lines", maximum=1_000)
+    exempt_tools: tuple[str, ...] = tools(
+        "exempt-tools", EXEMPT, "Tools whose results are never saved.", group="result"
+    )
+    folder: str = written("folder", "/large_tool_results", "Where the agent saves results.", group="result")
+    message_folder: str = written(
+        "message-folder", "/conversation_history", "Where the agent saves messages.", group="message"
+    )
+
+    def schedule(self, history: History) -> Schedule:
+        """Everything is decided when it enters."""
+        builder = ScheduleBuilder()
+        if self.limit:
+            results = history.results
+            results = results[~meaning_mask(history.tool_names, (), self.exempt_tools)[history.tool[results]]]
+            limit = self.limit * CHARACTERS_PER_TOKEN
+            preview = PreviewLines(limit, self.head, self.tail, self.folder)
+            builder.add(results, history.enters[results], Decision(preview, "large result", "result"))
+        if self.message_limit:
+            limit = self.message_limit * CHARACTERS_PER_TOKEN
+            texts = ((history.kind == BlockKind.USER_TEXT) & (history.characters > limit)).nonzero()[0].astype("int32")
+            preview = PreviewLines(limit, self.head, self.tail, self.message_folder, of_result=False)
+            builder.add(texts, history.enters[texts], Decision(preview, "large message", "message"))
+        return builder.schedule()

@@ -1,0 +1,229 @@
+"""Replace the beginning of a conversation by a summary when half the window is full, as Gemini CLI does.
+
+Source: `ChatCompressionService` of Gemini CLI 0.61 (`packages/core/src/context/chatCompressionService.ts`). Before a
+request the previous prompt is held against a part of the window. Then, counted from the newest, results beyond 50,000
+tokens are cut to their ends, and what lies before the last three tenths of the characters is replaced by a summary and
+the model's thanks. The conversation is split only where the user speaks: a run of the agent that answers one question
+is replaced whole or not at all, so that a single long run is never compressed.
+
+No model is asked for the summary: a text of the length it is taken to have stands in for it, so that what follows is
+projected. The two requests that write and check it are noted, so that they are paid for. A summary that would make the
+conversation longer is refused there; here its length is assumed.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import TYPE_CHECKING, ClassVar
+
+from inspector.session.model import BlockKind
+from inspector.strategies.core import javascript
+from inspector.strategies.core.estimators import GEMINI_TEXT, JSON_CHARACTERS
+from inspector.strategies.core.measures import sent_text
+from inspector.strategies.core.operations import RecordedBlock, RemoveBlock, SayInstead
+from inspector.strategies.core.parametrized import Parametrized, model_window, number, summary_length, whole, written
+from inspector.strategies.core.strategy import Choice, Decision
+from inspector.strategies.core.thread_runs import Reader, sent_again
+from inspector.strategies.history.alternation import Alternation, Turn
+from inspector.strategies.history.history import TOOL_CALL, TOOL_RESULT, window_of
+from inspector.strategies.library.gemini_results import FILE, KeepEnds
+from inspector.strategies.library.summarize import stand_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from inspector.strategies.core.strategy import Moment
+    from inspector.strategies.history.history import History
+
+THANKS = "Got it. Thanks for the additional context!"
+_AROUND = {True: len('{"role":"model","parts":[]}'), False: len('{"role":"user","parts":[]}')}
+_TEXT = len('{"text":}')
+_CALL = len('{"functionCall":{"id":,"name":,"args":}}')
+_RESULT = len('{"functionResponse":{"id":,"name":,"response":{"output":}}}')
+
+
+@dataclass(frozen=True)
+class GeminiCompress(Parametrized):
+    """Replace what lies before the newest part of a conversation by a summary."""
+
+    name: ClassVar[str] = "gemini-compress"
+    title: ClassVar[str] = "Compress the chat (Gemini CLI)"
+    summary: ClassVar[str] = (
+        "When a prompt has passed half the window, replace all but the newest part by a summary of an assumed length."
+    )
+    source: ClassVar[str] = "Gemini CLI 0.61 packages/core/src/context/chatCompressionService.ts"
+
+    threshold: float = number("threshold", 0.5, "Part of the window at which it compresses.", minimum=0.0, maximum=1.0)
+    preserve: float = number("preserve", 0.3, "Newest part of the characters that stays.", minimum=0.01, maximum=0.99)
+    window: int = model_window()
+    result_budget: int = whole(
+        "result-budget", 50_000, "Newest results that are not cut to their ends.", "tokens", maximum=1_000_000
+    )
+    limit: int = whole(
+        "limit", 40_000, "Longest result that is never cut.", "characters", minimum=1, maximum=10_000_000
+    )
+    summary_tokens: int = summary_length()
+    file: str = written("file", FILE, "Where cut results are said to be; {tool} and {id} stand for the call's.")
+
+    def start(self, history: History) -> GeminiCompressRun:
+        """A fresh run over one session."""
+        return GeminiCompressRun(self, history, Reader(history), window_of(history, self.window) * self.threshold)
+
+
+@dataclass
+class _Thread:
+    """One conversation.
+
+    Attributes:
+        messages: Its messages that are still sent, the summary and the thanks among them.
+        said: What stands in the place of blocks: the summary and the thanks.
+        looked: How many of the messages were looked at.
+        places: Those of them at which the user speaks, where the conversation could be split.
+    """
+
+    messages: Alternation
+    said: dict[int, str] = field(default_factory=dict)
+    looked: int = 0
+    places: list[int] = field(default_factory=list)
+
+
+@dataclass
+class GeminiCompressRun:
+    """The compressing at work on one session.
+
+    Attributes:
+        strategy: The values.
+        history: What was recorded.
+        reader: Reads what arrives.
+        allowed: Tokens a prompt may have without being compressed.
+    """
+
+    strategy: GeminiCompress
+    history: History
+    reader: Reader
+    allowed: float
+    _threads: dict[int, _Thread] = field(default_factory=dict)
+    _changed: set[int] = field(default_factory=set)
+
+    def step(self, moment: Moment) -> Iterable[Choice]:
+        """Take in what arrived, then compress if the previous prompt was too large."""
+        index = self.reader.thread(moment)
+        arrived = self.reader.arrived(moment)
+        choices: list[Choice] = []
+        if moment.starts_context:
+            self._threads[index] = _Thread(Alternation(self.history))
+            choices = sent_again(self._changed, arrived)
+        thread = self._threads.setdefault(index, _Thread(Alternation(self.history)))
+        thread.messages.add(self.reader.entries(arrived))
+        previous = moment.previous_prompt_tokens
+        if previous and previous >= self.allowed and self._may_split(thread):
+            choices.extend(self._compress(thread, previous, moment))
+        return choices
+
+    def _may_split(self, thread: _Thread) -> bool:
+        """Whether there is a place at which the conversation could be split, other than its beginning."""
+        turns, end = thread.messages.turns, _end(thread)
+        thread.places.extend(at for at in range(thread.looked, end) if self._asks(turns[at]))
+        thread.looked = end
+        return end > 0 and (self._ends_with_words(turns[end - 1]) or thread.places[-1:] > [0])
+
+    def _asks(self, turn: Turn) -> bool:
+        return not turn.is_answer and all(self.history.kind_bytes[block] != TOOL_RESULT for block in turn.blocks)
+
+    def _ends_with_words(self, turn: Turn) -> bool:
+        return turn.is_answer and all(self.history.kind_bytes[block] != TOOL_CALL for block in turn.blocks)
+
+    def _compress(self, thread: _Thread, tokens: int, moment: Moment) -> Iterator[Choice]:
+        past = thread.messages.turns[: _end(thread)]
+        cuts = dict(self._cuts(past, moment))
+        sizes = [self._size(turn, thread, cuts, moment) for turn in past]
+        split = self._split(past, thread.places, sizes)
+        gone = [block for turn in past[:split] for block in turn.blocks]
+        if not gone:
+            return
+        read = moment.total_tokens(gone)
+        for _ in range(2):
+            moment.note_model_call(read, self.strategy.summary_tokens)
+        reason = f"compressed when a prompt had {tokens:,} tokens"
+        for choice in cuts.values():
+            if choice.block not in gone:
+                yield self._made(choice)
+        said = [
+            (BlockKind.USER_TEXT, stand_in(split, self.strategy.summary_tokens)),
+            (BlockKind.ASSISTANT_TEXT, THANKS),
+        ]
+        opening = []
+        for block, (kind, text) in zip(gone, said, strict=False):
+            thread.said[block] = text
+            opening.append(Turn(kind is BlockKind.ASSISTANT_TEXT, [block], -1, ends_with_result=False))
+            yield self._made(Choice(block, Decision(SayInstead(text, kind), reason)))
+        for block in gone[len(said) :]:
+            yield self._made(Choice(block, Decision(RemoveBlock(), reason)))
+        thread.messages.turns[:split] = opening
+        shift = len(opening) - split
+        thread.looked += shift
+        # The summary is what the user says now.
+        thread.places = [0, *(at + shift for at in thread.places if at >= split)]
+
+    def _made(self, choice: Choice) -> Choice:
+        self._changed.add(choice.block)
+        return choice
+
+    def _cuts(self, past: list[Turn], moment: Moment) -> Iterator[tuple[int, Choice]]:
+        """Results that are cut to their ends, because newer ones have used up the budget."""
+        operation = KeepEnds(self.strategy.limit, self.strategy.file)
+        decision = Decision(
+            operation, f"older than the newest {self.strategy.result_budget:,} tokens of results", "cut"
+        )
+        used = 0
+        results = self.reader.results([block for turn in past for block in turn.blocks])
+        for block in reversed(results):
+            tokens = GEMINI_TEXT.sent(moment, block)
+            if used + tokens > self.strategy.result_budget:
+                source = RecordedBlock(self.history.session, block)
+                before = moment.rendition(block)
+                after = operation.apply(before, source)
+                if after is not before:
+                    tokens = GEMINI_TEXT.of_text(sent_text(after, source) or "")
+                    yield block, Choice(block, decision)
+            used += tokens
+
+    def _split(self, past: list[Turn], places: list[int], sizes: list[int]) -> int:
+        """How many of the messages go."""
+        before = list(accumulate(sizes, initial=0))
+        target = before[-1] * (1 - self.strategy.preserve)
+        first = bisect_left(places, target, key=before.__getitem__)
+        if first < len(places):
+            return places[first]
+        if self._ends_with_words(past[-1]):
+            return len(past)
+        return places[-1] if places else 0
+
+    def _size(self, turn: Turn, thread: _Thread, cuts: dict[int, Choice], moment: Moment) -> int:
+        """Length of a message as the API takes it, in JSON."""
+        blocks = self.history.session.blocks
+        size = _AROUND[turn.is_answer] + max(len(turn.blocks) - 1, 0)
+        for index in turn.blocks:
+            block = blocks[index]
+            named = javascript.json_length(block.tool_call_id) + javascript.json_length(block.tool_name)
+            if index in thread.said:
+                size += _TEXT + javascript.json_length(thread.said[index])
+            elif index in cuts:
+                source = RecordedBlock(self.history.session, index)
+                after = KeepEnds(self.strategy.limit, self.strategy.file).apply(moment.rendition(index), source)
+                size += _RESULT + named + javascript.json_length(sent_text(after, source) or "")
+            elif block.kind is BlockKind.TOOL_RESULT:
+                size += _RESULT + named + JSON_CHARACTERS.sent(moment, index)
+            elif block.kind is BlockKind.TOOL_CALL:
+                size += _CALL + named + moment.length(index)
+            else:
+                size += _TEXT + JSON_CHARACTERS.sent(moment, index)
+        return size
+
+
+def _end(thread: _Thread) -> int:
+    """How many messages come before the request itself."""
+    turns = thread.messages.turns
+    return len(turns) if turns and turns[-1].is_answer else max(len(turns) - 1, 0)

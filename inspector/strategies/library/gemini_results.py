@@ -1,0 +1,318 @@
+"""Keep a fifth of the limit from the beginning and the rest from the end of large command output, at insertion.
+
+Source: `formatTruncatedToolOutput` of Gemini CLI 0.61 (`packages/core/src/utils/fileUtils.ts`,
+`scheduler/tool-executor.ts`): output of its shell tool and of MCP tools. A text just over the limit gets longer. The
+limit there also shrinks to what is left of the window; with a window of a million tokens that is seldom less than the
+limit, and it is left out here.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from inspector.strategies.core import javascript
+from inspector.strategies.core.batching import Batching
+from inspector.strategies.core.estimators import JSON_CHARACTERS, gemini_result
+from inspector.strategies.core.measures import Measure, sent_text
+from inspector.strategies.core.operations import RecordedBlock
+from inspector.strategies.core.parametrized import Parametrized, choice, switch, tools, whole, written
+from inspector.strategies.core.rendition import Action, Rendition
+from inspector.strategies.core.schedule_builder import ScheduleBuilder
+from inspector.strategies.core.strategy import Choice, Decision
+from inspector.strategies.core.thread_runs import Reader
+from inspector.strategies.history.tools import Meaning, meaning_mask
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from inspector.strategies.core.operations import BlockSource
+    from inspector.strategies.core.strategy import Moment, Schedule
+    from inspector.strategies.history.conversation_items import Entry
+    from inspector.strategies.history.history import History
+
+
+_UNSAFE = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+def file_for(pattern: str, source: BlockSource) -> str:
+    """A file's name with the call's tool and id in place of `{tool}` and `{id}`, made safe as Gemini CLI does it."""
+    tool, identifier = (_UNSAFE.sub("_", name).lower() for name in (source.tool_name, source.block.tool_call_id))
+    return pattern.replace("{tool}", tool or "unknown_tool").replace("{id}", identifier)
+
+
+FILE = "~/.gemini/tmp/tool-outputs/{tool}_{id}.txt"
+
+
+@dataclass(frozen=True, slots=True)
+class KeepEnds:
+    """Keep a fifth of the limit from the beginning of a text over it and the rest from its end, in UTF-16 units.
+
+    Attributes:
+        limit: Longest text that stays as it is.
+        file: Where the whole is said to be.
+    """
+
+    limit: int
+    file: str
+
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
+        """Cut what is sent so far, if it is longer than the limit."""
+        # No character is more than two units.
+        if rendition.length * 2 <= self.limit:
+            return rendition
+        text = sent_text(rendition, source)
+        length = javascript.length(text) if text is not None else 0
+        if text is None or length <= self.limit:
+            return rendition
+        head = self.limit // 5
+        tail = self.limit - head
+        first, last = javascript.place(text, head), javascript.place(text, length - tail)
+        opening = (
+            f"Output too large. Showing first {head:,} and last {tail:,} characters. "
+            f"For full output see: {file_for(self.file, source)}\n"
+        )
+        between = (
+            f"{javascript.HALF * first.splits}\n\n... [{length - head - tail:,} characters omitted] ...\n\n"
+            f"{javascript.HALF * last.splits}"
+        )
+        kept_end = rendition.between(last.whole + last.splits, len(text))
+        return Rendition((opening, *rendition.between(0, first.whole), between, *kept_end), Action.CUT, rendition.kind)
+
+
+@dataclass(frozen=True)
+class GeminiTruncate(Parametrized):
+    """Keep both ends of large command output, once, when it is inserted."""
+
+    name: ClassVar[str] = "gemini-truncate"
+    title: ClassVar[str] = "Truncate at insertion (Gemini CLI)"
+    summary: ClassVar[str] = (
+        "Insert large command output with a fifth of the limit from its beginning, the rest its end."
+    )
+    source: ClassVar[str] = "Gemini CLI 0.61 packages/core/src/utils/fileUtils.ts"
+
+    limit: int = whole("limit", 40_000, "Longest output that is inserted whole.", "characters", maximum=10_000_000)
+    applies_to: str = choice(
+        "applies-to", ("commands-and-mcp", "all"), "Whose results: commands' and MCP tools', or all tools'."
+    )
+    command_tools: tuple[str, ...] = tools("command-tools", (), "Tools that run commands, besides those known to.")
+    file: str = written("file", FILE, "Where the whole output is said to be; {tool} and {id} stand for the call's.")
+
+    def schedule(self, history: History) -> Schedule:
+        """Every result is decided when it enters."""
+        builder = ScheduleBuilder()
+        cut = Decision(KeepEnds(self.limit, self.file), "large output at insertion")
+        chosen = meaning_mask(history.tool_names, (Meaning.SHELL,), self.command_tools)
+        chosen[:-1] |= np.array([name.startswith(("mcp_", "mcp-")) for name in history.tool_names], dtype=np.bool_)
+        results = history.results
+        if self.limit and self.applies_to != "all":
+            results = results[chosen[history.tool[results]]]
+        if self.limit:
+            builder.add(results, history.enters[results], cut)
+        return builder.schedule()
+
+
+TAG = "tool_output_masked"
+_ENDS = 250
+_LINES = 10
+_LINE_BEGINS = "(?:^|(?<=[\n\r\u2028\u2029]))"
+_SECTION = re.compile(_LINE_BEGINS + "(Output|Error|Exit Code|Signal|Background PIDs|Process Group PGID): ")
+
+
+@dataclass(frozen=True, slots=True)
+class MaskOutput:
+    """Send a preview of a result between tags, with the file that holds all of it; only if that saves tokens.
+
+    Attributes:
+        file: Where the whole is said to be.
+        shell_tools: Tools whose output is previewed by lines.
+    """
+
+    file: str
+    shell_tools: frozenset[str]
+
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
+        """Mask what is sent so far."""
+        text = sent_text(rendition, source)
+        if text is None:
+            return rendition
+        failed = source.block.is_error
+        if source.tool_name in self.shell_tools:
+            # What failed is reported under another name than the one command output is looked for.
+            preview = _simple_preview("") if failed else shell_preview(text)
+        else:
+            preview = _json_preview(text, "error" if failed else "output")
+        file = file_for(self.file, source)
+        masked = f"<{TAG}>\n{preview}\n\nOutput too large. Full output available at: {file}\n</{TAG}>"
+        before = gemini_result(source.tool_name, javascript.json_length(text), error=failed)
+        after = gemini_result(source.tool_name, javascript.json_length(masked), error=False)
+        return Rendition.replaced(masked, rendition.kind) if before > after else rendition
+
+
+def is_masked(text: str) -> bool:
+    """Whether a result holds a mask already, which the agent takes for being one."""
+    return f"<{TAG}" in text
+
+
+def _json_preview(text: str, name: str) -> str:
+    content = f'{{\n  "{name}": {javascript.json_string(text)}\n}}'
+    if javascript.length(content) <= 2 * _ENDS:
+        return content
+    return f"{javascript.head(content, _ENDS)}\n... [TRUNCATED] ...\n{javascript.tail(content, _ENDS)}"
+
+
+def shell_preview(text: str) -> str:
+    """Command output by its sections, the first and last lines of each `Output`, others whole."""
+    parts = _SECTION.split(text)
+    if len(parts) < 3:
+        return _simple_preview(text)
+    before = parts[0].strip(javascript.WHITE_SPACE)
+    previews = [_simple_preview(before)] if before else []
+    for name, content in zip(parts[1::2], parts[2::2], strict=True):
+        section = content.strip(javascript.WHITE_SPACE)
+        previews.append(f"{name}: {_simple_preview(section) if name == 'Output' else section}")
+    return "\n".join(previews)
+
+
+def _simple_preview(text: str) -> str:
+    lines = text.split("\n")
+    if len(lines) <= 2 * _LINES:
+        return text
+    head, tail = "\n".join(lines[:_LINES]), "\n".join(lines[-_LINES:])
+    return f"{head}\n\n... [{len(lines) - 2 * _LINES} lines omitted] ...\n\n{tail}"
+
+
+EXEMPT = ("activate_skill", "ask_user", "enter_plan_mode", "exit_plan_mode")
+SHELL = ("run_shell_command",)
+_IS_MASKED = Measure(lambda text: int(is_masked(text)))
+
+
+@dataclass(frozen=True)
+class GeminiMask(Batching):
+    """Replace old output by a preview, in batches."""
+
+    name: ClassVar[str] = "gemini-mask"
+    title: ClassVar[str] = "Mask tool output (Gemini CLI)"
+    summary: ClassVar[str] = "Replace output older than a protected amount by a preview, when there is enough of it."
+    source: ClassVar[str] = "Gemini CLI 0.61 packages/core/src/context/toolOutputMaskingService.ts"
+
+    protect: int = whole("protect", 50_000, "The newest output, which is spared.", "tokens", maximum=1_000_000)
+    minimum: int = whole("minimum", 30_000, "Nothing is masked unless so much can be.", "tokens", maximum=1_000_000)
+    protect_latest: bool = switch("protect-latest", True, "The newest message's output is spared and does not count.")
+    exempt_tools: tuple[str, ...] = tools("exempt-tools", EXEMPT, "Tools whose output is never masked, nor counted.")
+    shell_tools: tuple[str, ...] = tools("shell-tools", SHELL, "Tools whose output is previewed by its lines.")
+    file: str = written("file", FILE, "Where the whole output is said to be; {tool} and {id} stand for the call's.")
+
+    def start(self, history: History) -> GeminiMaskRun:
+        """A fresh run over one session."""
+        operation = MaskOutput(self.file, frozenset(self.shell_tools))
+        return GeminiMaskRun(self, history, Reader(history), operation)
+
+
+@dataclass
+class _Thread:
+    """One conversation.
+
+    Attributes:
+        results: Its output that counts and was not judged yet, oldest first, those before `start` apart.
+        sums: For each of them, tokens of it and all before it.
+        start: The first that was not judged: masked, or found shorter than its mask.
+        kept: Tokens of those before it that were found shorter than their masks.
+        latest: Results of the newest message, which are not looked at yet.
+    """
+
+    results: list[int] = field(default_factory=list)
+    sums: list[int] = field(default_factory=list)
+    start: int = 0
+    kept: int = 0
+    latest: list[int] = field(default_factory=list)
+
+    def tokens_before(self, count: int) -> int:
+        """Tokens of the first so many results."""
+        return self.sums[count - 1] if count else 0
+
+
+@dataclass
+class GeminiMaskRun:
+    """The masking at work on one session.
+
+    Attributes:
+        strategy: The values.
+        history: What was recorded.
+        reader: Reads what arrives.
+        operation: What masks a result.
+    """
+
+    measures_prompts: ClassVar[bool] = False
+    strategy: GeminiMask
+    history: History
+    reader: Reader
+    operation: MaskOutput
+    _threads: dict[int, _Thread] = field(default_factory=dict)
+    _masked: set[int] = field(default_factory=set)
+
+    def step(self, moment: Moment) -> Iterable[Choice]:
+        """Take in what arrived, then mask what is old if there is enough of it."""
+        number = self.reader.thread(moment)
+        if moment.starts_context:
+            self._threads[number] = _Thread()
+        thread = self._threads.setdefault(number, _Thread())
+        entries = self.reader.entries(self.reader.arrived(moment))
+        newest = len(entries)
+        if self.strategy.protect_latest and entries:
+            # Results that answer one response are one message there.
+            newest -= 1
+            while newest and entries[newest - 1].is_result and _is_one_message(entries[newest - 1], entries[newest]):
+                newest -= 1
+        if entries:
+            earlier = [entry.blocks[0] for entry in entries[:newest] if entry.is_result]
+            for block in (*thread.latest, *earlier):
+                self._take(thread, block, moment)
+            thread.latest = [entry.blocks[0] for entry in entries[newest:] if entry.is_result]
+        return self._mask(thread, moment)
+
+    def _take(self, thread: _Thread, block: int, moment: Moment) -> None:
+        if block in self._masked or self._tool(block) in self.strategy.exempt_tools:
+            return
+        if _IS_MASKED.sent(moment, block):
+            return
+        recorded = self.history.session.blocks[block]
+        tokens = gemini_result(recorded.tool_name, JSON_CHARACTERS.sent(moment, block), error=recorded.is_error)
+        thread.results.append(block)
+        thread.sums.append(thread.tokens_before(len(thread.sums)) + tokens)
+
+    def _mask(self, thread: _Thread, moment: Moment) -> Iterator[Choice]:
+        total = thread.tokens_before(len(thread.sums))
+        # The newest result with which the protected amount is passed, counted from the newest.
+        boundary = total - self.strategy.protect
+        if boundary <= thread.tokens_before(thread.start):
+            return
+        count = bisect_left(thread.sums, boundary, thread.start) + 1
+        prunable = thread.kept + thread.tokens_before(count) - thread.tokens_before(thread.start)
+        if prunable < self.strategy.minimum:
+            return
+        reason = f"older than the newest {self.strategy.protect:,} tokens of output, {prunable:,} tokens in all"
+        decision = Decision(self.operation, reason)
+        for at in range(thread.start, count):
+            block = thread.results[at]
+            if self._is_worth_it(moment, block):
+                self._masked.add(block)
+                yield Choice(block, decision)
+            else:
+                thread.kept += thread.sums[at] - thread.tokens_before(at)
+        thread.start = count
+
+    def _is_worth_it(self, moment: Moment, block: int) -> bool:
+        now = moment.rendition(block)
+        return self.operation.apply(now, RecordedBlock(self.history.session, block)) is not now
+
+    def _tool(self, block: int) -> str:
+        return self.history.session.blocks[block].tool_name
+
+
+def _is_one_message(result: Entry, following: Entry) -> bool:
+    return following.is_result or following.message == result.message

@@ -1,0 +1,128 @@
+"""Take out reads that are out of date: of files that were changed since, or read again.
+
+Source: read lifecycle of headroom-ai 0.42 (`headroom/transforms/read_lifecycle.py`). A read is stale once a later
+message changes its file, and superseded once a later one reads all of its lines again; the second is off there, because
+it breaks the cached prompt more often than it pays. What is left is a marker that says what to do and names a hash
+under which the proxy keeps the text. Small results stay, and so do lists of parts; reads in the part of the prompt
+that the provider is known to have cached can be left alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from inspector.strategies.core.batching import Batching
+from inspector.strategies.core.estimators import bytes_of
+from inspector.strategies.core.measures import sent_text
+from inspector.strategies.core.parametrized import switch, tools, whole
+from inspector.strategies.core.rendition import Rendition
+from inspector.strategies.core.schedule_builder import ScheduleBuilder
+from inspector.strategies.core.strategy import Decision
+from inspector.strategies.history.reads import file_uses, lines_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from inspector.strategies.core.operations import BlockSource
+    from inspector.strategies.core.strategy import Schedule
+    from inspector.strategies.history.history import History
+    from inspector.strategies.history.reads import ContextUses, FileUse
+
+_USUAL_LINES = 2_000
+_WHAT = {
+    "stale": "was modified after this read — re-read the file for current content.",
+    "superseded": "was re-read later — re-read the file if needed.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class MarkRead:
+    """Put a marker in place of a read.
+
+    Attributes:
+        state: `stale` or `superseded`.
+        path: The file.
+        minimum: Smallest text, in bytes, that is replaced.
+    """
+
+    state: str
+    path: str
+    minimum: int
+
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
+        """Replace what is sent so far, where it is large enough."""
+        text = sent_text(rendition, source)
+        if text is None or bytes_of(text) < self.minimum:
+            return rendition
+        kept_under = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+        what = f"[Read content {self.state}: {self.path} {_WHAT[self.state]} Retrieve original: hash={kept_under}]"
+        return Rendition.replaced(what, rendition.kind)
+
+
+@dataclass(frozen=True)
+class HeadroomStaleReads(Batching):
+    """Replace reads of files that were changed since by a marker."""
+
+    name: ClassVar[str] = "headroom-stale-reads"
+    title: ClassVar[str] = "Stale reads (Headroom)"
+    summary: ClassVar[str] = (
+        "Replace a read by a marker once its file is changed, or read again where that is asked for."
+    )
+    source: ClassVar[str] = "headroom-ai 0.42 headroom/transforms/read_lifecycle.py"
+
+    stale: bool = switch("stale", True, "Replace reads of files that were changed since.", group="stale")
+    superseded: bool = switch("superseded", False, "Replace reads whose lines were read again.", group="superseded")
+    minimum: int = whole("minimum", 512, "Smallest result that is replaced.", "bytes", maximum=1_000_000)
+    frozen_messages: int = whole(
+        "frozen-messages", 0, "First messages taken to be cached, whose reads stay.", "messages", maximum=100_000
+    )
+    read_tools: tuple[str, ...] = tools("read-tools", (), "Tools that read files, besides those that are known to.")
+    edit_tools: tuple[str, ...] = tools("edit-tools", (), "Tools that change files, besides those that are known to.")
+
+    def schedule(self, history: History) -> Schedule:
+        """A read goes at the call that brings the change, or the read that covers it."""
+        builder = ScheduleBuilder()
+        for context in file_uses(history, self.read_tools, self.edit_tools):
+            rows = [(block, call, builder.index_of(Decision(None, "counted anew"))) for block, call in context.carried]
+            for use, state, call in self._replaced(history, context):
+                at = max(call, use.result_call)
+                operation = MarkRead(state, use.path, self.minimum)
+                reason = "its file was changed" if state == "stale" else "its lines were read again"
+                rows.append((use.result, at, builder.index_of(Decision(operation, reason, state))))
+            blocks, calls, decisions = np.array(rows, dtype=np.int32).reshape(-1, 3).T
+            builder.add_each(blocks, calls, decisions)
+        return builder.schedule()
+
+    def _replaced(self, history: History, context: ContextUses) -> Iterator[tuple[FileUse, str, int]]:
+        """Reads, what becomes of them, and the call that makes them so."""
+        session = history.session
+        fresh: dict[str, list[FileUse]] = defaultdict(list)
+        unread: dict[str, list[FileUse]] = defaultdict(list)
+        for use in context.uses:
+            if use.changes:
+                if self.stale:
+                    for read in fresh[use.path]:
+                        if read.message < use.message:
+                            yield read, "stale", use.call
+                    fresh[use.path] = [read for read in fresh[use.path] if read.message >= use.message]
+                    unread[use.path] = [read for read in unread[use.path] if read.message >= use.message]
+                continue
+            if self.superseded:
+                lines = lines_of(session, session.blocks[use.block])
+                left = []
+                for read in unread[use.path]:
+                    covered = lines.covers(lines_of(session, session.blocks[read.block]), _USUAL_LINES)
+                    if covered and read.message < use.message:
+                        yield read, "superseded", use.call
+                    else:
+                        left.append(read)
+                unread[use.path] = left
+            may_go = use.result >= 0 and use.message >= self.frozen_messages
+            if may_go and history.plain_text[use.result]:
+                fresh[use.path].append(use)
+                unread[use.path].append(use)

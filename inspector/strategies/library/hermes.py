@@ -1,0 +1,462 @@
+"""Prune old tool results to a line each, as Hermes does it: before compressing, or early and in batches.
+
+Source: hermes-agent `agent/context_compressor.py`: the pass that comes before a compression (0.19.0), and
+`prune_tool_results_only`, which makes the same pass early and on its own (0.20). What was pruned stays pruned.
+
+The pass before a compression is judged by the prompt that follows: after two of them that left it over the threshold
+none is made until a prompt fits again. The early one is made only where it reclaims enough, and then not until the
+conversation has grown by as much as sets it off again. The summary a compression ends with is not part of it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from inspector.session.model import TextUnavailableError
+from inspector.strategies.core.measures import EntryMeasure
+from inspector.strategies.core.operations import RecordedBlock, ReplaceText
+from inspector.strategies.core.parametrized import Parametrized, model_window, number, whole
+from inspector.strategies.core.rendition import Action
+from inspector.strategies.core.strategy import Choice, Decision
+from inspector.strategies.core.thread_runs import Reader, sent_again
+from inspector.strategies.history.history import THINKING, TOOL_CALL, window_of
+from inspector.strategies.library.hermes_lines import (
+    PER_IMAGE,
+    PER_TOKEN,
+    REPR_CHARACTERS,
+    ShrinkArguments,
+    call_tokens,
+    line_for,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from inspector.session.model import Block, Session
+    from inspector.strategies.core.strategy import Moment
+    from inspector.strategies.history.conversation_items import Entry
+    from inspector.strategies.history.history import History
+
+
+DUPLICATE = "[Duplicate tool output — same content as a more recent call]"
+_PLACEHOLDER = "[Old tool output cleared to save context space]"
+_SCREENSHOT = "[screenshot removed to save context]"
+_SHORTEST_DUPLICATE = 200
+_PER_MESSAGE = 10
+
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    """Something a pass does.
+
+    Attributes:
+        place: The message's place.
+        decision: What is done to its block.
+        saves: What that reclaims, in tokens as Hermes counts them.
+        counts: Whether it counts as pruning; cutting arguments alone does not.
+    """
+
+    place: int
+    decision: Decision
+    saves: int
+    counts: bool
+
+
+@dataclass
+class HermesConversation:
+    """One conversation, and what a pass would do to it.
+
+    Every message is looked at once as it grows old, and what a pass would do to it waits until one is made.
+
+    Attributes:
+        history: What was recorded.
+        entries: The messages, each result apart.
+        tokens: What each is taken for.
+        total: What all of them are.
+        ready: Per block, what a pass would do.
+        saves: What all that would reclaim.
+    """
+
+    history: History
+    entries: list[Entry] = field(default_factory=list)
+    tokens: list[int] = field(default_factory=list)
+    total: int = 0
+    ready: dict[int, _Edit] = field(default_factory=dict)
+    saves: int = 0
+    _counted: int = 0
+    _old_from: int = 0
+    _unseen: deque[int] = field(default_factory=deque)
+    _newest: dict[bytes, int] = field(default_factory=dict)
+    _pruned: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._tokens_of = _TOKENS.within(self.history)
+
+    @property
+    def prunes(self) -> bool:
+        """Whether a pass would prune anything."""
+        return self._counted > 0
+
+    def add(self, moment: Moment, entries: Iterable[Entry]) -> None:
+        """Take in messages."""
+        for entry in entries:
+            if entry.is_result:
+                self._unseen.append(len(self.entries))
+            tokens = self._tokens_of(moment, entry)
+            self.entries.append(entry)
+            self.tokens.append(tokens)
+            self.total += tokens
+
+    def tail(self, budget: int, least: int) -> int:
+        """Where the newest messages begin that come to no more than a budget of tokens, and are at least so many."""
+        count, least = len(self.entries), min(least, len(self.entries))
+        spent, begin = 0, count
+        while begin:
+            begin -= 1
+            if spent + self.tokens[begin] > budget and count - begin >= least:
+                break
+            spent += self.tokens[begin]
+        return min(begin, count - least)
+
+    def prepare(self, moment: Moment, boundary: int, minimum: int) -> None:
+        """Find what a pass would do to the messages before a boundary, and to duplicates anywhere."""
+        while self._unseen:
+            self._compare(moment, self._unseen.popleft())
+        for place in range(self._old_from, boundary):
+            entry = self.entries[place]
+            for block in entry.blocks:
+                if block not in self.ready and block not in self._pruned:
+                    edit = self._line(moment, place, minimum) if entry.is_result else self._shrunk(moment, place, block)
+                    if edit is not None:
+                        self._make_ready(block, edit)
+        self._old_from = max(self._old_from, boundary)
+
+    def carry_out(self) -> Iterator[Choice]:
+        """Make the pass."""
+        for block, edit in self.ready.items():
+            yield Choice(block, edit.decision)
+            self.tokens[edit.place] -= edit.saves
+        self.total -= self.saves
+        self._pruned.update(self.ready)
+        self.ready.clear()
+        self.saves = self._counted = 0
+
+    def _make_ready(self, block: int, edit: _Edit) -> None:
+        before = self.ready.get(block)
+        if before is None:
+            self._counted += edit.counts
+        self.saves += edit.saves - (before.saves if before is not None else 0)
+        self.ready[block] = edit
+
+    def _is_call(self, block: int) -> bool:
+        return self.history.kind_bytes[block] == TOOL_CALL
+
+    def _compare(self, moment: Moment, place: int) -> None:
+        """Hold a result against those before it."""
+        key = self._key(moment, self.entries[place].blocks[0])
+        if key is None:
+            return
+        older = self._newest.get(key)
+        self._newest[key] = place
+        if older is None or (block := self.entries[older].blocks[0]) in self._pruned:
+            return
+        decision = Decision(ReplaceText(DUPLICATE), "same as a newer result", "duplicate", "later")
+        self._make_ready(block, _Edit(older, decision, self._saved(older, DUPLICATE), counts=True))
+
+    def _key(self, moment: Moment, block: int) -> bytes | None:
+        """What tells a result's text from others; None for one that is too short or no plain text."""
+        recorded = self.history.session.blocks[block]
+        if not recorded.plain_text or moment.length(block) < _SHORTEST_DUPLICATE:
+            return None
+        if moment.is_whole(block):
+            return recorded.digest
+        try:
+            text = moment.text(block)
+        except TextUnavailableError:
+            return None
+        return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+    def _saved(self, place: int, text: str) -> int:
+        return self.tokens[place] - len(text) // PER_TOKEN - _PER_MESSAGE
+
+    def _line(self, moment: Moment, place: int, minimum: int) -> _Edit | None:
+        block = self.entries[place].blocks[0]
+        try:
+            line = self._line_text(moment, block, minimum)
+        except TextUnavailableError:
+            return None
+        if line is None:
+            return None
+        decision = Decision(ReplaceText(line), "before the newest messages", "line")
+        return _Edit(place, decision, self._saved(place, line), counts=True)
+
+    def _line_text(self, moment: Moment, block: int, minimum: int) -> str | None:
+        length, blocks = moment.length(block), self.history.session.blocks
+        if not blocks[block].plain_text:
+            images = _images(moment, block)
+            texts = [moment.text(block)] if images and length else []
+            return "\n".join([*texts, *[_SCREENSHOT] * images]) if images else None
+        if length <= minimum:
+            return None
+        call = int(self.history.call_block[block])
+        if moment.is_whole(block) and (call < 0 or moment.is_whole(call)):
+            return _LINES.of(self.history.session, blocks[block], blocks[call] if call >= 0 else None)
+        called = (blocks[call].tool_name, moment.text(call)) if call >= 0 else _UNKNOWN
+        return _line_of(*called, moment.text(block))
+
+    def _shrunk(self, moment: Moment, place: int, block: int) -> _Edit | None:
+        shrink = ShrinkArguments()
+        if not self._is_call(block) or moment.length(block) <= shrink.limit:
+            return None
+        now = moment.rendition(block)
+        source = RecordedBlock(self.history.session, block)
+        shrunk = shrink.apply(now, source)
+        if shrunk is now:
+            return None
+        before = call_tokens(source.block, REPR_CHARACTERS.sent(moment, block))
+        after = call_tokens(source.block, REPR_CHARACTERS.of_text(shrunk.text("")))
+        return _Edit(place, Decision(shrink, "before the newest messages", "arguments"), before - after, counts=False)
+
+
+def _images(moment: Moment, block: int) -> int:
+    media = len(moment.history.session.blocks[block].media)
+    sent = media and (moment.is_whole(block) or moment.rendition(block).action is Action.CUT)
+    return media if sent else 0
+
+
+def _tokens(moment: Moment, entry: Entry) -> int:
+    blocks, kinds = moment.history.session.blocks, moment.history.kind_bytes
+    characters, tokens = 0, _PER_MESSAGE
+    for block in entry.blocks:
+        length = moment.length(block)
+        if kinds[block] == TOOL_CALL:
+            tokens += call_tokens(blocks[block], REPR_CHARACTERS.sent(moment, block))
+        elif kinds[block] == THINKING:
+            tokens += length // PER_TOKEN
+        else:
+            characters += length + PER_IMAGE * _images(moment, block)
+    return tokens + characters // PER_TOKEN
+
+
+_TOKENS = EntryMeasure(_tokens)
+"""What a message is taken for."""
+
+_UNKNOWN = ("unknown", "")
+
+
+def _line_of(tool: str, arguments: str, text: str) -> str | None:
+    """The line for a result; None for one that already says that it was pruned."""
+    if text == _PLACEHOLDER or text.startswith("[Duplicate tool output"):
+        return None
+    return line_for(tool, arguments, text)
+
+
+class _RecordedLines:
+    """Lines for results as they were recorded: what was found in their texts does not depend on any limit."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, bytes, bytes], str | None] = {}
+
+    def of(self, session: Session, result: Block, call: Block | None) -> str | None:
+        """The line for a result, or None. Raises `TextUnavailableError` where a text it needs cannot be read."""
+        key = (call.tool_name, call.digest, result.digest) if call is not None else ("", b"", result.digest)
+        if key not in self._known:
+            if len(self._known) >= _MOST_LINES:
+                self._known.clear()
+            called = (call.tool_name, session.text(call)) if call is not None else _UNKNOWN
+            self._known[key] = _line_of(*called, session.text(result))
+        return self._known[key]
+
+
+_MOST_LINES = 200_000
+_LINES = _RecordedLines()
+
+
+_SMALL_WINDOW, _FRACTION_OF_A_SMALL_ONE = 512_000, 0.75
+_LEAST_THRESHOLD, _FRACTION_OF_THE_SMALLEST = 64_000, 0.85
+_MOST_FAILURES = 2
+
+
+def threshold_for(window: int, fraction: float) -> int:
+    """The prompt tokens from which on a conversation is compressed: `_compute_threshold_tokens`."""
+    if window < _SMALL_WINDOW:
+        fraction = max(fraction, _FRACTION_OF_A_SMALL_ONE)
+    threshold = max(int(window * fraction), _LEAST_THRESHOLD)
+    if threshold < window:
+        return threshold
+    return max(1, min(int(window * _FRACTION_OF_THE_SMALLEST), window - 1))
+
+
+def _protect_last() -> Any:
+    return whole(
+        "protect-last", 20, "Newest messages that are spared, each result being one.", "messages", maximum=10_000
+    )
+
+
+def _minimum(default: int) -> Any:
+    return whole(
+        "minimum", default, "Longest old result that stays whole.", "characters", maximum=10_000_000, group="line"
+    )
+
+
+@dataclass(frozen=True)
+class HermesPrepass(Parametrized):
+    """Prune old results when a prompt reaches the threshold at which Hermes compresses."""
+
+    name: ClassVar[str] = "hermes-prepass"
+    title: ClassVar[str] = "Prune before compressing (Hermes)"
+    summary: ClassVar[str] = (
+        "When a prompt reaches a part of the window, leave a line of each result before the newest messages."
+    )
+    source: ClassVar[str] = "hermes-agent 0.19.0 agent/context_compressor.py, _prune_old_tool_results"
+
+    threshold: float = number(
+        "threshold", 0.5, "Part of the window; at least 0.75 of one below 512,000 tokens.", minimum=0.0, maximum=1.0
+    )
+    tail: float = number(
+        "tail",
+        0.2,
+        "Part of the threshold that the newest messages, which are spared, come to; 0 to count messages alone.",
+        minimum=0.0,
+        maximum=1.0,
+    )
+    tail_tokens: int = whole(
+        "tail-tokens", 0, "What they come to instead; 0 for that part.", "tokens", maximum=1_000_000
+    )
+    protect_last: int = _protect_last()
+    minimum: int = _minimum(200)
+    window: int = model_window()
+
+    def start(self, history: History) -> HermesPrepassRun:
+        """A fresh run over one session."""
+        threshold = threshold_for(window_of(history, self.window), self.threshold)
+        return HermesPrepassRun(self, _Conversations(history, Reader(history)), threshold)
+
+
+@dataclass(frozen=True)
+class HermesProactivePrune(Parametrized):
+    """Prune old large results early, in batches that are worth it."""
+
+    name: ClassVar[str] = "hermes-proactive-prune"
+    title: ClassVar[str] = "Prune early (Hermes)"
+    summary: ClassVar[str] = (
+        "Once prompts are long, leave a line of each large result before the newest messages, in worthwhile batches."
+    )
+    source: ClassVar[str] = "hermes-agent 0.20 agent/context_compressor.py, prune_tool_results_only"
+
+    trigger: int = whole(
+        "trigger", 48_000, "Prompt tokens from which on results are pruned; 0 for never.", "tokens", maximum=2_000_000
+    )
+    minimum: int = _minimum(8_000)
+    reclaim: int = whole("reclaim", 4_096, "Least that is to be reclaimed at once.", "tokens", maximum=1_000_000)
+    protect_last: int = _protect_last()
+    protect_first: int = whole(
+        "protect-first", 3, "First messages, which count where there are too few to prune.", "messages", maximum=1_000
+    )
+
+    def start(self, history: History) -> HermesProactivePruneRun:
+        """A fresh run over one session."""
+        return HermesProactivePruneRun(self, _Conversations(history, Reader(history)))
+
+
+@dataclass
+class _Conversations:
+    """The conversations of a session, one a thread, as they grow."""
+
+    history: History
+    reader: Reader
+    _by_thread: dict[int, HermesConversation] = field(default_factory=dict)
+    _changed: set[int] = field(default_factory=set)
+
+    def take(self, moment: Moment) -> tuple[HermesConversation, list[Choice]]:
+        """The conversation a call continues, with what arrived; what another context sends anew is whole again."""
+        number, arrived = self.reader.thread(moment), self.reader.arrived(moment)
+        choices: list[Choice] = []
+        if moment.starts_context or number not in self._by_thread:
+            self._by_thread[number] = HermesConversation(self.history)
+            choices = sent_again(self._changed, arrived)
+        conversation = self._by_thread[number]
+        conversation.add(moment, self.reader.entries(arrived))
+        return conversation, choices
+
+    def carry_out(self, conversation: HermesConversation) -> Iterator[Choice]:
+        """Make a pass."""
+        for choice in conversation.carry_out():
+            self._changed.add(choice.block)
+            yield choice
+
+
+@dataclass
+class HermesPrepassRun:
+    """The pass before compressing at work on one session.
+
+    Attributes:
+        strategy: The values.
+        conversations: The session's conversations.
+        threshold: Prompt tokens from which on it is made.
+    """
+
+    strategy: HermesPrepass
+    conversations: _Conversations
+    threshold: int
+    _failures: dict[int, int] = field(default_factory=dict)
+    _judged: set[int] = field(default_factory=set)
+
+    def step(self, moment: Moment) -> Iterable[Choice]:
+        """Take in what arrived, then make the pass if the prompt has reached the threshold."""
+        conversation, choices = self.conversations.take(moment)
+        number = self.conversations.reader.thread(moment)
+        last = moment.previous_prompt_tokens
+        if last < self.threshold:
+            self._failures[number] = 0
+        elif number in self._judged:
+            self._failures[number] = self._failures.get(number, 0) + 1
+        self._judged.discard(number)
+        reached = max(last, moment.prompt_tokens) >= self.threshold
+        if not reached or self._failures.get(number, 0) >= _MOST_FAILURES:
+            return choices
+        strategy = self.strategy
+        budget = strategy.tail_tokens or int(self.threshold * strategy.tail)
+        count = len(conversation.entries) - strategy.protect_last
+        boundary = conversation.tail(budget, strategy.protect_last) if budget else count
+        conversation.prepare(moment, boundary, strategy.minimum)
+        self._judged.add(number)
+        return [*choices, *self.conversations.carry_out(conversation)]
+
+
+@dataclass
+class HermesProactivePruneRun:
+    """The early pass at work on one session.
+
+    Attributes:
+        strategy: The values.
+        conversations: The session's conversations.
+    """
+
+    strategy: HermesProactivePrune
+    conversations: _Conversations
+    _rearmed_at: dict[int, int] = field(default_factory=dict)
+
+    def step(self, moment: Moment) -> Iterable[Choice]:
+        """Take in what arrived, then prune if the last prompt was long and enough can be reclaimed."""
+        conversation, choices = self.conversations.take(moment)
+        number = self.conversations.reader.thread(moment)
+        if moment.starts_context:
+            self._rearmed_at[number] = 0
+        strategy, count = self.strategy, len(conversation.entries)
+        triggered = 0 < strategy.trigger <= moment.previous_prompt_tokens and conversation.entries[-1:]
+        if not triggered or not conversation.entries[-1].is_result:
+            return choices
+        too_few = count <= strategy.protect_last + strategy.protect_first + 1
+        if too_few or conversation.total < self._rearmed_at.get(number, 0):
+            return choices
+        conversation.prepare(moment, count - strategy.protect_last, strategy.minimum)
+        saves = conversation.saves
+        if not conversation.prunes or saves < strategy.reclaim:
+            return choices
+        choices += self.conversations.carry_out(conversation)
+        self._rearmed_at[number] = conversation.total + max(saves, strategy.trigger, strategy.reclaim)
+        return choices

@@ -1,0 +1,321 @@
+"""Compact conversations group by group, as Microsoft's agent framework does it.
+
+Source: agent-framework-core 1.23 `_compaction.py`. Five strategies work on the same groups (`maf_groups`) before every
+call, and what one has left out stays out. Old tool uses become one message each that lists their results, or go. The
+oldest groups go beyond a number of groups, or once messages or tokens are too many. And the two are combined: results
+first, groups only where that is not enough, at parts of what the window leaves for input. Nobody looks at what a
+provider reports; tokens are a quarter of the characters of the messages' JSON.
+
+Most of them have no numbers of their own in the framework; the defaults here are examples then.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from inspector.session.model import BlockKind, TextUnavailableError
+from inspector.strategies.core.operations import RemoveBlock, SayInstead
+from inspector.strategies.core.parametrized import Parametrized, choice, model_window, number, switch, whole
+from inspector.strategies.core.strategy import Choice, Decision
+from inspector.strategies.core.thread_runs import Reader, sent_again
+from inspector.strategies.history.history import SYSTEM_TEXT, TOOL_CALL, TOOL_RESULT, window_of
+from inspector.strategies.library.maf_messages import JSON_CHARACTERS, Groups, Messages
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from inspector.strategies.core.strategy import Moment
+    from inspector.strategies.history.history import History
+    from inspector.strategies.library.maf_messages import Group
+
+
+_PREFIX, _SUFFIX, _CUT = "[Tool results: ", "]", "... [truncated]"
+_LONGEST = 4_096
+_KEPT_CHARACTERS = 32_000_000
+"""Most characters of listings that are kept: what a session of a hundred megabytes needs and somewhat more."""
+
+REASON = "older than the newest tool uses"
+
+
+class Listing(NamedTuple):
+    """What takes the place of a tool use.
+
+    Attributes:
+        decision: Says it.
+        characters: Length of its text as a JSON string.
+    """
+
+    decision: Decision
+    characters: int
+
+
+def results_text(labels: Iterable[str]) -> str:
+    """The message that lists the results of a tool use, cut where it would be too long."""
+    label = "; ".join(labels) or "no results"
+    if len(_PREFIX) + len(label) + len(_SUFFIX) > _LONGEST:
+        label = label[: _LONGEST - len(_PREFIX) - len(_CUT) - len(_SUFFIX)].rstrip() + _CUT
+    return f"{_PREFIX}{label}{_SUFFIX}"
+
+
+class _Listings:
+    """Listings by what their results are called and the digests of what they say."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[tuple[str, bytes], ...], Listing] = {}
+        self._characters = 0
+
+    def of(self, moment: Moment, blocks: Sequence[int]) -> Listing:
+        """What takes the place of a tool use, given its blocks."""
+        history = moment.history
+        recorded, kinds = history.session.blocks, history.kind_bytes
+        names = {recorded[at].tool_call_id: recorded[at].tool_name for at in blocks if kinds[at] == TOOL_CALL}
+        names.pop("", None)
+        results = [(at, names.get(recorded[at].tool_call_id, "")) for at in blocks if kinds[at] == TOOL_RESULT]
+        if not all(moment.is_whole(at) for at, _ in results):
+            return _listing([_label(name, _text(moment, at) or "") for at, name in results])
+        key = tuple([(name, recorded[at].digest) for at, name in results])
+        known = self._known.get(key)
+        if known is None:
+            texts = [_text(moment, at) for at, _ in results]
+            known = _listing([_label(name, text or "") for (_, name), text in zip(results, texts, strict=True)])
+            if None not in texts:
+                self._keep(key, known)
+        return known
+
+    def _keep(self, key: tuple[tuple[str, bytes], ...], listing: Listing) -> None:
+        self._characters += listing.characters
+        if self._characters > _KEPT_CHARACTERS:
+            self._known.clear()
+            self._characters = listing.characters
+        self._known[key] = listing
+
+
+LISTINGS = _Listings()
+
+
+def _text(moment: Moment, block: int) -> str | None:
+    try:
+        return moment.text(block)
+    except TextUnavailableError:
+        return None
+
+
+def _label(name: str, text: str) -> str:
+    return (f"{name}: {text}" if name else text).strip()
+
+
+def _listing(labels: Iterable[str]) -> Listing:
+    text = results_text(labels)
+    return Listing(
+        Decision(SayInstead(text, BlockKind.ASSISTANT_TEXT), REASON, "results"), JSON_CHARACTERS.of_text(text)
+    )
+
+
+SOURCE = "agent-framework-core 1.23 agent_framework/_compaction.py"
+
+
+class _Maf(Parametrized):
+    """Base of the strategies here: what each does to the groups before a call."""
+
+    def start(self, history: History) -> MafRun:
+        """A fresh run over one session."""
+        return MafRun(self, history, Reader(history), Messages(history))
+
+    def compact(self, groups: Groups, moment: Moment) -> Iterator[Choice]:
+        """What changes at a call."""
+        raise NotImplementedError
+
+
+def _keep(default: int) -> Any:
+    return whole("keep", default, "How many of the newest tool uses stay as they are.", "tool uses", maximum=10_000)
+
+
+def _first_user() -> Any:
+    return switch("keep-first-user", False, "Never leave out the first message of the user.", group="groups")
+
+
+@dataclass(frozen=True)
+class MafToolResults(_Maf):
+    """Replace old tool uses by messages that list their results."""
+
+    name: ClassVar[str] = "maf-tool-results"
+    title: ClassVar[str] = "List old results (agent framework)"
+    summary: ClassVar[str] = "Replace all but the newest tool uses by one message each that lists their results."
+    source: ClassVar[str] = f"ToolResultCompactionStrategy, {SOURCE}"
+
+    keep: int = _keep(1)
+
+    def compact(self, groups: Groups, moment: Moment) -> Iterator[Choice]:
+        """List the results of old tool uses."""
+        while len(groups.calls) > self.keep:
+            yield from _list_results(groups, next(iter(groups.calls)), moment)
+
+
+@dataclass(frozen=True)
+class MafToolCalls(_Maf):
+    """Leave old tool uses out."""
+
+    name: ClassVar[str] = "maf-tool-calls"
+    title: ClassVar[str] = "Leave old tool uses out (agent framework)"
+    summary: ClassVar[str] = "Remove all but the newest tool uses, calls and results."
+    source: ClassVar[str] = f"SelectiveToolCallCompactionStrategy, {SOURCE}"
+
+    keep: int = _keep(1)
+
+    def compact(self, groups: Groups, moment: Moment) -> Iterator[Choice]:  # noqa: ARG002  nothing is measured
+        """Leave old tool uses out."""
+        while len(groups.calls) > self.keep:
+            yield from _leave_out(groups, next(iter(groups.calls)), f"older than the newest {self.keep} tool uses")
+
+
+@dataclass(frozen=True)
+class MafWindow(_Maf):
+    """Keep the newest groups."""
+
+    name: ClassVar[str] = "maf-window"
+    title: ClassVar[str] = "Sliding window (agent framework)"
+    summary: ClassVar[str] = "Keep the newest groups of messages, a tool call and its results being one."
+    source: ClassVar[str] = f"SlidingWindowStrategy, {SOURCE}"
+
+    keep: int = whole("keep", 20, "How many of the newest groups stay.", "groups", minimum=1, maximum=10_000)
+
+    def compact(self, groups: Groups, moment: Moment) -> Iterator[Choice]:  # noqa: ARG002  nothing is measured
+        """Leave the oldest groups out."""
+        while len(groups.groups) > self.keep:
+            yield from _leave_out(groups, next(iter(groups.groups)), f"older than the newest {self.keep} groups")
+
+
+@dataclass(frozen=True)
+class MafTruncation(_Maf):
+    """Leave the oldest groups out once messages or tokens are too many."""
+
+    name: ClassVar[str] = "maf-truncation"
+    title: ClassVar[str] = "Truncation (agent framework)"
+    summary: ClassVar[str] = "When messages or tokens are too many, remove the oldest groups until they are few enough."
+    source: ClassVar[str] = f"TruncationStrategy, {SOURCE}"
+
+    unit: str = choice("unit", ("messages", "tokens"), "What is counted.")
+    limit: int = whole("limit", 80, "Most messages or tokens.", "", minimum=1, maximum=10_000_000)
+    target: int = whole("target", 40, "How many are left when there were more.", "", minimum=1, maximum=10_000_000)
+    keep_first_user: bool = _first_user()
+
+    def compact(self, groups: Groups, moment: Moment) -> Iterator[Choice]:  # noqa: ARG002  its own count decides
+        """Leave the oldest groups out if there is too much."""
+        yield from _truncate(groups, self.unit, self.limit, min(self.target, self.limit), self.keep_first_user)
+
+
+@dataclass(frozen=True)
+class MafContextWindow(_Maf):
+    """List old results, and leave the oldest groups out, at parts of the window."""
+
+    name: ClassVar[str] = "maf-context-window"
+    title: ClassVar[str] = "Fit the window (agent framework)"
+    summary: ClassVar[str] = (
+        "List the results of old tool uses when the window is half full, and remove the oldest groups when that is not "
+        "enough."
+    )
+    source: ClassVar[str] = f"ContextWindowCompactionStrategy, {SOURCE}"
+
+    window: int = model_window()
+    max_output: int = whole("max-output", 16_384, "What of it is for output.", "tokens", maximum=1_000_000)
+    evict: float = number(
+        "evict", 0.5, "Part of the rest from which on results are listed.", minimum=0.0, maximum=1.0, group="results"
+    )
+    truncate: float = number(
+        "truncate", 0.8, "Part of the rest from which on groups go.", minimum=0.0, maximum=1.0, group="groups"
+    )
+    keep: int = _keep(4)
+    keep_first_user: bool = _first_user()
+
+    def compact(self, groups: Groups, moment: Moment) -> Iterator[Choice]:
+        """List results, then leave groups out, each if there is too much."""
+        budget = max(window_of(moment.history, self.window) - self.max_output, 1)
+        evict, truncate = int(budget * self.evict), int(budget * max(self.truncate, self.evict))
+        moment.note_estimate(groups.tokens)
+        if groups.tokens > evict:
+            yield from MafToolResults(self.keep).compact(groups, moment)
+        yield from _truncate(groups, "tokens", truncate, evict, self.keep_first_user)
+
+
+_LISTED = Decision(RemoveBlock(), REASON, "results")
+
+
+def _list_results(groups: Groups, group: Group, moment: Moment) -> Iterator[Choice]:
+    decision, characters = LISTINGS.of(moment, group.blocks)
+    groups.replace(group, characters)
+    yield Choice(group.blocks[0], decision)
+    for block in group.blocks[1:]:
+        yield Choice(block, _LISTED)
+
+
+def _truncate(groups: Groups, unit: str, limit: int, target: int, keep_first_user: bool) -> Iterator[Choice]:
+    def size() -> int:
+        return groups.messages if unit == "messages" else groups.tokens
+
+    if size() <= limit:
+        return
+    before = size()
+    spared: list[Group] = []
+    while size() > target and len(groups.groups) > 1:
+        oldest = next(iter(groups.groups))
+        if keep_first_user and oldest is groups.first_user:
+            spared.append(oldest)
+            del groups.groups[oldest]
+            continue
+        yield from _leave_out(groups, oldest, f"{before:,} {unit} were too many")
+    for group in reversed(spared):
+        groups.groups[group] = None
+        groups.groups.move_to_end(group, last=False)
+
+
+@lru_cache(64)
+def _left_out(reason: str) -> Decision:
+    return Decision(RemoveBlock(), reason, "groups")
+
+
+def _leave_out(groups: Groups, group: Group, reason: str) -> Iterator[Choice]:
+    groups.leave_out(group)
+    decision = _left_out(reason)
+    for block in group.blocks:
+        yield Choice(block, decision)
+
+
+@dataclass
+class MafRun:
+    """One of the strategies at work on one session.
+
+    Attributes:
+        strategy: The values.
+        history: What was recorded.
+        reader: Reads what arrives.
+        messages: The session's messages.
+    """
+
+    measures_prompts: ClassVar[bool] = False
+    strategy: _Maf
+    history: History
+    reader: Reader
+    messages: Messages
+    _groups: dict[int, Groups] = field(default_factory=dict)
+    _changed: set[int] = field(default_factory=set)
+
+    def step(self, moment: Moment) -> Iterator[Choice]:
+        """Take in what arrived, then compact."""
+        number, arrived = self.reader.thread(moment), self.reader.arrived(moment)
+        if moment.starts_context or number not in self._groups:
+            self._groups[number] = Groups(self.messages)
+            # Before anything is measured: it is sent whole again.
+            yield from sent_again(self._changed, arrived)
+        groups = self._groups[number]
+        kinds, blocks = self.history.kind_bytes, self.history.session.blocks
+        systems = [at for at in arrived if kinds[at] == SYSTEM_TEXT and blocks[at].origin.locator != "tools"]
+        groups.add(moment, self.reader.entries(arrived), system=systems)
+        if groups.again:
+            again = Decision(None, "one of its results came late")
+            yield from [Choice(block, again) for group in groups.again for block in group.blocks]
+            groups.again.clear()
+        for made in self.strategy.compact(groups, moment):
+            self._changed.add(made.block)
+            yield made

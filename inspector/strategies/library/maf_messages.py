@@ -1,0 +1,395 @@
+"""Conversations in groups that are kept or left out together, as Microsoft's agent framework sees them.
+
+Source: agent-framework-core 1.23 `_compaction.py` (`group_messages`). A tool call and its results are one group, with
+messages of nothing but reasoning before it or between; any other message is one of its own. Results that come late join
+the group of their call.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from json.encoder import encode_basestring
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from inspector.session.model import Role
+from inspector.strategies.core.measures import Measure
+from inspector.strategies.history.history import ASSISTANT_TEXT, MEDIA, THINKING, TOOL_CALL, TOOL_RESULT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from inspector.strategies.core.strategy import Moment
+    from inspector.strategies.history.conversation_items import Entry
+    from inspector.strategies.history.history import History
+
+
+JSON_CHARACTERS = Measure(lambda text: len(encode_basestring(text)))
+"""Length of a text as a JSON string, characters beyond ASCII as they are."""
+
+
+def _as_value(text: str) -> int:
+    try:
+        return len(json.dumps(json.loads(text) if text else {}, ensure_ascii=False))
+    except (ValueError, RecursionError):
+        return JSON_CHARACTERS.of_text(text)
+
+
+ARGUMENT_CHARACTERS = Measure(_as_value)
+"""Length of arguments as JSON; of a string where they are none."""
+
+_PER_TOKEN = 4
+_SEPARATOR = len(", ")
+_MESSAGE = len('{"contents": [], "message_id": , "role": }')
+_TEXT = len('{"additional_properties": {}, "text": , "type": "text"}')
+_REASONING = len('{"additional_properties": {}, "text": , "type": "text_reasoning"}')
+_CALL = len(
+    '{"additional_properties": {}, "arguments": , "call_id": , "hosted": false, "name": , "type": "function_call"}'
+)
+_RESULT = len('{"additional_properties": {}, "call_id": , "result": , "type": "function_result"}')
+_MEDIA = len('{"additional_properties": {}, "media_type": , "type": "data", "uri": "data:;base64,"}')
+
+
+def message_tokens(identifier: str, role: str, contents: Sequence[int]) -> int:
+    """What a message is taken for.
+
+    Args:
+        identifier: Its id.
+        role: Who says it.
+        contents: Characters of the JSON of each of its contents.
+    """
+    return _tokens(identifier, role, _together(contents))
+
+
+def _together(contents: Sequence[int]) -> int:
+    return sum(contents) + _SEPARATOR * max(len(contents) - 1, 0)
+
+
+def _tokens(identifier: str, role: str, characters: int) -> int:
+    around = _MESSAGE + len(encode_basestring(identifier)) + len(encode_basestring(role))
+    return max(1, (around + characters) // _PER_TOKEN)
+
+
+def text_characters(text: int) -> int:
+    """Characters of the JSON of a text, given those of the text as a JSON string."""
+    return _TEXT + text
+
+
+def call_characters(identifier: str, name: str, arguments: int) -> int:
+    """Characters of the JSON of a tool call, given those of its arguments."""
+    return _CALL + JSON_CHARACTERS.of_text(identifier) + JSON_CHARACTERS.of_text(name) + arguments
+
+
+def result_characters(identifier: str, text: int) -> int:
+    """Characters of the JSON of a result, given those of its text as a JSON string."""
+    return _RESULT + JSON_CHARACTERS.of_text(identifier) + text
+
+
+@dataclass(frozen=True, slots=True)
+class SentMessage:
+    """A message of the conversation.
+
+    Attributes:
+        role: `system`, `user`, `assistant` or `tool`.
+        name: Its recorded id; empty for none.
+        blocks: Block indices.
+        contents: Those of them that are contents of it: an empty text beside others is none.
+        thinks: Whether it is nothing but reasoning.
+        calls: Ids of the tool calls it makes, those of none included.
+        answers: Of results, the ids of the calls they answer; empty where they answer none.
+        characters: Characters of the JSON of its contents as they were recorded.
+        tokens: What it is taken for as it was recorded; 0 where it has no id, and so depends on those before it.
+    """
+
+    role: str
+    name: str
+    blocks: tuple[int, ...]
+    contents: tuple[int, ...]
+    thinks: bool
+    calls: tuple[str, ...]
+    answers: tuple[str, ...]
+    characters: int
+    tokens: int
+
+
+class Messages:
+    """The messages of a session, each made from its entries when it is first asked for."""
+
+    def __init__(self, history: History) -> None:
+        self._history = history
+        self._kinds = history.kind_bytes
+        self._known = _KNOWN.setdefault(history, {})
+
+    def of(self, entries: Sequence[Entry]) -> Iterator[SentMessage]:
+        """Entries as messages; results that were recorded in one message are one."""
+        known, at, count = self._known, 0, len(entries)
+        while at < count:
+            entry = entries[at]
+            end = at + 1
+            while entry.is_result and end < count and entries[end].is_result and entries[end].message == entry.message:
+                end += 1
+            key = entry.blocks[0], entries[end - 1].blocks[-1]
+            message = known.get(key)
+            if message is None:
+                blocks = [block for each in entries[at:end] for block in each.blocks]
+                message = known[key] = self._made(self._role(entry), blocks)
+            yield message
+            at = end
+
+    def system(self, block: int) -> SentMessage:
+        """A text of the system's."""
+        return self._made("system", [block])
+
+    def tokens(self, moment: Moment, message: SentMessage, number: int) -> tuple[str, int]:
+        """A message's id and what it is taken for, as it would be sent now.
+
+        Args:
+            moment: The call about to be made.
+            message: The message.
+            number: How many came before it.
+        """
+        if not moment.are_whole(message.contents):
+            characters = _together([self._characters(block, moment) for block in message.contents])
+        elif message.tokens:
+            return message.name, message.tokens
+        else:
+            characters = message.characters
+        name = message.name or f"msg_{number}"
+        return name, _tokens(name, message.role, characters)
+
+    def _role(self, entry: Entry) -> str:
+        if entry.is_result:
+            return "tool"
+        return "assistant" if self._history.session.messages[entry.message].role is Role.ASSISTANT else "user"
+
+    def _made(self, role: str, blocks: list[int]) -> SentMessage:
+        recorded, kinds = self._history.session.blocks, self._kinds
+        name = self._history.session.messages[int(self._history.message[blocks[0]])].identifier
+        contents = [block for block in blocks if kinds[block] != ASSISTANT_TEXT or recorded[block].characters]
+        characters = _together([self._characters(block) for block in contents])
+        return SentMessage(
+            role,
+            name,
+            tuple(blocks),
+            tuple(contents),
+            thinks=role == "assistant" and bool(contents) and all(kinds[block] == THINKING for block in contents),
+            calls=tuple(recorded[block].tool_call_id for block in contents if kinds[block] == TOOL_CALL),
+            answers=tuple(recorded[block].tool_call_id for block in blocks) if role == "tool" else (),
+            characters=characters,
+            tokens=_tokens(name, role, characters) if name else 0,
+        )
+
+    def _characters(self, index: int, moment: Moment | None = None) -> int:
+        """Characters of the JSON of a content, as it would be sent now or as it was recorded."""
+        session = self._history.session
+        block, kind = session.blocks[index], self._kinds[index]
+        if kind in MEDIA:
+            return sum(_MEDIA + len(media.media_type) * 2 + media.size_bytes * 4 // 3 for media in block.media)
+        measure = ARGUMENT_CHARACTERS if kind == TOOL_CALL else JSON_CHARACTERS
+        text = measure.recorded(session, block) if moment is None else measure.sent(moment, index)
+        if kind == TOOL_CALL:
+            return call_characters(block.tool_call_id, block.tool_name, text)
+        if kind == TOOL_RESULT:
+            return result_characters(block.tool_call_id, text)
+        return (_REASONING if kind == THINKING else _TEXT) + text
+
+
+_KNOWN: WeakKeyDictionary[History, dict[tuple[int, int], SentMessage]] = WeakKeyDictionary()
+
+
+@dataclass(slots=True, eq=False)
+class Group:
+    """Messages that are kept or left out together.
+
+    Attributes:
+        kind: `system`, `user`, `assistant_text` or `tool_call`.
+        name: The id of its first message.
+        blocks: Block indices.
+        messages: How many messages it is.
+        tokens: What they are taken for.
+        is_sent: Whether it, or what stands for it, is sent.
+        stand_in: What the message is taken for that stands for it; None for none.
+        declared: Ids of the calls it makes.
+    """
+
+    kind: str
+    name: str
+    blocks: list[int]
+    messages: int
+    tokens: int
+    is_sent: bool = True
+    stand_in: int | None = None
+    declared: tuple[str, ...] = ()
+
+    @property
+    def is_tool_call(self) -> bool:
+        """Whether a tool call and its results are sent as such."""
+        return self.kind == "tool_call" and self.is_sent and self.stand_in is None
+
+    @property
+    def sent(self) -> tuple[int, int]:
+        """How many messages are sent of it, and what they are taken for."""
+        if not self.is_sent:
+            return 0, 0
+        return (self.messages, self.tokens) if self.stand_in is None else (1, self.stand_in)
+
+
+@dataclass
+class Groups:
+    """The groups of one conversation.
+
+    Attributes:
+        recorded: The session's messages.
+        groups: Those that are sent, or something in their place, oldest first; the system's are not among them.
+        calls: Those of them that are tool calls with their results, sent as such.
+        messages: How many messages are sent, the system's included.
+        tokens: What they are taken for.
+        first_user: The first of the user's, None before it.
+        again: Groups that were left out and are sent again, because a result of theirs came late.
+    """
+
+    recorded: Messages
+    # Groups leave from anywhere: text between tool uses that go one by one stays.
+    groups: OrderedDict[Group, None] = field(default_factory=OrderedDict)
+    calls: OrderedDict[Group, None] = field(default_factory=OrderedDict)
+    messages: int = 0
+    tokens: int = 0
+    first_user: Group | None = None
+    again: list[Group] = field(default_factory=list)
+    _count: int = 0
+    _span: Group | None = None
+    _takes_reasoning: bool = False
+    _prefix: list[Group] = field(default_factory=list)
+    _unanswered: dict[str, list[Group]] = field(default_factory=dict)
+
+    def add(self, moment: Moment, entries: Sequence[Entry], *, system: Iterable[int] = ()) -> None:
+        """Take in messages; system texts stand before them."""
+        for block in system:
+            message = self.recorded.system(block)
+            self._begin("system", self._message(moment, message), message.blocks)
+        for message in self.recorded.of(entries):
+            self._place(message, self._message(moment, message))
+
+    def leave_out(self, group: Group) -> None:
+        """Send a group no more, nor what stands for it."""
+        if group.is_tool_call:
+            del self.calls[group]
+        del self.groups[group]
+        self._set(group, is_sent=False, stand_in=group.stand_in)
+
+    def replace(self, group: Group, characters: int) -> None:
+        """Send a message of the assistant in the place of a tool call and its results.
+
+        Args:
+            group: The group.
+            characters: Length of the message's text as a JSON string.
+        """
+        del self.calls[group]
+        name = f"tool_summary_group_{group.name}"
+        self._set(group, is_sent=True, stand_in=message_tokens(name, "assistant", [text_characters(characters)]))
+
+    def _set(self, group: Group, *, is_sent: bool, stand_in: int | None) -> None:
+        messages, tokens = group.sent
+        group.is_sent, group.stand_in = is_sent, stand_in
+        self.messages += group.sent[0] - messages
+        self.tokens += group.sent[1] - tokens
+
+    def _message(self, moment: Moment, message: SentMessage) -> tuple[str, int]:
+        """A message's id and what it is taken for."""
+        self._count += 1
+        return self.recorded.tokens(moment, message, self._count - 1)
+
+    def _place(self, message: SentMessage, counted: tuple[str, int]) -> None:
+        """Join a message to the group it belongs to, or begin one with it."""
+        span = self._span
+        if message.role == "tool":
+            if span is None:
+                span = self._begin("tool_call", counted, message.blocks)
+            else:
+                self._join(span, message.blocks, counted[1])
+            self._takes_reasoning, self._prefix = False, []
+            self._span = self._linked(message.answers, span)
+        elif message.thinks:
+            if span is not None and self._takes_reasoning:
+                self._join(span, message.blocks, counted[1])
+            else:
+                prefix = self._prefix
+                self._prefix = [*prefix, self._begin("assistant_text", counted, message.blocks)]
+        elif message.role == "assistant" and message.calls:
+            prefix = [group for group in self._prefix if group.is_sent]
+            call = self._span = self._begin("tool_call", counted, message.blocks)
+            self._takes_reasoning = True
+            if prefix:
+                self._take_reasoning_before(call, prefix)
+            call.declared = message.calls
+            for identifier in message.calls:
+                if identifier:
+                    self._unanswered.setdefault(identifier, []).append(call)
+        else:
+            self._begin("user" if message.role == "user" else "assistant_text", counted, message.blocks)
+
+    def _linked(self, answers: Iterable[str], group: Group) -> Group:
+        """The group, or the earlier one it becomes part of because it holds a result of that one's call."""
+        for identifier in answers:
+            calls = self._unanswered.get(identifier)
+            # Where an id was used by several calls without an answer, nobody knows whose result it is.
+            if calls is not None and len(calls) == 1:
+                del self._unanswered[identifier]
+                if calls[0] is not group:
+                    group = self._merge(group, calls[0])
+        return group
+
+    def _merge(self, group: Group, into: Group) -> Group:
+        if group.is_sent:
+            self.leave_out(group)
+        self._join(into, group.blocks, group.tokens, group.messages)
+        for identifier in set(group.declared):
+            calls = self._unanswered.get(identifier, [])
+            calls[:] = [into if call is group else call for call in calls]
+        into.declared += group.declared
+        return into
+
+    def _take_reasoning_before(self, call: Group, prefix: list[Group]) -> None:
+        """Join messages of nothing but reasoning to the call they precede."""
+        for group in prefix:
+            del self.groups[group]
+        call.name = prefix[0].name
+        call.blocks = [block for group in (*prefix, call) for block in group.blocks]
+        call.messages += sum(group.messages for group in prefix)
+        call.tokens += sum(group.tokens for group in prefix)
+
+    def _begin(self, kind: str, message: tuple[str, int], blocks: Iterable[int]) -> Group:
+        group = Group(kind, message[0], list(blocks), 1, message[1])
+        if kind != "system":
+            self.groups[group] = None
+        if kind == "tool_call":
+            self.calls[group] = None
+        if kind == "user" and self.first_user is None:
+            self.first_user = group
+        self.messages += 1
+        self.tokens += message[1]
+        self._span, self._takes_reasoning = None, False
+        if self._prefix:
+            self._prefix = []
+        return group
+
+    def _join(self, group: Group, blocks: Iterable[int], tokens: int, messages: int = 1) -> None:
+        if group.kind == "tool_call" and not group.is_tool_call:
+            self._send_again(group)
+        before = group.sent
+        group.blocks.extend(blocks)
+        group.messages += messages
+        group.tokens += tokens
+        self.messages += group.sent[0] - before[0]
+        self.tokens += group.sent[1] - before[1]
+
+    def _send_again(self, group: Group) -> None:
+        """Take back what was done to a group: something that belongs to it has come late."""
+        for sent in (self.calls, self.groups):
+            if group not in sent:
+                sent[group] = None
+                sent.move_to_end(group, last=False)
+        self.again.append(group)
+        self._set(group, is_sent=True, stand_in=None)

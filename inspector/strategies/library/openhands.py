@@ -1,0 +1,366 @@
+"""Condense an event log that has grown too long, as the OpenHands SDK does it.
+
+Source: `LLMSummarizingCondenser` of openhands-sdk 1.58 (`openhands/sdk/context/condenser`), with the limits of its
+default agent. Before every call the events are counted. With more of them than the limit, or more tokens than the
+model takes, everything between the first events and the newest is replaced by one summary, so that half of the limit
+is left. A cut falls only where no tool call is parted from its result, no response from itself and no run of calls from
+the thinking before it, and nothing happens where less than a tenth could be condensed; when the tokens are too many,
+everything is condensed then.
+
+No model is asked for the summary: a text of the length it is taken to have stands in for it, so that what follows is
+projected. The system text counts as an event where it is recorded.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from inspector.session.model import BlockKind
+from inspector.strategies.core.batching import Batching
+from inspector.strategies.core.operations import RemoveBlock, ReplaceText, SayInstead
+from inspector.strategies.core.parametrized import Parametrized, model_window, number, summary_length, tools, whole
+from inspector.strategies.core.schedule_builder import ScheduleBuilder
+from inspector.strategies.core.strategy import Choice, Decision
+from inspector.strategies.core.thread_runs import Reader, sent_again
+from inspector.strategies.history.arguments import url_of
+from inspector.strategies.history.arrival_order import arrivals
+from inspector.strategies.history.conversation_items import Unit, entries_of
+from inspector.strategies.history.event_log import Event, EventLog, events_in
+from inspector.strategies.history.history import NEVER, SYSTEM_TEXT, window_of
+from inspector.strategies.history.memo import Remembered
+from inspector.strategies.library.summarize import stand_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    from inspector.strategies.core.strategy import Moment, Schedule
+    from inspector.strategies.history.conversation_items import Entries
+    from inspector.strategies.history.history import History
+
+
+@dataclass(frozen=True)
+class OpenHandsCondenser(Parametrized):
+    """Replace the middle of a long event log by a summary."""
+
+    name: ClassVar[str] = "openhands-condenser"
+    title: ClassVar[str] = "Condenser (OpenHands)"
+    summary: ClassVar[str] = (
+        "When events are too many, replace those between the first and the newest by a summary of an assumed length."
+    )
+    source: ClassVar[str] = "openhands-sdk 1.58 LLMSummarizingCondenser; limits of its default agent"
+
+    max_size: int = whole(
+        "max-size",
+        80,
+        "How many events are sent at most; with one more, half as many are. The class alone has 240.",
+        "events",
+        minimum=4,
+        maximum=10_000,
+    )
+    keep_first: int = whole(
+        "keep-first", 4, "How many of the first events stay; the class alone has 2.", "events", maximum=1_000
+    )
+    max_tokens: int = whole(
+        "max-tokens", 0, "Most tokens that are sent; 0 for as many as the window holds.", "tokens", maximum=10_000_000
+    )
+    minimum_progress: float = number(
+        "minimum-progress",
+        0.1,
+        "Smallest part of the events that is worth condensing.",
+        minimum=0.0,
+        maximum=1.0,
+    )
+    window: int = model_window()
+    summary_tokens: int = summary_length()
+
+    def start(self, history: History) -> OpenHandsCondenserRun:
+        """A fresh run over one session."""
+        limits = [limit for limit in (self.max_tokens, window_of(history, self.window)) if limit]
+        return OpenHandsCondenserRun(self, history, Reader(history), min(limits))
+
+
+@dataclass
+class OpenHandsCondenserRun:
+    """The condensing at work on one session.
+
+    Attributes:
+        strategy: The values.
+        history: What was recorded.
+        reader: Reads what arrives.
+        max_tokens: Most tokens that are sent.
+    """
+
+    strategy: OpenHandsCondenser
+    history: History
+    reader: Reader
+    max_tokens: int
+    _threads: dict[int, EventLog] = field(default_factory=dict)
+    _condensed: dict[int, int] = field(default_factory=dict)
+    _gone: set[int] = field(default_factory=set)
+
+    def step(self, moment: Moment) -> Iterable[Choice]:
+        """Take in what arrived, then condense if there is a reason to."""
+        number = self.reader.thread(moment)
+        arrived = self.reader.arrived(moment)
+        choices: list[Choice] = []
+        if moment.starts_context or number not in self._threads:
+            self._threads[number] = self._new_log(arrived)
+            self._condensed[number] = 0
+            choices = sent_again(self._gone, arrived)
+        log = self._threads[number]
+        for entry in self.reader.entries(arrived):
+            for event in events_in(self.history, entry):
+                log.add(event)
+        tokens = moment.prompt_tokens
+        too_many = len(log.events) > self.strategy.max_size
+        if too_many or tokens > self.max_tokens:
+            part = self._part(log, moment, tokens, too_many=too_many)
+            if part is not None:
+                choices.extend(self._condense(number, part, moment))
+        return choices
+
+    def _new_log(self, arrived: list[int]) -> EventLog:
+        log = EventLog()
+        if any(self.history.kind_bytes[block] == SYSTEM_TEXT for block in arrived):
+            log.add(Event(-1, ()))
+        return log
+
+    def _part(self, log: EventLog, moment: Moment, tokens: int, *, too_many: bool) -> tuple[int, int] | None:
+        """The events to condense, from one place to another."""
+        target = self.strategy.max_size // 2
+        first = min(self.strategy.keep_first, target - 2)
+        kept = [target - first - 1] if too_many else []
+        if tokens > self.max_tokens:
+            kept.append(self._kept_within(log.events[first:], moment, tokens - self.max_tokens // 2))
+        start = log.next_cut(first)
+        stop = log.next_cut(len(log.events) - min(kept))
+        if start is not None and stop is not None:
+            enough = stop - start >= len(log.events) * self.strategy.minimum_progress
+            if stop > start and enough:
+                return start, stop
+        # Too many events can wait; too many tokens cannot, and then nothing of the log is kept.
+        return (0, len(log.events)) if tokens > self.max_tokens and log.events else None
+
+    def _kept_within(self, events: list[Event], moment: Moment, excess: int) -> int:
+        """How many of the newest events may stay when so many tokens have to go."""
+        for count, event in enumerate(events):
+            if excess < 0:
+                return len(events) - count
+            excess -= moment.total_tokens(event.blocks)
+        return 0
+
+    def _condense(self, number: int, part: tuple[int, int], moment: Moment) -> Iterator[Choice]:
+        log = self._threads[number]
+        reason = f"condensed {len(log.events):,} events"
+        blocks = [block for event in log.events[slice(*part)] for block in event.blocks]
+        if not blocks:
+            return
+        moment.note_model_call(moment.total_tokens(blocks), self.strategy.summary_tokens)
+        self._condensed[number] += part[1] - part[0]
+        text = stand_in(self._condensed[number], self.strategy.summary_tokens)
+        log.replace(*part, Event(-1, (blocks[0],)))
+        self._gone.update(blocks)
+        yield Choice(blocks[0], Decision(SayInstead(text, BlockKind.USER_TEXT), reason))
+        removed = Decision(RemoveBlock(), reason)
+        for block in blocks[1:]:
+            yield Choice(block, removed)
+
+
+MASK = "<MASKED>"
+_CURRENT_URL = re.compile(r"\[Current URL: ([^\]\n]*)\]")
+
+
+def later(calls: NDArray[np.int32], by: int) -> NDArray[np.int32]:
+    """Per entry, the call that brings the entry `by` places after it; `NEVER` where none does."""
+    return np.append(calls[by:], np.full(min(by, len(calls)), NEVER, dtype=np.int32))
+
+
+@dataclass(frozen=True)
+class MaskObservations(Batching):
+    """Replace observations before the newest events by a mask."""
+
+    name: ClassVar[str] = "mask-observations"
+    title: ClassVar[str] = "Mask observations"
+    summary: ClassVar[str] = "Keep the newest events whole and mask every tool result before them."
+    source: ClassVar[str] = "ObservationMaskingCondenser, OpenHands 0.62 openhands/memory/condenser/impl"
+
+    window: int = whole(
+        "window",
+        100,
+        "How many of the newest events stay whole; the class alone has 5, its configuration 100.",
+        "events",
+        minimum=1,
+        maximum=10_000,
+    )
+
+    def schedule(self, history: History) -> Schedule:
+        """A result is masked at the call that brings the event `window` places after it."""
+        builder = ScheduleBuilder()
+        masked = Decision(ReplaceText(MASK), f"before the newest {self.window} events")
+        for entries in entries_of(history, Unit.EVENTS):
+            result = entries.kinds(history) == BlockKind.TOOL_RESULT
+            blocks = entries.blocks[entries.first]
+            carried = result.copy()
+            carried[entries.carried :] = False
+            builder.add(blocks[carried], entries.calls[carried], Decision(None, "counted anew"))
+            builder.add(blocks[result], later(entries.calls, self.window)[result], masked)
+        return builder.schedule()
+
+
+def _url_in(text: str) -> str:
+    found = _CURRENT_URL.search(text)
+    return found.group(1) if found else ""
+
+
+_shown_url = Remembered(_url_in, "")
+
+
+@dataclass(frozen=True)
+class MaskBrowserOutput(Batching):
+    """Replace what the browser showed before by the address it was at."""
+
+    name: ClassVar[str] = "mask-browser-output"
+    title: ClassVar[str] = "Mask browser output"
+    summary: ClassVar[str] = "Keep the newest results of the browser and of earlier ones only the address."
+    source: ClassVar[str] = "BrowserOutputCondenser, OpenHands 0.62 openhands/memory/condenser/impl"
+
+    window: int = whole(
+        "window", 1, "How many of the newest results of the browser stay whole.", "results", minimum=1, maximum=1_000
+    )
+    tools: tuple[str, ...] = tools("tools", (), "Tools that show web pages, besides those named browser….")
+
+    def schedule(self, history: History) -> Schedule:
+        """A result is masked at the call that brings the browser's result `window` places after it."""
+        builder = ScheduleBuilder()
+        browser = np.array([*(self._is_browser(name) for name in history.tool_names), False], dtype=np.bool_)
+        chosen = (history.kind == BlockKind.TOOL_RESULT) & browser[history.tool]
+        for context in arrivals(history, chosen):
+            carried = slice(0, context.carried)
+            builder.add(context.blocks[carried], context.calls[carried], Decision(None, "counted anew"))
+            decisions = [builder.index_of(self._masked(history, block)) for block in context.blocks.tolist()]
+            builder.add_each(context.blocks, later(context.calls, self.window), np.array(decisions, dtype=np.int32))
+        return builder.schedule()
+
+    def _is_browser(self, tool: str) -> bool:
+        return tool in self.tools or tool.rsplit("__", 1)[-1].lower().startswith("browse")
+
+    def _masked(self, history: History, block: int) -> Decision:
+        session = history.session
+        call = int(history.call_block[block])
+        url = _shown_url(session, session.blocks[block]) or (url_of(session, session.blocks[call]) if call >= 0 else "")
+        return Decision(ReplaceText(f"Visited URL {url}\nContent omitted"), "shown before")
+
+
+def _forgetting(history: History, decision: Decision, forgotten: Callable[[Entries], NDArray[np.int32]]) -> Schedule:
+    """Remove events, and what would be left without its counterpart.
+
+    Args:
+        history: What was recorded.
+        decision: What removing says.
+        forgotten: Per event of a context, the call it is forgotten at, `NEVER` for one that stays.
+    """
+    builder = ScheduleBuilder()
+    place = np.full(len(history.kind), -1, dtype=np.int32)
+    for entries in entries_of(history, Unit.EVENTS):
+        gone = forgotten(entries)
+        place[entries.blocks] = entries.entry
+        results = entries.blocks[entries.first[entries.kinds(history) == BlockKind.TOOL_RESULT]]
+        calls = history.call_block[results]
+        paired = calls >= 0
+        paired[paired] &= place[calls[paired]] >= 0
+        ends = place[results[paired]], place[calls[paired]]
+        earlier = np.minimum(gone[ends[0]], gone[ends[1]])
+        for end in ends:
+            np.minimum.at(gone, end, earlier)
+        place[entries.blocks] = -1
+        if entries.carried:
+            kept = entries.entry < entries.carried
+            builder.add(entries.blocks[kept], entries.calls[entries.entry[kept]], Decision(None, "counted anew"))
+        # What is forgotten before it is sent is forgotten when it would be.
+        at = np.where(gone == NEVER, NEVER, np.maximum(gone, entries.calls))
+        builder.add(entries.blocks, at[entries.entry].astype(np.int32), decision)
+    return builder.schedule()
+
+
+@dataclass(frozen=True)
+class RecentEvents(Batching):
+    """Send the first and the newest events only."""
+
+    name: ClassVar[str] = "recent-events"
+    title: ClassVar[str] = "Recent events"
+    summary: ClassVar[str] = "Keep the first and the newest events; every new one pushes an old one out."
+    source: ClassVar[str] = "RecentEventsCondenser, OpenHands 0.62 openhands/memory/condenser/impl"
+
+    keep_first: int = whole(
+        "keep-first", 1, "How many of the first events stay; they count among those sent.", "events", maximum=1_000
+    )
+    max_events: int = whole(
+        "max-events",
+        100,
+        "How many events are sent; the class alone has 10, its configuration 100.",
+        "events",
+        minimum=1,
+        maximum=10_000,
+    )
+
+    def schedule(self, history: History) -> Schedule:
+        """An event goes at the call that brings the last of those after it that are sent in its place."""
+        tail = self.max_events - self.keep_first
+
+        def forgotten(entries: Entries) -> NDArray[np.int32]:
+            gone = np.full(len(entries.calls), NEVER, dtype=np.int32)
+            if tail > 0:
+                gone[: max(len(gone) - tail, 0)] = entries.calls[tail:]
+                gone[: self.keep_first] = NEVER
+            return gone
+
+        return _forgetting(history, Decision(RemoveBlock(), f"before the newest {max(tail, 0)} events"), forgotten)
+
+
+@dataclass(frozen=True)
+class AmortizedForgetting(Batching):
+    """Forget half of the events whenever they are too many."""
+
+    name: ClassVar[str] = "amortized-forgetting"
+    title: ClassVar[str] = "Amortized forgetting"
+    summary: ClassVar[str] = (
+        "When the log has grown past its limit, keep the first and the newest events, half as many."
+    )
+    source: ClassVar[str] = "AmortizedForgettingCondenser, OpenHands 0.62 openhands/memory/condenser/impl"
+
+    max_size: int = whole(
+        "max-size",
+        100,
+        "How many events are sent at most; with one more, half as many are.",
+        "events",
+        minimum=2,
+        maximum=10_000,
+    )
+    keep_first: int = whole(
+        "keep-first", 1, "How many of the first events stay; less than half of the limit.", "events", maximum=1_000
+    )
+
+    def schedule(self, history: History) -> Schedule:
+        """Events are forgotten at the call that brings one too many."""
+        target = self.max_size // 2
+        head = min(self.keep_first, target - 1)
+
+        def forgotten(entries: Entries) -> NDArray[np.int32]:
+            gone = np.full(len(entries.calls), NEVER, dtype=np.int32)
+            # Events `forgotten_to` and later are sent, and the first `head`.
+            forgotten_to = head
+            arriving, counts = np.unique(entries.calls, return_counts=True)
+            for call, arrived in zip(arriving.tolist(), np.cumsum(counts).tolist(), strict=True):
+                if min(head, arrived) + arrived - forgotten_to > self.max_size:
+                    keep_from = arrived - (target - head)
+                    gone[forgotten_to:keep_from] = call
+                    forgotten_to = keep_from
+            return gone
+
+        return _forgetting(history, Decision(RemoveBlock(), f"the log passed {self.max_size} events"), forgotten)

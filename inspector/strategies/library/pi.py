@@ -1,0 +1,379 @@
+"""Truncate tool output when it is inserted, as pi does it: the beginning of files, the end of what commands print.
+
+Source: `core/tools/truncate.js` and the tools around it of @mariozechner/pi-coding-agent 0.73.1. Limits are lines and
+bytes, and lines are kept whole; only a last line of a command that is too long by itself loses its beginning. Reads and
+commands end with a note on what is shown and how to see the rest; searches and listings have no limit of lines and say
+that one was reached. Tools pi does not have are left alone. The file with the whole output has a name of its own there;
+here it is named after the tool call.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from inspector.session.model import BlockKind
+from inspector.strategies.core import javascript
+from inspector.strategies.core.cut_lines import fitting
+from inspector.strategies.core.estimators import ARGUMENT_UNITS, UNITS, bytes_of
+from inspector.strategies.core.measures import sent_text
+from inspector.strategies.core.operations import RemoveBlock, SayInstead
+from inspector.strategies.core.parametrized import Parametrized, model_window, summary_length, switch, whole, written
+from inspector.strategies.core.rendition import Action, Rendition
+from inspector.strategies.core.schedule_builder import ScheduleBuilder
+from inspector.strategies.core.strategy import Choice, Decision
+from inspector.strategies.core.thread_runs import Reader, sent_again
+from inspector.strategies.history.arguments import path_of
+from inspector.strategies.history.event_log import Event, messages_in
+from inspector.strategies.history.history import (
+    ASSISTANT,
+    MEDIA,
+    NEVER,
+    TOOL_CALL,
+    TOOL_RESULT,
+    USER_TEXT,
+    USUAL_WINDOW,
+)
+from inspector.strategies.history.reads import lines_of
+from inspector.strategies.history.tools import Meaning, meaning_mask
+from inspector.strategies.library.summarize import stand_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    from inspector.strategies.core.operations import BlockSource
+    from inspector.strategies.core.strategy import Moment, Schedule
+    from inspector.strategies.history.history import History
+
+
+_NO_LIMIT = 2**53 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class KeepHead:
+    """Keep the first lines of a text that is over a limit.
+
+    Attributes:
+        max_lines: Most lines.
+        max_bytes: Most bytes.
+        notes: Say what is shown.
+        first_line: Number of the text's first line in its file; 0 for a text that is no file's.
+        path: The file.
+    """
+
+    max_lines: int
+    max_bytes: int
+    notes: bool
+    first_line: int = 0
+    path: str = ""
+
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
+        """Cut what is sent so far."""
+        text = _over(rendition, source, self.max_lines, self.max_bytes)
+        if text is None:
+            return rendition
+        lines = text.split("\n")
+        kept = fitting(lines, self.max_lines, self.max_bytes)
+        note = ""
+        if self.notes:
+            note = (
+                self._read_note(lines, kept.lines, hit_bytes=kept.hit_bytes) if self.first_line else self._limit_note()
+            )
+        return Rendition((*rendition.between(0, kept.characters), *_piece(note)), Action.CUT, rendition.kind)
+
+    def _read_note(self, lines: list[str], shown: int, *, hit_bytes: bool) -> str:
+        first, limit = self.first_line, size(self.max_bytes)
+        if bytes_of(lines[0]) > self.max_bytes:
+            return (
+                f"[Line {first} is {size(bytes_of(lines[0]))}, exceeds {limit} limit. Use bash: "
+                f"sed -n '{first}p' {self.path} | head -c {self.max_bytes}]"
+            )
+        last, total = first + shown - 1, first + len(lines) - 1
+        by_bytes = f" ({limit} limit)" if hit_bytes else ""
+        return f"\n\n[Showing lines {first}-{last} of {total}{by_bytes}. Use offset={last + 1} to continue.]"
+
+    def _limit_note(self) -> str:
+        return f"\n\n[{size(self.max_bytes)} limit reached]"
+
+
+@dataclass(frozen=True, slots=True)
+class KeepTail:
+    """Keep the last lines of a text that is over a limit; of a last line over it, the end.
+
+    Attributes:
+        max_lines: Most lines.
+        max_bytes: Most bytes.
+        file: Where the note says the whole output is, `{id}` standing for the tool call's id; empty for no note.
+    """
+
+    max_lines: int
+    max_bytes: int
+    file: str
+
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
+        """Cut what is sent so far."""
+        text = _over(rendition, source, self.max_lines, self.max_bytes)
+        if text is None:
+            return rendition
+        lines = text.split("\n")
+        kept = fitting(lines[::-1], self.max_lines, self.max_bytes)
+        characters, shown, partial = kept.characters, kept.lines, kept.hit_bytes and not kept.lines
+        if partial:
+            characters, shown = len(_end(lines[-1], self.max_bytes)), 1
+        start = len(text) - characters
+        note = ""
+        if self.file:
+            total, where = len(lines), f"Full output: {self.file.replace('{id}', source.block.tool_call_id)}]"
+            if partial:
+                end, whole_line = size(bytes_of(text[start:])), size(bytes_of(lines[-1]))
+                what = f"[Showing last {end} of line {total} (line is {whole_line}). "
+            else:
+                by_bytes = f" ({size(self.max_bytes)} limit)" if kept.hit_bytes else ""
+                what = f"[Showing lines {total - shown + 1}-{total} of {total}{by_bytes}. "
+            note = f"{'' if characters else '(no output)'}\n\n{what}{where}"
+        return Rendition((*rendition.between(start, len(text)), *_piece(note)), Action.CUT, rendition.kind)
+
+
+def _over(rendition: Rendition, source: BlockSource, max_lines: int, max_bytes: int) -> str | None:
+    """The text, if it has too many lines or bytes."""
+    # A text without line ends has one line, and no character has more than four bytes.
+    if rendition.length < max_lines and rendition.length * 4 <= max_bytes:
+        return None
+    text = sent_text(rendition, source)
+    if text is None or (text.count("\n") < max_lines and bytes_of(text) <= max_bytes):
+        return None
+    return text
+
+
+def _piece(text: str) -> tuple[str, ...]:
+    return (text,) if text else ()
+
+
+def _end(line: str, max_bytes: int) -> str:
+    """The last whole characters of a line that fit a number of bytes."""
+    encoded = line.encode("utf-8", "surrogatepass")
+    start = len(encoded) - max_bytes
+    while start < len(encoded) and encoded[start] & 0xC0 == 0x80:
+        start += 1
+    return encoded[start:].decode("utf-8", "surrogatepass")
+
+
+def size(count: int) -> str:
+    """A number of bytes for people, halves of the last digit rounded up."""
+    for unit, step in (("B", 1), ("KB", 1024), ("MB", 1024 * 1024)):
+        if count < step * 1024 or unit == "MB":
+            break
+    if unit == "B":
+        return f"{count}B"
+    tenths = (20 * count + step) // (2 * step)
+    return f"{tenths // 10}.{tenths % 10}{unit}"
+
+
+@dataclass(frozen=True)
+class PiTruncate(Parametrized):
+    """Keep the beginning of files and the end of commands' output, once, when they are inserted."""
+
+    name: ClassVar[str] = "pi-truncate"
+    title: ClassVar[str] = "Truncate at insertion (pi)"
+    summary: ClassVar[str] = "Insert only as many lines as fit: the first of files and searches, the last of commands."
+    source: ClassVar[str] = "@mariozechner/pi-coding-agent 0.73.1 core/tools/truncate.js"
+
+    max_lines: int = whole("max-lines", 2_000, "Most lines that are inserted.", "lines", maximum=1_000_000)
+    max_bytes: int = whole("max-bytes", 51_200, "Most bytes that are inserted.", "bytes", maximum=100_000_000)
+    notes: bool = switch("notes", True, "Say what is shown and how to see the rest.")
+    file: str = written("file", "/tmp/pi-bash-{id}.log", "Where the agent saves the whole output of a command.")  # noqa: S108  what the described system writes into its note; nothing is saved here
+
+    def schedule(self, history: History) -> Schedule:
+        """Every result is decided when it enters."""
+        builder = ScheduleBuilder()
+        results = history.results[history.enters[history.results] != NEVER]
+        # What is shorter than either limit cannot be over it.
+        shortest = min(self.max_lines, (self.max_bytes + 3) // 4)
+        results = results[history.characters[results] >= shortest]
+
+        def of(*meanings: Meaning) -> NDArray[np.int32]:
+            chosen: NDArray[np.int32] = results[meaning_mask(history.tool_names, meanings)[history.tool[results]]]
+            return chosen
+
+        reason = "too many lines or bytes at insertion"
+        for chosen, operation, group in (
+            (of(Meaning.SHELL), KeepTail(self.max_lines, self.max_bytes, self.file if self.notes else ""), "shell"),
+            (of(Meaning.SEARCH, Meaning.LIGHT), KeepHead(_NO_LIMIT, self.max_bytes, self.notes), "search"),
+        ):
+            builder.add(chosen, history.enters[chosen], Decision(operation, reason, group))
+        for block in of(Meaning.READ).tolist():
+            at = np.array([block], dtype=np.int32)
+            builder.add(at, history.enters[at], Decision(self._read(history, block), reason, "read"))
+        return builder.schedule()
+
+    def _read(self, history: History, block: int) -> KeepHead:
+        session, call = history.session, int(history.call_block[block])
+        if call < 0:
+            return KeepHead(self.max_lines, self.max_bytes, self.notes, 1, "")
+        asked = session.blocks[call]
+        first = max(int(lines_of(session, asked).offset or 1), 1)
+        return KeepHead(self.max_lines, self.max_bytes, self.notes, first, path_of(session, asked))
+
+
+_OPENING = "The conversation history before this point was compacted into the following summary:\n\n<summary>\n"
+_CLOSING = "\n</summary>"
+_PER_TOKEN = 4
+_PER_IMAGE = 4_800
+
+
+def pi_tokens(moment: Moment, blocks: Iterable[int]) -> int:
+    """What pi takes a message for: `estimateTokens` (`core/compaction/compaction.js`), a quarter of its characters."""
+    history, characters = moment.history, 0
+    for index in blocks:
+        block, kind = history.session.blocks[index], history.kind_bytes[index]
+        if kind == TOOL_CALL:
+            characters += javascript.length(block.tool_name) + ARGUMENT_UNITS.sent(moment, index)
+        elif kind not in MEDIA:
+            characters += UNITS.sent(moment, index)
+            characters += _PER_IMAGE * len(block.media) if kind == TOOL_RESULT else 0
+    return -(-characters // _PER_TOKEN)
+
+
+@dataclass(frozen=True)
+class PiCompaction(Parametrized):
+    """Replace all but the newest messages by a summary once the window is nearly full."""
+
+    name: ClassVar[str] = "pi-compaction"
+    title: ClassVar[str] = "Compaction (pi)"
+    summary: ClassVar[str] = (
+        "When a run ended with the window nearly full, or overflows it, replace all but the newest messages by a "
+        "summary of an assumed length."
+    )
+    source: ClassVar[str] = "@mariozechner/pi-coding-agent 0.73.1 core/compaction/compaction.js"
+
+    reserve: int = whole("reserve", 16_384, "What is to be left of the window.", "tokens", maximum=1_000_000)
+    keep: int = whole("keep", 20_000, "What the newest messages that stay come to.", "tokens", maximum=1_000_000)
+    window: int = model_window()
+    summary_tokens: int = summary_length()
+
+    def start(self, history: History) -> PiCompactionRun:
+        """A fresh run over one session."""
+        recorded = history.session.window if history.window is None else history.window
+        window = self.window or (USUAL_WINDOW if recorded is None else recorded)
+        return PiCompactionRun(self, history, Reader(history), window)
+
+
+@dataclass
+class _Thread:
+    """One conversation.
+
+    Attributes:
+        messages: All of them, those that are gone included.
+        sums: For each, what it and all before it are taken for.
+        cuts: Those a cut may fall on.
+        start: The first that is not gone.
+        summary: The block that carries the summary, -1 for none yet.
+        summarized: How many messages it stands for.
+        has_called: Whether a call was made before.
+    """
+
+    messages: list[Event] = field(default_factory=list)
+    sums: list[int] = field(default_factory=list)
+    cuts: list[int] = field(default_factory=list)
+    start: int = 0
+    summary: int = -1
+    summarized: int = 0
+    has_called: bool = False
+
+    def add(self, message: Event, tokens: int) -> None:
+        """Take in a message."""
+        if not message.is_result:
+            self.cuts.append(len(self.messages))
+        self.sums.append(tokens + (self.sums[-1] if self.sums else 0))
+        self.messages.append(message)
+
+    def cut(self, keep: int) -> int:
+        """The first message that stays when the newest are to come to `keep` tokens."""
+        first = bisect_left(self.cuts, self.start)
+        if first == len(self.cuts):
+            return self.start
+        total = self.sums[-1]
+        # The last message from which on everything comes to as much: sums[at - 1] <= total - keep.
+        at = min(bisect_right(self.sums, total - keep), len(self.sums) - 1)
+        if keep > total - (self.sums[self.start - 1] if self.start else 0):
+            return self.cuts[first]
+        place = bisect_left(self.cuts, max(at, self.start))
+        return self.cuts[place] if place < len(self.cuts) else self.cuts[first]
+
+
+@dataclass
+class PiCompactionRun:
+    """The compacting at work on one session.
+
+    Attributes:
+        strategy: The values.
+        history: What was recorded.
+        reader: Reads what arrives.
+        window: Size of the model's window in tokens.
+    """
+
+    strategy: PiCompaction
+    history: History
+    reader: Reader
+    window: int
+    _threads: dict[int, _Thread] = field(default_factory=dict)
+    _gone: set[int] = field(default_factory=set)
+
+    def step(self, moment: Moment) -> Iterable[Choice]:
+        """Take in what arrived; compact before a new question where the window is nearly full, or when it overflows."""
+        number = self.reader.thread(moment)
+        arrived = self.reader.arrived(moment)
+        choices: list[Choice] = []
+        if moment.starts_context:
+            self._threads[number] = _Thread()
+            choices = sent_again(self._gone, arrived)
+        thread = self._threads.setdefault(number, _Thread())
+        used = moment.previous_prompt_tokens
+        is_due = False
+        for entry in self.reader.entries(arrived):
+            for message in messages_in(self.history, entry):
+                if thread.has_called and self._asks(message) and not is_due and self._is_full(used):
+                    choices.extend(self._compact(thread, moment, used))
+                    is_due = True
+                if self._answers(message):
+                    used += moment.total_tokens(message.blocks) if thread.has_called else 0
+                thread.add(message, pi_tokens(moment, message.blocks))
+        if not thread.has_called and moment.previous_prompt_tokens and self._is_full(used):
+            choices.extend(self._compact(thread, moment, used))
+        elif not choices and moment.prompt_tokens > self.window:
+            choices.extend(self._compact(thread, moment, moment.prompt_tokens))
+        thread.has_called = True
+        return choices
+
+    def _is_full(self, tokens: int) -> bool:
+        return tokens > self.window - self.strategy.reserve
+
+    def _asks(self, message: Event) -> bool:
+        return not message.is_result and self.history.kind_bytes[message.blocks[0]] == USER_TEXT
+
+    def _answers(self, message: Event) -> bool:
+        return not message.is_result and self.history.kind_bytes[message.blocks[0]] in ASSISTANT
+
+    def _compact(self, thread: _Thread, moment: Moment, tokens: int) -> Iterator[Choice]:
+        cut = thread.cut(self.strategy.keep) if thread.messages else 0
+        gone = [block for message in thread.messages[thread.start : cut] for block in message.blocks]
+        if not gone:
+            return
+        moment.note_model_call(moment.total_tokens(gone), self.strategy.summary_tokens)
+        thread.summarized += cut - thread.start
+        thread.start = cut
+        if thread.summary < 0:
+            thread.summary = gone[0]
+        self._gone.update(gone)
+        reason = f"compacted at {tokens:,} tokens"
+        summary = _OPENING + stand_in(thread.summarized, self.strategy.summary_tokens) + _CLOSING
+        yield Choice(thread.summary, Decision(SayInstead(summary, BlockKind.USER_TEXT), reason))
+        removed = Decision(RemoveBlock(), reason)
+        for block in gone:
+            if block != thread.summary:
+                yield Choice(block, removed)

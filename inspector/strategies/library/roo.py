@@ -1,0 +1,99 @@
+"""Hide half of the conversation after its first message when the window is nearly full, as Roo Code does.
+
+Source: `truncateConversation` and `manageContext` of Roo Code (RooCodeInc/Roo-Code
+`src/core/context-management/index.ts`), the part that acts where its model-written condensing is off or fails. A prompt
+that would leave less than a tenth of the window and the room reserved for the answer loses the oldest half of its
+messages, an even number, the first message apart; a note takes their place. Tool results may lose the calls they
+answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from inspector.session.model import BlockKind
+from inspector.strategies.core.operations import RemoveBlock, SayInstead
+from inspector.strategies.core.parametrized import Parametrized, model_window, number, whole
+from inspector.strategies.core.strategy import Choice, Decision
+from inspector.strategies.core.thread_runs import Reader, sent_again
+from inspector.strategies.history.alternation import Alternation
+from inspector.strategies.history.history import window_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from inspector.strategies.core.strategy import Moment
+    from inspector.strategies.history.history import History
+
+_BUFFER = 0.1
+
+
+@dataclass(frozen=True)
+class RooTruncate(Parametrized):
+    """Hide the oldest half of the messages after the first when the window is nearly full."""
+
+    name: ClassVar[str] = "roo-truncate"
+    title: ClassVar[str] = "Sliding window (Roo Code)"
+    summary: ClassVar[str] = "When a prompt nearly fills the window, hide the oldest half after the first message."
+    source: ClassVar[str] = "RooCodeInc/Roo-Code src/core/context-management/index.ts"
+
+    fraction: float = number(
+        "fraction", 0.5, "Part of the messages after the first that is hidden.", minimum=0.0, maximum=1.0
+    )
+    window: int = model_window()
+    reserved: int = whole("reserved", 8_192, "Room kept for the answer.", "tokens", maximum=1_000_000)
+
+    def start(self, history: History) -> RooTruncateRun:
+        """A fresh run over one session."""
+        window = window_of(history, self.window)
+        return RooTruncateRun(self, history, Reader(history), window * (1 - _BUFFER) - self.reserved)
+
+
+@dataclass
+class RooTruncateRun:
+    """The truncation at work on one session.
+
+    Attributes:
+        strategy: The values.
+        history: What was recorded.
+        reader: Reads what arrives.
+        allowed: Tokens a prompt may have.
+    """
+
+    strategy: RooTruncate
+    history: History
+    reader: Reader
+    allowed: float
+    _threads: dict[int, Alternation] = field(default_factory=dict)
+    _hidden: set[int] = field(default_factory=set)
+
+    def step(self, moment: Moment) -> Iterable[Choice]:
+        """Take in what arrived, then truncate if it does not fit."""
+        number = self.reader.thread(moment)
+        arrived = self.reader.arrived(moment)
+        choices: list[Choice] = []
+        if moment.starts_context:
+            self._threads[number] = Alternation(self.history)
+            choices = sent_again(self._hidden, arrived)
+        thread = self._threads.setdefault(number, Alternation(self.history))
+        thread.add(self.reader.entries(arrived))
+        tokens = moment.prompt_tokens
+        if tokens > self.allowed:
+            choices.extend(self._truncate(thread, tokens))
+        return choices
+
+    def _truncate(self, thread: Alternation, tokens: int) -> Iterator[Choice]:
+        count = int((len(thread.turns) - 1) * self.strategy.fraction)
+        count -= count % 2
+        if count <= 0:
+            return
+        reason = f"hidden when the prompt had {tokens:,} tokens"
+        removed = Decision(RemoveBlock(), reason)
+        hidden = [block for turn in thread.turns[1 : count + 1] for block in turn.blocks]
+        del thread.turns[1 : count + 1]
+        self._hidden.update(hidden)
+        for block in hidden[:-1]:
+            yield Choice(block, removed)
+        note = f"[Sliding window truncation: {count} messages hidden to reduce context]"
+        yield Choice(hidden[-1], Decision(SayInstead(note, BlockKind.USER_TEXT), reason))

@@ -1,0 +1,355 @@
+"""Smart retention: what is kept of a tool result depends on what the tool does.
+
+Reads of a file that is read again and again become pointers, except the first, the last and some between; edits always
+stay; long command output keeps head and tail; of listings and the like only the newest stay.
+
+Source: "Smart Tool History Strategy", whose rules (sections 1 to 3 and its summary) are the default. The variant
+`shipped` is the `smart_tool_retention` the same agent runs (`core/context_management/ground_truth.py`): up to
+`max-reads` reads all stay, a pointer names the file without its folder, output keeps half the limit at each end, and
+listings stay.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+import numpy as np
+
+from inspector.session.model import BlockKind
+from inspector.strategies.core.batching import Batching
+from inspector.strategies.core.operations import RemoveBlock, ReplaceText, cut_in
+from inspector.strategies.core.parameters import CHARACTERS, Parameter, ParameterKind
+from inspector.strategies.core.parametrized import limit_unit, parameter_field
+from inspector.strategies.core.rendition import Action, Rendition
+from inspector.strategies.core.schedule_builder import (
+    ScheduleBuilder,
+    add_with_tool_calls,
+    drop_all_but_newest,
+    restore_carried,
+)
+from inspector.strategies.core.strategy import Decision
+from inspector.strategies.history.arrival_order import arrivals
+from inspector.strategies.history.history import NEVER
+from inspector.strategies.history.reads import reads_of
+from inspector.strategies.history.tools import Meaning, meaning_mask
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from inspector.strategies.core.operations import BlockSource, Operation
+    from inspector.strategies.core.strategy import Schedule
+    from inspector.strategies.history.history import History
+
+
+class ReadChanges(NamedTuple):
+    """Which reads are left out or brought back, and when, as columns of one length.
+
+    Attributes:
+        places: Positions in the columns that were asked about.
+        calls: The call it happens at, int32.
+        left_out: True where the read is left out from then on, False where it is back.
+    """
+
+    places: NDArray[np.int64]
+    calls: NDArray[np.int32]
+    left_out: NDArray[np.bool_]
+
+
+def kept_reads(counts: NDArray[np.int64], maximum: int) -> NDArray[np.int64]:
+    """Per number of reads, the positions that stay: the first, the last and `maximum - 2` between.
+
+    The positions between are those of the document's `select_reads_to_keep`: the middle divided evenly, rounded down,
+    so that they lean to the front. Up to `maximum` reads have none between.
+
+    Args:
+        counts: Numbers of reads, at least 2 each, shape (n,).
+        maximum: How many stay of a file read more often than that, at least 2.
+
+    Returns:
+        Positions, shape (n, maximum), in no order, some repeated.
+    """
+    between = maximum - 2
+    kept = np.zeros((len(counts), maximum), dtype=np.int64)
+    kept[:, 1] = counts - 1
+    if between:
+        step = (counts - 2) / between
+        sampled = 1 + (np.arange(between) * step[:, None]).astype(np.int64)
+        kept[:, 2:] = np.where(counts[:, None] > maximum, sampled, 0)
+    return kept
+
+
+def read_changes(files: NDArray[np.int32], calls: NDArray[np.int32], maximum: int, active_from: int) -> ReadChanges:
+    """When each read is left out and brought back.
+
+    Args:
+        files: Per read, in the order they are sent, the file's number.
+        calls: Per read, the call it arrives at, never decreasing.
+        maximum: As for `kept_reads`.
+        active_from: The number of reads of a file from which on any is left out, at least 3.
+    """
+    order = np.argsort(files, kind="stable")
+    files, calls = files[order], calls[order]
+    new_file = np.append(True, files[1:] != files[:-1])[: len(files)]
+    base = np.flatnonzero(new_file)[np.cumsum(new_file) - 1]
+    count = np.arange(len(files)) - base + 1
+    # One step for each file and call: what stays depends on the last count of the call only.
+    ends = np.append((files[1:] != files[:-1]) | (calls[1:] != calls[:-1]), True)[: len(files)]
+    at = np.flatnonzero(ends & (count >= active_from))
+    steps, first, call, file = count[at], base[at], calls[at], files[at]
+    kept = kept_reads(steps, maximum)
+    follows = np.append(False, file[1:] == file[:-1])[: len(at)]
+    before = np.where(follows[:, None], np.roll(kept, 1, axis=0), -1)
+    seen = np.where(follows, np.roll(steps, 1), 0)
+    same = kept[:, :, None] == before[:, None, :]
+    dropped = ~same.any(axis=1) & (before >= 0)
+    back = ~same.any(axis=2) & (kept < seen[:, None])
+    fresh = np.maximum(steps - 1 - seen, 0)
+    owner = np.repeat(np.arange(len(at)), fresh)
+    place = np.arange(len(owner)) - np.repeat(np.cumsum(fresh) - fresh, fresh) + seen[owner]
+    out = ~(place[:, None] == kept[owner]).any(axis=1)
+    drop_step, drop_column = np.nonzero(dropped)
+    back_step, back_column = np.nonzero(back)
+    step_of = np.concatenate((owner[out], drop_step, back_step))
+    place_of = np.concatenate((place[out], before[drop_step, drop_column], kept[back_step, back_column]))
+    left_out = np.ones(len(step_of), dtype=np.bool_)
+    left_out[len(step_of) - len(back_step) :] = False
+    return ReadChanges(order[first[step_of] + place_of], call[step_of], left_out)
+
+
+@dataclass(frozen=True, slots=True)
+class CutOutput:
+    """Keep both ends of a text over a limit, and a line between that says how many characters and lines it had.
+
+    Attributes:
+        limit: Longest text that stays as it is.
+        keep: What is kept at each end.
+        unit: What these count, characters or tokens.
+    """
+
+    limit: int
+    keep: int
+    unit: str = CHARACTERS
+
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
+        """Cut what is sent so far, if it is longer than the limit."""
+        cut = cut_in(self.unit, self.limit, self.keep, self.keep, _NOTE).apply(rendition, source)
+        if cut is rendition:
+            return rendition
+        lines = rendition.text(source.text()).count("\n") + 1
+        note = f"\n\n... [truncated: {rendition.length:,} chars total, {lines:,} lines] ...\n\n"
+        return Rendition(tuple(note if piece == _NOTE else piece for piece in cut.pieces), Action.CUT)
+
+
+_NOTE = "\0"
+"""Stands where the note goes until the lines are counted, which only a text that is cut is read for."""
+
+
+@dataclass(frozen=True)
+class SmartRetention(Batching):
+    """Pointers for repeated reads, head and tail of long output, only the newest listings, all edits."""
+
+    name: ClassVar[str] = "smart-retention"
+    title: ClassVar[str] = "Smart retention by tool"
+    summary: ClassVar[str] = (
+        "Point at earlier reads of the same file, keep head and tail of long output, all edits, and only the newest "
+        "listings."
+    )
+    source: ClassVar[str] = "Smart Tool History Strategy; smart_tool_retention(), ground_truth.py"
+
+    max_reads: int = parameter_field(
+        Parameter(
+            "max-reads",
+            ParameterKind.WHOLE_NUMBER,
+            5,
+            "How many reads stay whole of a file that is read more often: the first, the last and samples between.",
+            unit="reads",
+            minimum=2,
+            maximum=50,
+            group="reads",
+        )
+    )
+    read_tools: tuple[str, ...] = parameter_field(
+        Parameter(
+            "read-tools",
+            ParameterKind.TOOLS,
+            (),
+            "Tools that read files, besides those that are known to.",
+            group="reads",
+        )
+    )
+    output_limit: int = parameter_field(
+        Parameter(
+            "output-limit",
+            ParameterKind.WHOLE_NUMBER,
+            10_000,
+            "Longest command output that stays whole.",
+            unit="characters",
+            minimum=0,
+            maximum=1_000_000,
+            group="output",
+            logarithmic=True,
+        )
+    )
+    output_keep: int = parameter_field(
+        Parameter(
+            "output-keep",
+            ParameterKind.WHOLE_NUMBER,
+            2_000,
+            "Characters kept at each end of longer output; the shipped variant keeps half the limit instead.",
+            unit="characters",
+            minimum=0,
+            maximum=500_000,
+            group="output",
+            logarithmic=True,
+        )
+    )
+    unit: str = limit_unit("the limits of output", group="output")
+    output_tools: tuple[str, ...] = parameter_field(
+        Parameter(
+            "output-tools", ParameterKind.TOOLS, (), "Tools that run commands, besides those known to.", group="output"
+        )
+    )
+    light_keep: int = parameter_field(
+        Parameter(
+            "light-keep",
+            ParameterKind.WHOLE_NUMBER,
+            30,
+            "How many of the newest listings stay; older ones go with their calls. The shipped variant keeps all.",
+            unit="results",
+            minimum=1,
+            maximum=1_000,
+            group="light",
+            logarithmic=True,
+        )
+    )
+    light_tools: tuple[str, ...] = parameter_field(
+        Parameter(
+            "light-tools",
+            ParameterKind.TOOLS,
+            (),
+            "Tools whose results are light, besides those known to be.",
+            group="light",
+        )
+    )
+    variant: str = parameter_field(
+        Parameter(
+            "variant",
+            ParameterKind.CHOICE,
+            "document",
+            "The rules of the document, or what the agent it was written for runs.",
+            choices=("document", "shipped"),
+        )
+    )
+
+    def schedule(self, history: History) -> Schedule:
+        """Output is decided when it enters; reads and listings whenever another arrives."""
+        builder = ScheduleBuilder()
+        self._add_reads(history, builder)
+        output = meaning_mask(history.tool_names, (Meaning.SHELL,), self.output_tools)
+        long_outputs = history.results[output[history.tool[history.results]]]
+        # A token is a character or more.
+        long_outputs = long_outputs[history.characters[long_outputs] > self.output_limit]
+        cut = Decision(self._output_operation(), "long output", "output")
+        builder.add(long_outputs, history.enters[long_outputs], cut)
+        if self.variant == "document":
+            light = meaning_mask(history.tool_names, (Meaning.LIGHT,), self.light_tools)
+            chosen = np.zeros(len(history.kind), dtype=np.bool_)
+            chosen[history.results[light[history.tool[history.results]]]] = True
+            reason = f"older than the newest {self.light_keep} light results"
+            older = Decision(RemoveBlock(leaves_message=True), reason, "light")
+            drop_all_but_newest(history, builder, chosen, self.light_keep, older)
+        return builder.schedule()
+
+    def pointer(self, path: str) -> str:
+        """What stands in place of a repeated read of a file."""
+        shown = path.rsplit("/", 1)[-1] if self.variant == "shipped" else path
+        return f"[Re-read of {shown} - see earlier read for content]"
+
+    def _output_operation(self) -> Operation:
+        if self.variant == "document":
+            return CutOutput(self.output_limit, self.output_keep, self.unit)
+        half, note = self.output_limit // 2, "\n\n... [truncated: {length:,} chars total] ...\n\n"
+        return cut_in(self.unit, self.output_limit, half, half, note, numbered=True)
+
+    def _add_reads(self, history: History, builder: ScheduleBuilder) -> None:
+        results, numbers, paths = reads_of(history, self.read_tools)
+        file_of = np.full(len(history.kind), -1, dtype=np.int32)
+        file_of[results] = numbers
+        active_from = 3 if self.variant == "document" else self.max_reads + 1
+        whole = builder.index_of(Decision(None, "first, last or sampled read", "reads"))
+        for context in arrivals(history, file_of >= 0):
+            if context.carried:
+                carried = slice(context.carried)
+                again = np.full(context.carried, whole, dtype=np.int32)
+                builder.add_each(context.blocks[carried], context.calls[carried], again)
+            files = file_of[context.blocks]
+            changes = read_changes(files, context.calls, self.max_reads, max(active_from, 3))
+            pointers = np.full(len(paths), whole, dtype=np.int32)
+            for file in np.unique(files[changes.places]).tolist():
+                pointer = ReplaceText(self.pointer(paths[file]))
+                pointers[file] = builder.index_of(
+                    Decision(pointer, "re-read between first and last", "reads", points_to="earlier")
+                )
+            decisions = np.where(changes.left_out, pointers[files[changes.places]], whole)
+            builder.add_each(context.blocks[changes.places], changes.calls, decisions.astype(np.int32))
+
+
+@dataclass(frozen=True)
+class KeepRecent(Batching):
+    """Remove all but the newest tool results, with their calls."""
+
+    name: ClassVar[str] = "keep-recent"
+    title: ClassVar[str] = "Keep recent results only"
+    summary: ClassVar[str] = "Keep the newest tool results and remove older ones together with their calls."
+    source: ClassVar[str] = "keep_recent_tool_results(30), Smart Tool History Strategy, ground_truth.py"
+
+    keep: int = parameter_field(
+        Parameter(
+            "keep",
+            ParameterKind.WHOLE_NUMBER,
+            30,
+            "How many of the newest tool results stay.",
+            unit="results",
+            minimum=1,
+            maximum=1_000,
+            logarithmic=True,
+        )
+    )
+
+    def schedule(self, history: History) -> Schedule:
+        """A result goes at the call that brings the last of the `keep` results after it."""
+        builder = ScheduleBuilder()
+        decision = Decision(RemoveBlock(leaves_message=True), f"older than the newest {self.keep} results")
+        drop_all_but_newest(history, builder, history.kind == BlockKind.TOOL_RESULT, self.keep, decision)
+        return builder.schedule()
+
+
+@dataclass(frozen=True)
+class DedupeReads(Batching):
+    """Remove all but the newest read of every file, with their calls."""
+
+    name: ClassVar[str] = "dedupe-reads"
+    title: ClassVar[str] = "Newest read of a file only"
+    summary: ClassVar[str] = "When a file is read again, remove the earlier read together with its call."
+    source: ClassVar[str] = "dedupe_file_reads(), Smart Tool History Strategy, ground_truth.py"
+
+    read_tools: tuple[str, ...] = parameter_field(
+        Parameter("read-tools", ParameterKind.TOOLS, (), "Tools that read files, besides those that are known to.")
+    )
+
+    def schedule(self, history: History) -> Schedule:
+        """A read goes at the call that brings the next read of the same file."""
+        results, files, _ = reads_of(history, self.read_tools)
+        file_of = np.full(len(history.kind), -1, dtype=np.int32)
+        file_of[results] = files
+        builder = ScheduleBuilder()
+        decision = Decision(RemoveBlock(leaves_message=True), "read again later")
+        for context in arrivals(history, file_of >= 0):
+            by_file = np.argsort(file_of[context.blocks], kind="stable")
+            blocks, calls = context.blocks[by_file], context.calls[by_file]
+            same = file_of[blocks[1:]] == file_of[blocks[:-1]]
+            replaced_at = np.append(np.where(same, calls[1:], NEVER), NEVER)[: len(blocks)].astype(np.int32)
+            restore_carried(history, builder, context, "")
+            add_with_tool_calls(history, builder, blocks, replaced_at, decision)
+        return builder.schedule()

@@ -1,0 +1,252 @@
+"""Store large tool results outside the conversation when they are inserted, leaving a preview and the file's name.
+
+Source: hermes-agent 0.19.0 `tools/tool_result_storage.py` and `tools/budget_config.py`, which took the place of the
+proposal `trim-at-insertion` follows. Two rules act when a batch of results is inserted: a result over its own limit is
+stored; then, while the batch together is over its budget, its largest result is stored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+import numpy as np
+
+from inspector.session.model import TextUnavailableError
+from inspector.strategies.core.operations import RecordedBlock
+from inspector.strategies.core.parameters import Parameter, ParameterKind
+from inspector.strategies.core.parametrized import Parametrized, parameter_field
+from inspector.strategies.core.rendition import Action, Rendition
+from inspector.strategies.core.schedule_builder import ScheduleBuilder
+from inspector.strategies.core.strategy import Decision
+from inspector.strategies.history.freshness import result_runs
+from inspector.strategies.history.history import NEVER
+from inspector.strategies.history.tools import meaning_mask
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from inspector.strategies.core.operations import BlockSource
+    from inspector.strategies.core.strategy import Schedule
+    from inspector.strategies.history.history import History
+
+OPENING_TAG = "<persisted-output>"
+CLOSING_TAG = "</persisted-output>"
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
+_LONGEST_NAME = 120
+_CHARACTERS_PER_TOKEN = 4
+
+
+class Budgets(NamedTuple):
+    """What may be inserted whole, in characters: one result, and one batch of results together."""
+
+    result: int
+    batch: int
+
+
+def budgets_for_window(window: int, result: int, batch: int) -> Budgets:
+    """The budgets for a model's context window of so many tokens; 0 leaves `result` and `batch` as they are.
+
+    A result may take 15 % of the window and a batch 30 %, at four characters a token, never more than the given
+    budgets and never less than 8,000 and 16,000 characters.
+    """
+    if not window:
+        return Budgets(result, batch)
+    characters = window * _CHARACTERS_PER_TOKEN
+    return Budgets(max(8_000, min(int(characters * 0.15), result)), max(16_000, min(int(characters * 0.30), batch)))
+
+
+@dataclass(frozen=True, slots=True)
+class StoreText:
+    """Leave a preview of a text over a limit, and say where the whole of it was saved.
+
+    Attributes:
+        limit: Longest text, in characters, that stays as it is.
+        preview: Characters shown of a longer one, cut back to the last line end if that is past the half.
+        folder: Where the agent saves texts; empty where it cannot save any.
+    """
+
+    limit: int
+    preview: int
+    folder: str
+
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
+        """Store what is sent so far, if it is longer than the limit."""
+        length = rendition.length
+        if length <= self.limit:
+            return rendition
+        shown = self._shown(rendition.text(source.text()))
+        pieces = rendition.between(0, shown)
+        if not self.folder:
+            note = f"\n\n[Truncated: tool response was {length:,} chars. Full output could not be saved to sandbox.]"
+            return Rendition((*pieces, note), Action.CUT)
+        opening = (
+            f"{OPENING_TAG}\n"
+            f"This tool result was too large ({length:,} characters, {_size(length)}).\n"
+            f"Full output saved to: {self.folder}/{file_name(source.block.tool_call_id)}\n"
+            "Use the read_file tool with offset and limit to access specific sections of this output.\n\n"
+            f"Preview (first {shown} chars):\n"
+        )
+        more = "\n..." if length > self.preview else ""
+        return Rendition((opening, *pieces, f"{more}\n{CLOSING_TAG}"), Action.CUT)
+
+    def _shown(self, text: str) -> int:
+        if len(text) <= self.preview:
+            return len(text)
+        last_line_end = text.rfind("\n", 0, self.preview)
+        return last_line_end + 1 if last_line_end > self.preview // 2 else self.preview
+
+
+def file_name(identifier: str) -> str:
+    """The file a result is saved in, named after its tool call's id made safe for file systems."""
+    raw = identifier or "tool_result"
+    stem = _UNSAFE.sub("_", raw).strip("._-")
+    changed = stem != raw
+    if not stem:
+        stem, changed = "tool_result", True
+    if changed or len(stem) > _LONGEST_NAME:
+        digest = hashlib.sha256(raw.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+        stem = f"{stem[:_LONGEST_NAME].rstrip('._-') or 'tool_result'}_{digest}"
+    return f"{stem}.txt"
+
+
+def _size(length: int) -> str:
+    kilobytes = length / 1024
+    return f"{kilobytes / 1024:.1f} MB" if kilobytes >= 1024 else f"{kilobytes:.1f} KB"
+
+
+@dataclass(frozen=True)
+class StoreLarge(Parametrized):
+    """Replace large results by a preview and the name of the file that holds them, when they are inserted."""
+
+    name: ClassVar[str] = "store-large"
+    title: ClassVar[str] = "Store large results in files"
+    summary: ClassVar[str] = (
+        "Save results over a limit, and the largest of a batch over its budget, to files and insert a preview of them."
+    )
+    source: ClassVar[str] = "hermes-agent 0.19.0 tools/tool_result_storage.py"
+
+    limit: int = parameter_field(
+        Parameter(
+            "limit",
+            ParameterKind.WHOLE_NUMBER,
+            100_000,
+            "Longest result that is inserted whole.",
+            unit="characters",
+            minimum=0,
+            maximum=1_000_000,
+            group="result",
+            logarithmic=True,
+        )
+    )
+    batch_budget: int = parameter_field(
+        Parameter(
+            "batch-budget",
+            ParameterKind.WHOLE_NUMBER,
+            200_000,
+            "What all results of one batch may come to; the largest are stored until they do.",
+            unit="characters",
+            minimum=0,
+            maximum=10_000_000,
+            group="batch",
+            logarithmic=True,
+        )
+    )
+    preview: int = parameter_field(
+        Parameter(
+            "preview",
+            ParameterKind.WHOLE_NUMBER,
+            1_500,
+            "Characters shown of a stored result.",
+            unit="characters",
+            minimum=0,
+            maximum=100_000,
+            logarithmic=True,
+        )
+    )
+    window: int = parameter_field(
+        Parameter(
+            "window",
+            ParameterKind.WHOLE_NUMBER,
+            0,
+            "Size of the model's window; a result may take 15 % of it and a batch 30 %. 0 for the budgets alone.",
+            unit="tokens",
+            minimum=0,
+            maximum=10_000_000,
+            logarithmic=True,
+        )
+    )
+    exempt_tools: tuple[str, ...] = parameter_field(
+        Parameter(
+            "exempt-tools",
+            ParameterKind.TOOLS,
+            ("read_file",),
+            "Tools whose results have no limit of their own, so that reading a stored result does not store it again.",
+        )
+    )
+    folder: str = parameter_field(
+        Parameter(
+            "folder",
+            ParameterKind.TEXT,
+            "/tmp/hermes-results",  # noqa: S108  what the described system writes into its notice; nothing is saved here
+            "Where the agent saves results, as its notice names it; empty for an agent that cannot save any.",
+        )
+    )
+
+    def schedule(self, history: History) -> Schedule:
+        """Every result is decided when it enters."""
+        builder = ScheduleBuilder()
+        budgets = budgets_for_window(self.window, self.limit, self.batch_budget)
+        results = history.results[history.enters[history.results] != NEVER]
+        exempt = meaning_mask(history.tool_names, (), self.exempt_tools)[history.tool[results]]
+        large = results[(history.characters[results] > budgets.result) & ~exempt]
+        operation = StoreText(budgets.result, self.preview, self.folder)
+        builder.add(large, history.enters[large], Decision(operation, "large result", "result"))
+        spilled = self._spilled(history, budgets, set(large.tolist()))
+        everything = Decision(StoreText(0, self.preview, self.folder), "largest of a large batch", "batch")
+        builder.add(spilled, history.enters[spilled], everything)
+        return builder.schedule()
+
+    def _spilled(self, history: History, budgets: Budgets, stored: set[int]) -> NDArray[np.int32]:
+        """Results stored because their batch is over its budget, the largest first."""
+        runs = result_runs(history)[history.message[history.results]]
+        sent = runs >= 0
+        results, runs = history.results[sent], runs[sent]
+        totals = np.bincount(runs, weights=history.characters[results])
+        spilled: list[int] = []
+        by_run = np.argsort(runs, kind="stable")
+        bounds = np.searchsorted(runs[by_run], np.arange(len(totals) + 1))
+        for run in np.flatnonzero(totals > budgets.batch).tolist():
+            batch = results[by_run[bounds[run] : bounds[run + 1]]].tolist()
+            lengths = {block: int(history.characters[block]) for block in batch}
+            for block in batch:
+                if block in stored:
+                    lengths[block] = self._stored_length(history, block, budgets.result)
+            total = sum(lengths.values())
+            waiting = [block for block in batch if block not in stored and not _is_stored(history, block)]
+            for block in sorted(waiting, key=lengths.__getitem__, reverse=True):
+                if total <= budgets.batch:
+                    break
+                if lengths[block]:
+                    total += self._stored_length(history, block, 0) - lengths[block]
+                    spilled.append(block)
+        return np.array(spilled, dtype=np.int32)
+
+    def _stored_length(self, history: History, block: int, limit: int) -> int:
+        whole = Rendition.whole(int(history.characters[block]))
+        try:
+            return (
+                StoreText(limit, self.preview, self.folder).apply(whole, RecordedBlock(history.session, block)).length
+            )
+        except TextUnavailableError:
+            return whole.length
+
+
+def _is_stored(history: History, block: int) -> bool:
+    """Whether the recorded text is a stored result's notice already."""
+    try:
+        return OPENING_TAG in history.session.text(history.session.blocks[block])
+    except TextUnavailableError:
+        return False

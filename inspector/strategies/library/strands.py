@@ -1,0 +1,351 @@
+"""Keep a window of the newest messages, as Strands does it.
+
+Source: `SlidingWindowConversationManager` of strands-agents 1.62
+(`agent/conversation_manager/sliding_window_conversation_manager.py`). When a run of the agent ends with more messages
+than the window holds, the oldest are dropped: up to a message of the user that is no tool result, or where there is
+none, up to a tool call with its result. During a run that happens only where `per-turn` says so.
+
+When a prompt overflows the model's window, the oldest message with results has them cut to head and tail instead;
+where that was done before, messages are dropped again, so that no other results are ever cut.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from inspector.session.model import BlockKind, TextUnavailableError
+from inspector.strategies.core.measures import sent_text
+from inspector.strategies.core.operations import RemoveBlock
+from inspector.strategies.core.parametrized import Parametrized, choice, model_window, switch, whole
+from inspector.strategies.core.rendition import Action, Rendition
+from inspector.strategies.core.schedule_builder import ScheduleBuilder
+from inspector.strategies.core.strategy import Choice, Decision
+from inspector.strategies.core.thread_runs import Reader, sent_again
+from inspector.strategies.history.history import NEVER, TOOL_RESULT, window_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from inspector.strategies.core.operations import BlockSource
+    from inspector.strategies.core.strategy import Moment, Schedule
+    from inspector.strategies.history.conversation_items import Entry
+    from inspector.strategies.history.history import History
+
+
+_KEPT = 200
+_MARK = "... [truncated:"
+
+
+@dataclass(frozen=True, slots=True)
+class CutOnce:
+    """Keep both ends of a text that was not cut so before, and say in words what its images were."""
+
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
+        """Cut what is sent so far."""
+        images = source.block.media if rendition.action in (Action.WHOLE, Action.CUT) else ()
+        length = rendition.length
+        if length <= 2 * _KEPT and not images:
+            return rendition
+        text = sent_text(rendition, source)
+        if text is None:
+            return rendition
+        notes = [f"[image: {image.media_type.rpartition('/')[2]}, {image.size_bytes} bytes]" for image in images]
+        said = "".join(f"\n{note}" for note in notes)
+        if length <= 2 * _KEPT or _MARK in text:
+            return Rendition((*rendition.pieces, said), Action.REPLACED, rendition.kind) if images else rendition
+        marker = f"...\n\n... [truncated: {length - 2 * _KEPT} chars removed] ...\n\n..."
+        ends = (*rendition.between(0, _KEPT), marker, *rendition.between(length - _KEPT, length))
+        if images:
+            return Rendition((*ends, said), Action.REPLACED, rendition.kind)
+        return Rendition(ends, Action.CUT, rendition.kind)
+
+
+@dataclass(frozen=True)
+class StrandsWindow(Parametrized):
+    """Drop the oldest messages of a conversation that has too many."""
+
+    name: ClassVar[str] = "strands-window"
+    title: ClassVar[str] = "Sliding window (Strands)"
+    summary: ClassVar[str] = (
+        "When a run ends with too many messages, drop the oldest; when a prompt overflows, cut the oldest results."
+    )
+    source: ClassVar[str] = "strands-agents 1.62 SlidingWindowConversationManager"
+
+    window_size: int = whole(
+        "window-size", 40, "How many messages stay; all results of a batch are one.", "messages", maximum=10_000
+    )
+    per_turn: int = whole(
+        "per-turn", 0, "Drop messages before every so many calls too; 0 only when a run ends.", "calls", maximum=10_000
+    )
+    truncate_results: bool = switch("truncate-results", True, "Cut results when a prompt overflows the window.")
+    pin_first: int = whole("pin-first", 0, "First messages, which are never dropped.", "messages", maximum=1_000)
+    window: int = model_window()
+
+    def start(self, history: History) -> StrandsWindowRun:
+        """A fresh run over one session."""
+        return StrandsWindowRun(self, history, Reader(history), window_of(history, self.window))
+
+
+@dataclass
+class _Thread:
+    """One conversation. Places count all messages that ever were; those before `start` are gone but for the pinned.
+
+    Attributes:
+        messages: Blocks of each message.
+        plain: Places of messages of the user without results.
+        pairs: Places of messages with calls that are followed by results.
+        results: Places of messages with results.
+        asks: Places of messages with calls.
+        numbers: The message number of each.
+        pinned: Places that are never dropped.
+        start: The first that is not gone.
+        is_pinned: Whether the first messages have been pinned.
+        calls: How many calls were made.
+    """
+
+    messages: list[list[int]] = field(default_factory=list)
+    plain: list[int] = field(default_factory=list)
+    pairs: list[int] = field(default_factory=list)
+    results: list[int] = field(default_factory=list)
+    asks: set[int] = field(default_factory=set)
+    numbers: list[int] = field(default_factory=list)
+    pinned: list[int] = field(default_factory=list)
+    start: int = 0
+    is_pinned: bool = False
+    calls: int = 0
+
+    @property
+    def count(self) -> int:
+        """How many messages there are."""
+        return len(self.messages) - self.start + bisect_left(self.pinned, self.start)
+
+    def place(self, position: int) -> int:
+        """Where the message stands that is at a position of the list as it is now."""
+        before = bisect_left(self.pinned, self.start)
+        return self.pinned[position] if position < before else self.start + position - before
+
+    def next_of(self, places: list[int], place: int) -> int | None:
+        """The first of some places at or after one that is still there."""
+        at = bisect_left(places, max(place, self.start))
+        return places[at] if at < len(places) else None
+
+
+@dataclass
+class StrandsWindowRun:
+    """The window at work on one session.
+
+    Attributes:
+        strategy: The values.
+        history: What was recorded.
+        reader: Reads what arrives.
+        window: Size of the model's window in tokens.
+    """
+
+    strategy: StrandsWindow
+    history: History
+    reader: Reader
+    window: int
+    _threads: dict[int, _Thread] = field(default_factory=dict)
+    _changed: set[int] = field(default_factory=set)
+    _cut: set[int] = field(default_factory=set)
+
+    def step(self, moment: Moment) -> Iterable[Choice]:
+        """Take in what arrived and drop messages where a run ended, as often as asked, and while it overflows."""
+        number, arrived = self.reader.thread(moment), self.reader.arrived(moment)
+        choices: list[Choice] = []
+        if moment.starts_context or number not in self._threads:
+            self._threads[number] = _Thread()
+            choices = sent_again(self._changed, arrived)
+            self._cut.difference_update(arrived)
+        thread = self._threads[number]
+        for entry in self.reader.entries(arrived):
+            if thread.calls and self._begins_run(thread, entry):
+                choices += self._manage(thread)
+            self._add(thread, entry)
+        thread.calls += 1
+        if self.strategy.per_turn and thread.calls % self.strategy.per_turn == 0:
+            choices += self._manage(thread)
+        choices += self._recover(thread, moment, choices)
+        self._changed.update(choice.block for choice in choices if choice.decision.operation is not None)
+        return choices
+
+    def _begins_run(self, thread: _Thread, entry: Entry) -> bool:
+        """Whether the entry is a question after an answer, not after results."""
+        answered = bool(thread.messages) and len(thread.messages) - 1 not in thread.results[-1:]
+        return answered and self.reader.asks(entry) and not self._is_plain(thread, len(thread.messages) - 1)
+
+    def _is_plain(self, thread: _Thread, place: int) -> bool:
+        return place in thread.plain[-1:]
+
+    def _add(self, thread: _Thread, entry: Entry) -> None:
+        kinds = {self.history.kind_bytes[block] for block in entry.blocks}
+        last = len(thread.messages) - 1
+        in_results = last >= 0 and last in thread.results[-1:]
+        # The results of a batch are one message, and so is what the user says in it.
+        if in_results and (entry.is_result or entry.message == thread.numbers[last]):
+            thread.messages[last].extend(entry.blocks)
+            return
+        place = last + 1
+        thread.messages.append(list(entry.blocks))
+        thread.numbers.append(entry.message)
+        if entry.is_result:
+            thread.results.append(place)
+            if last in thread.asks:
+                thread.pairs.append(last)
+        elif _CALL in kinds:
+            thread.asks.add(place)
+        elif not kinds & _ASSISTANT:
+            thread.plain.append(place)
+
+    def _manage(self, thread: _Thread) -> list[Choice]:
+        if thread.count <= self.strategy.window_size:
+            return []
+        self._pin(thread)
+        return self._drop(thread) or []
+
+    def _pin(self, thread: _Thread) -> None:
+        if thread.is_pinned or not self.strategy.pin_first:
+            return
+        thread.is_pinned = True
+        pinned = set(range(min(self.strategy.pin_first, len(thread.messages))))
+        # A call is pinned with its results, and the other way round.
+        pinned |= {place + 1 for place in thread.pairs if place in pinned}
+        thread.pinned = sorted(pinned | {place for place in thread.pairs if place + 1 in pinned})
+
+    def _drop(self, thread: _Thread) -> list[Choice] | None:
+        """Drop messages from the beginning; None where none can be."""
+        size = self.strategy.window_size
+        if size == 0:
+            return self._dropped(thread, len(thread.messages))
+        position = 2 if thread.count <= size else thread.count - size
+        if position >= thread.count:
+            return None
+        place = thread.place(position)
+        until = thread.next_of(thread.plain, place)
+        if until is None:
+            until = thread.next_of(thread.pairs, place)
+        return None if until is None else self._dropped(thread, until) or None
+
+    def _dropped(self, thread: _Thread, until: int) -> list[Choice]:
+        decision = Decision(RemoveBlock(), f"before the newest {self.strategy.window_size} messages")
+        pinned = set(thread.pinned)
+        gone = [
+            block for place in range(thread.start, until) if place not in pinned for block in thread.messages[place]
+        ]
+        thread.start = max(thread.start, until)
+        return [Choice(block, decision) for block in gone]
+
+    def _recover(self, thread: _Thread, moment: Moment, made: Iterable[Choice]) -> Iterator[Choice]:
+        """Cut or drop until the prompt fits the window, or nothing more can be done."""
+        left = {choice.block: moment.tokens_under(choice) for choice in made}
+        tokens = moment.prompt_tokens - sum(moment.tokens(block) - now for block, now in left.items())
+        while tokens > self.window:
+            self._pin(thread)
+            cut = self._cut_oldest(thread, moment) if self.strategy.window_size else []
+            choices = cut or self._drop(thread)
+            if not choices:
+                return
+            for each in choices:
+                now = moment.tokens_under(each)
+                tokens += now - left.get(each.block, moment.tokens(each.block))
+                left[each.block] = now
+            yield from choices
+
+    def _cut_oldest(self, thread: _Thread, moment: Moment) -> list[Choice]:
+        """Cut the oldest results, if they have not been."""
+        pinned = set(thread.pinned)
+        at = bisect_left(thread.results, thread.start)
+        while at < len(thread.results) and thread.results[at] in pinned:
+            at += 1
+        if at == len(thread.results) or not self.strategy.truncate_results:
+            return []
+        decision = Decision(CutOnce(), "the oldest results when the prompt overflowed")
+        blocks = [block for block in thread.messages[thread.results[at]] if self._is_cuttable(moment, block)]
+        self._cut.update(blocks)
+        return [Choice(block, decision) for block in blocks]
+
+    def _is_cuttable(self, moment: Moment, block: int) -> bool:
+        if block in self._cut or self.history.kind_bytes[block] != TOOL_RESULT:
+            return False
+        rendition = moment.rendition(block)
+        images = self.history.session.blocks[block].media
+        if images and rendition.action in (Action.WHOLE, Action.CUT):
+            return True
+        try:
+            return rendition.length > 2 * _KEPT and _MARK not in moment.text(block)
+        except TextUnavailableError:
+            return False
+
+
+_CALL = int(BlockKind.TOOL_CALL)
+_ASSISTANT = {int(BlockKind.ASSISTANT_TEXT), int(BlockKind.THINKING), _CALL}
+
+
+_PER_TOKEN = 4
+_HEAD_SHARE = {"head-tail": 0.6, "head": 1.0, "tail": 0.0}
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewText:
+    """Keep a preview of a text, if that is shorter.
+
+    Attributes:
+        characters: How long the preview is.
+        share: Which part of it is the text's head.
+    """
+
+    characters: int
+    share: float
+
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:  # noqa: ARG002  the length says it all
+        """Preview what is sent so far."""
+        length = rendition.length
+        if length <= self.characters:
+            return rendition
+        head = int(self.characters * self.share)
+        tail = self.characters - head
+        title = f"[Truncated: 1 block, ~{-(-length // _PER_TOKEN):,} tokens]\n\n"
+        marker = f"[... {length - self.characters:,} chars elided ...]"
+        before, after = "\n\n" if head else "", "\n\n" if tail else ""
+        if len(title) + head + len(before) + len(marker) + len(after) + tail >= length:
+            return rendition
+        pieces = (
+            title,
+            *rendition.between(0, head),
+            before + marker + after,
+            *(rendition.between(length - tail, length) if tail else ()),
+        )
+        return Rendition(pieces, Action.CUT, rendition.kind)
+
+
+@dataclass(frozen=True)
+class StrandsOffload(Parametrized):
+    """Keep a preview of large results, once, when they are inserted."""
+
+    name: ClassVar[str] = "strands-offload"
+    title: ClassVar[str] = "Preview at insertion (Strands)"
+    summary: ClassVar[str] = "Insert a preview of results over a threshold, unless they report failure."
+    source: ClassVar[str] = "strands-agents 1.62 _context_manager, preset large_tool_offloading"
+
+    threshold: int = whole(
+        "threshold",
+        2_500,
+        "Largest result that is inserted whole, at four characters a token.",
+        "tokens",
+        maximum=10**6,
+    )
+    preview_tokens: int = whole(
+        "preview-tokens", 1_000, "Length of the preview, at four characters a token.", "tokens", maximum=1_000_000
+    )
+    preview: str = choice("preview", ("head-tail", "head", "tail"), "Which part is kept.")
+
+    def schedule(self, history: History) -> Schedule:
+        """Every result is decided when it enters."""
+        builder = ScheduleBuilder()
+        results = history.results[history.enters[history.results] != NEVER]
+        large = results[(history.characters[results] > self.threshold * _PER_TOKEN) & ~history.is_error[results]]
+        operation = PreviewText(self.preview_tokens * _PER_TOKEN, _HEAD_SHARE[self.preview])
+        builder.add(large, history.enters[large], Decision(operation, "large at insertion"))
+        return builder.schedule()

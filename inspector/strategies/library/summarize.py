@@ -1,0 +1,208 @@
+"""Summarize the middle of the conversation when a prompt is about to reach a threshold.
+
+Everything between the first message and the newest ones goes, and a summary is appended to the first message. Source:
+`SummarizeCompactionStrategy` of the micro-x agent loop (`compaction.py`), which took the place of its token budget;
+"LLM-Generated Summaries" are the second approach that budget's design considers.
+
+No model is asked here. The summary is stood in for by a text of the length it is taken to have, so that what follows
+is projected, not known. The request that would write it is noted, so that it is paid for; the short acknowledgement
+the program inserts after it is left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from inspector.session.model import BlockKind
+from inspector.strategies.core.operations import RemoveBlock
+from inspector.strategies.core.parameters import Parameter, ParameterKind
+from inspector.strategies.core.parametrized import Parametrized, parameter_field
+from inspector.strategies.core.rendition import Action, Rendition
+from inspector.strategies.core.strategy import Choice, Decision
+from inspector.strategies.core.thread_runs import Reader, sent_again
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from inspector.strategies.core.operations import BlockSource
+    from inspector.strategies.core.strategy import Moment
+    from inspector.strategies.history.conversation_items import Entry
+    from inspector.strategies.history.history import History
+
+_WORD = " summary"
+
+
+@dataclass(frozen=True, slots=True)
+class AppendSummary:
+    """Send a text with a summary after it.
+
+    Attributes:
+        summary: The summary.
+    """
+
+    summary: str
+
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:  # noqa: ARG002  the same for every block
+        """Append to whatever is sent so far."""
+        appended = f"\n\n[CONTEXT SUMMARY]\n{self.summary}\n[END CONTEXT SUMMARY]"
+        return Rendition((*rendition.pieces, appended), Action.REPLACED)
+
+
+def stand_in(messages: int, tokens: int) -> str:
+    """A text of about so many tokens, in the place of a summary of so many messages."""
+    opening = f"A model's summary of {messages:,} messages, taken to be {tokens:,} tokens long, stands here."
+    return opening + _WORD * max(tokens - 24, 0)
+
+
+@dataclass(frozen=True)
+class Summarize(Parametrized):
+    """Replace the middle of a conversation by a summary, at a threshold."""
+
+    name: ClassVar[str] = "summarize"
+    title: ClassVar[str] = "Summarize at a threshold"
+    summary: ClassVar[str] = (
+        "When a prompt would reach the threshold, replace all but the first and the newest messages by a summary of an "
+        "assumed length."
+    )
+    source: ClassVar[str] = "SummarizeCompactionStrategy, micro-x-agent-loop-python compaction.py"
+
+    threshold: int = parameter_field(
+        Parameter(
+            "threshold",
+            ParameterKind.WHOLE_NUMBER,
+            80_000,
+            "Tokens at which the conversation is summarized.",
+            unit="tokens",
+            minimum=1_000,
+            maximum=2_000_000,
+            logarithmic=True,
+        )
+    )
+    tail: int = parameter_field(
+        Parameter(
+            "tail",
+            ParameterKind.WHOLE_NUMBER,
+            6,
+            "How many of the newest messages stay.",
+            unit="messages",
+            minimum=1,
+            maximum=1_000,
+        )
+    )
+    trigger: str = parameter_field(
+        Parameter(
+            "trigger",
+            ParameterKind.CHOICE,
+            "content",
+            "What is held against the threshold: the messages' own tokens, or the last prompt's with all around them.",
+            choices=("content", "prompt"),
+        )
+    )
+    summary_tokens: int = parameter_field(
+        Parameter(
+            "summary-tokens",
+            ParameterKind.WHOLE_NUMBER,
+            1_500,
+            "How long each summary is taken to be; the default is what the session's own compactions left, where it "
+            "recorded any. The described program allows 4,096.",
+            unit="tokens",
+            minimum=50,
+            maximum=50_000,
+            logarithmic=True,
+        )
+    )
+
+    def start(self, history: History) -> SummarizeRun:
+        """A fresh run over one session."""
+        return SummarizeRun(self, history, Reader(history))
+
+
+@dataclass
+class _Thread:
+    """One conversation: the messages still sent, and how many the summary in its first one stands for."""
+
+    messages: list[list[Entry]] = field(default_factory=list)
+    summarized: int = 0
+    tokens: int = 0
+
+    def add(self, entries: Iterable[Entry]) -> None:
+        for entry in entries:
+            if self.messages and self.messages[-1][0].message == entry.message:
+                self.messages[-1].append(entry)
+            else:
+                self.messages.append([entry])
+
+
+@dataclass
+class SummarizeRun:
+    """The summarizing at work on one session.
+
+    Attributes:
+        strategy: The values.
+        history: What was recorded.
+        reader: Reads what arrives.
+    """
+
+    strategy: Summarize
+    history: History
+    reader: Reader
+    _threads: dict[int, _Thread] = field(default_factory=dict)
+    _gone: set[int] = field(default_factory=set)
+
+    @property
+    def measures_prompts(self) -> bool:
+        """Only where they are held against the threshold."""
+        return self.strategy.trigger == "prompt"
+
+    def step(self, moment: Moment) -> Iterable[Choice]:
+        """Take in what arrived, then summarize if the prompt has reached the threshold."""
+        thread = self._threads.setdefault(self.reader.thread(moment), _Thread())
+        blocks = self.reader.arrived(moment)
+        choices: list[Choice] = []
+        if moment.starts_context:
+            thread.messages, thread.summarized, thread.tokens = [], 0, 0
+            choices = sent_again(self._gone, blocks)
+        entries = self.reader.entries(blocks)
+        thread.add(entries)
+        thread.tokens += sum(moment.total_tokens(entry.blocks) for entry in entries)
+        tokens = thread.tokens if self.strategy.trigger == "content" else moment.previous_prompt_tokens
+        if tokens >= self.strategy.threshold:
+            choices.extend(self._summarize(thread, moment, tokens))
+        return choices
+
+    def _summarize(self, thread: _Thread, moment: Moment, tokens: int) -> Iterable[Choice]:
+        messages = thread.messages
+        end = self._boundary(messages, len(messages) - self.strategy.tail)
+        anchor = self._anchor(messages[0]) if messages else -1
+        if end <= 1 or anchor < 0:
+            return
+        middle = messages[1:end]
+        del messages[1:end]
+        # Each summary is of everything before it, the one before it included: otherwise a long session would come to
+        # carry nothing but summaries.
+        thread.tokens -= self.strategy.summary_tokens if thread.summarized else 0
+        thread.summarized += len(middle)
+        reason = f"summarized at {tokens:,} tokens"
+        gone = [block for message in middle for entry in message for block in entry.blocks]
+        read = moment.total_tokens(gone)
+        thread.tokens += self.strategy.summary_tokens - read
+        self._gone.update((anchor, *gone))
+        removed = Decision(RemoveBlock(), reason)
+        moment.note_model_call(read, self.strategy.summary_tokens)
+        summary = stand_in(thread.summarized, self.strategy.summary_tokens)
+        yield Choice(anchor, Decision(AppendSummary(summary), reason))
+        for block in gone:
+            yield Choice(block, removed)
+
+    def _boundary(self, messages: list[list[Entry]], end: int) -> int:
+        """`end`, moved back so that no tool call is parted from its result, and no batch from itself."""
+        while end > 1 and messages[end][0].is_result:
+            end -= 1
+        return end
+
+    def _anchor(self, first: list[Entry]) -> int:
+        """The last text of the first message, which carries the summary; -1 where it has none."""
+        kinds = (BlockKind.USER_TEXT, BlockKind.ASSISTANT_TEXT)
+        texts = [block for entry in first for block in entry.blocks if self.history.kind[block] in kinds]
+        return texts[-1] if texts else -1

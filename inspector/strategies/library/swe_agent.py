@@ -1,0 +1,219 @@
+"""Keep the newest observations; older ones become a line that says how many lines were there.
+
+Source: `LastNObservations` of SWE-agent (SWE-agent/SWE-agent@3ea751c0 `sweagent/agent/history_processors.py`). It works
+on the whole history at every step and keeps nothing in mind: how far it clears follows from the number of observations
+alone, rounded down to a multiple of `polling`, so that with a large step the cached part of the prompt changes seldom.
+The first observation always stays: there it is the task. Tools can be named whose results always stay or always go,
+which the program does with tags.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+import numpy as np
+
+from inspector.session.model import BlockKind
+from inspector.strategies.core.batching import Batching
+from inspector.strategies.core.measures import sent_text
+from inspector.strategies.core.operations import RemoveBlock
+from inspector.strategies.core.parametrized import switch, tools, whole
+from inspector.strategies.core.rendition import Action, Rendition
+from inspector.strategies.core.schedule_builder import ScheduleBuilder
+from inspector.strategies.core.strategy import Decision
+from inspector.strategies.history.arrival_order import arrivals
+from inspector.strategies.history.history import NEVER
+from inspector.strategies.history.memo import Remembered
+from inspector.strategies.history.tools import meaning_mask
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from inspector.strategies.core.operations import BlockSource
+    from inspector.strategies.core.strategy import Schedule
+    from inspector.strategies.history.history import History
+
+
+@dataclass(frozen=True, slots=True)
+class CountLines:
+    """Put the number of lines, and of images where there are any, in place of an observation."""
+
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
+        """The line that stands for it."""
+        text = sent_text(rendition, source)
+        if text is None:
+            return rendition
+        lines = len(text.splitlines())
+        images = len(source.block.media)
+        note = f"Old environment output: ({lines} lines omitted)"
+        return Rendition.replaced(f"{note} ({images} images omitted)" if images else note)
+
+
+@dataclass(frozen=True)
+class LastObservations(Batching):
+    """Replace all but the newest observations by the number of their lines."""
+
+    name: ClassVar[str] = "last-observations"
+    title: ClassVar[str] = "Last observations"
+    summary: ClassVar[str] = (
+        "Keep the first and the newest observations, moving on every so many, and say of others how long they were."
+    )
+    source: ClassVar[str] = "LastNObservations, SWE-agent sweagent/agent/history_processors.py"
+
+    keep: int = whole("keep", 5, "How many of the newest observations stay.", "observations", minimum=1, maximum=1_000)
+    polling: int = whole(
+        "polling",
+        1,
+        "How many observations arrive before the next older ones go; more of them keep the prompt cache whole.",
+        "observations",
+        minimum=1,
+        maximum=1_000,
+    )
+    keep_tools: tuple[str, ...] = tools("keep-tools", (), "Tools whose results always stay.")
+    remove_tools: tuple[str, ...] = tools("remove-tools", (), "Tools whose results go at once.")
+
+    def schedule(self, history: History) -> Schedule:
+        """An observation goes at the call that brings the number of observations to the next multiple of `polling`."""
+        builder = ScheduleBuilder()
+        removed = meaning_mask(history.tool_names, (), self.remove_tools)[history.tool]
+        always = removed | meaning_mask(history.tool_names, (), self.keep_tools)[history.tool]
+        old = Decision(CountLines(), f"older than the newest {self.keep} observations")
+        result = history.kind == BlockKind.TOOL_RESULT
+        for context in arrivals(history, result | (history.kind == BlockKind.USER_TEXT)):
+            is_result = result[context.blocks]
+            # What the user said before the first result is the task, and counts as the first observation.
+            task = int(len(is_result) > 0 and not is_result[0])
+            blocks, calls = context.blocks[is_result], context.calls[is_result]
+            goes = self._goes(np.append(np.zeros(task, dtype=np.int32), calls))[task:]
+            chosen = ~always[blocks]
+            carried = chosen[: np.count_nonzero(is_result[: context.carried])]
+            builder.add(blocks[: len(carried)][carried], calls[: len(carried)][carried], Decision(None, "counted anew"))
+            builder.add(blocks[chosen], goes[chosen], old)
+        results = history.results[removed[history.results]]
+        builder.add(results, history.enters[results], Decision(CountLines(), "always removed", "always"))
+        return builder.schedule()
+
+    def _goes(self, calls: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Per observation, given the calls that bring them, the call it goes at."""
+        index = np.arange(len(calls))
+        # Gone once the count, rounded down to a multiple of the step, is more than `keep` past the observation.
+        count = -(-(index + self.keep + 1) // self.polling) * self.polling
+        goes = np.where(count <= len(calls), np.append(calls, NEVER)[np.minimum(count - 1, len(calls))], NEVER)
+        goes[:1] = NEVER
+        return goes.astype(np.int32)
+
+
+_NUMBERED = re.compile(r"^\d+:.*\n?", re.MULTILINE)
+_HEADER_END = re.compile(r"\s\(\d+\s+lines total\)\]")
+_HEADER = "[File:"
+
+
+class Window(NamedTuple):
+    """What a text shows of a file.
+
+    Attributes:
+        lines: How many numbered lines it has; 0 for a text that is no window.
+        start: Where the first of them begins.
+        end: Where the last of them ends, its line end included.
+        file: The file the header names; None without a header.
+    """
+
+    lines: int
+    start: int
+    end: int
+    file: str | None
+
+
+_NO_WINDOW = Window(0, 0, 0, None)
+
+
+def window_in(text: str) -> Window:
+    """The window a text shows."""
+    lines = 0
+    start = end = 0
+    for found in _NUMBERED.finditer(text):
+        start = found.start() if not lines else start
+        end = found.end()
+        lines += 1
+    return Window(lines, start, end, _file_of(text)) if lines else _NO_WINDOW
+
+
+def _file_of(text: str) -> str | None:
+    """The file named by the first header; a header stands on one line."""
+    for found in _HEADER_END.finditer(text):
+        line = text.rfind("\n", 0, found.start()) + 1
+        opening = text.find(_HEADER, line, found.start())
+        if opening < 0:
+            continue
+        rest = text[opening + len(_HEADER) : found.start()]
+        if not rest[:1].isspace():
+            continue
+        line_end = text.find("\n", found.start() + 1)
+        last = found
+        for later in _HEADER_END.finditer(text, found.end(), line_end if line_end >= 0 else len(text)):
+            last = later
+        return text[opening + len(_HEADER) : last.start()].lstrip()
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class CloseWindow:
+    """Put a note in place of the numbered lines of a text."""
+
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
+        """Close the window in whatever is sent so far."""
+        text = sent_text(rendition, source)
+        window = _NO_WINDOW if text is None else window_in(text)
+        if not window.lines:
+            return rendition
+        note = f"Outdated window with {window.lines} lines omitted...\n"
+        pieces = (*rendition.between(0, window.start), note, *rendition.between(window.end, rendition.length))
+        return Rendition(pieces, Action.CUT, rendition.kind)
+
+
+_window_of = Remembered(window_in, _NO_WINDOW)
+
+
+@dataclass(frozen=True)
+class ClosedWindows(Batching):
+    """Leave out the lines of all but the newest window of every file."""
+
+    name: ClassVar[str] = "closed-windows"
+    title: ClassVar[str] = "Closed windows"
+    summary: ClassVar[str] = (
+        "When a file is shown again, leave out the numbered lines of the text that showed it before."
+    )
+    source: ClassVar[str] = "ClosedWindowHistoryProcessor, SWE-agent sweagent/agent/history_processors.py"
+
+    results: bool = switch("results", False, "Look at tool results too, not only at what the user said.")
+
+    def schedule(self, history: History) -> Schedule:
+        """A window closes at the call that brings the next one of its file."""
+        builder = ScheduleBuilder()
+        looked_at = history.kind == BlockKind.USER_TEXT
+        if self.results:
+            looked_at |= history.kind == BlockKind.TOOL_RESULT
+        closed = Decision(CloseWindow(), "shown again later")
+        dropped = Decision(RemoveBlock(), "numbered lines of no file", "headless")
+        blocks = history.session.blocks
+        for context in arrivals(history, looked_at):
+            again: list[tuple[int, int]] = []
+            headless: list[tuple[int, int]] = []
+            newest: dict[str, int] = {}
+            for block, call in zip(context.blocks.tolist(), context.calls.tolist(), strict=True):
+                window = _window_of(history.session, blocks[block])
+                if window.file is not None:
+                    if window.file in newest:
+                        again.append((newest[window.file], call))
+                    newest[window.file] = block
+                elif window.lines and history.kind[block] == BlockKind.USER_TEXT:
+                    headless.append((block, call))
+            builder.add(
+                context.blocks[: context.carried], context.calls[: context.carried], Decision(None, "counted anew")
+            )
+            for pairs, decision in ((again, closed), (headless, dropped)):
+                columns = np.array(pairs, dtype=np.int32).reshape(-1, 2)
+                builder.add(columns[:, 0], columns[:, 1], decision)
+        return builder.schedule()

@@ -1,0 +1,250 @@
+"""Tiered truncation of stale tool results: how much is kept depends on which tool produced it.
+
+A stale result is one the model has seen and answered; it is cut to its first characters, fewer for a confirmation than
+for search results. Results are fresh, and whole, as long as the prompt ends with them.
+
+Source: the design "TO-3: Tiered Stale Tool Result Truncation" (12DDFF/Hynous), whose limits, tools, marker and rule of
+what is fresh are the defaults. The variant `shipped` is what the same agent's released code does
+(12DDFF/Hynous@e183781 `intelligence/agent.py`): only the very last result of the prompt is fresh, wherever it stands,
+five more tools are classified, and outdated state is dropped from the front of older questions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+import numpy as np
+
+from inspector.session.model import BlockKind, Role
+from inspector.strategies.core.batching import Batching
+from inspector.strategies.core.operations import cut_in
+from inspector.strategies.core.parameters import Parameter, ParameterKind
+from inspector.strategies.core.parametrized import limit_unit, parameter_field
+from inspector.strategies.core.rendition import Action, Rendition
+from inspector.strategies.core.strategy import Decision, Schedule
+from inspector.strategies.history.freshness import Ageing, ageing, last_members, result_runs
+from inspector.strategies.history.memo import once_a_history
+from inspector.strategies.history.tools import (
+    TIER_OF_MEANING,
+    document_tier,
+    meaning_of,
+    tool_set_for,
+    tools_of_session,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from inspector.session.model import Session
+    from inspector.strategies.core.operations import BlockSource
+    from inspector.strategies.history.history import History
+
+
+TAGS = ("[Live State", "[Briefing", "[Update")
+"""How a snapshot begins; each ends with its own end mark. From 12DDFF/Hynous `intelligence/agent.py`."""
+
+END_MARKS = ("[End Live State]\n\n", "[End Briefing]\n\n", "[End Update]\n\n")
+
+
+@dataclass(frozen=True, slots=True)
+class StripSnapshots:
+    """Drop a live state, a briefing and an update from the beginning of a text, in that order, if they are closed."""
+
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
+        """What follows the last snapshot; the same rendition where there is none."""
+        text = rendition.text(source.text())
+        start = 0
+        for tag, end_mark in zip(TAGS, END_MARKS, strict=True):
+            if text.startswith(tag, start):
+                end = text.find(end_mark, start)
+                start = start if end < 0 else end + len(end_mark)
+        return rendition if start == 0 else Rendition(rendition.between(start, len(text)), Action.CUT)
+
+
+def stale_snapshots(history: History) -> tuple[NDArray[np.int32], Ageing]:
+    """User texts that begin with a snapshot, and when they stop being the newest question of the prompt."""
+    session = history.session
+    texts = np.flatnonzero((history.kind == BlockKind.USER_TEXT) & history.plain_text).astype(np.int32)
+    owners = history.message[texts]
+    by_user = np.fromiter((session.messages[owner].role is Role.USER for owner in owners), np.bool_, len(owners))
+    asks = np.zeros(len(history.message_enters), dtype=np.bool_)
+    asks[owners[by_user]] = True
+    blocks = session.blocks
+    begins = np.fromiter((blocks[block].preview.startswith(TAGS) for block in texts), np.bool_, len(texts))
+    candidates = texts[by_user & begins]
+    return candidates, ageing(history, candidates, history.message[candidates], last_members(history, asks))
+
+
+MARKER = "\n...[truncated, already processed]"
+TIERS = ("confirmation", "action", "data", "search", "default")
+
+
+def _limit(tier: str, characters: int, what: str) -> Parameter:
+    return Parameter(
+        tier,
+        ParameterKind.WHOLE_NUMBER,
+        characters,
+        f"Characters kept of a stale result of {what}.",
+        unit="characters",
+        minimum=0,
+        maximum=100_000,
+        group=tier,
+        logarithmic=True,
+    )
+
+
+def _tools(tier: str) -> Parameter:
+    what = f"Tools put in the tier {tier}, whatever the tool set says of them."
+    return Parameter(f"{tier}-tools", ParameterKind.TOOLS, (), what, group=tier)
+
+
+@dataclass(frozen=True)
+class TieredStale(Batching):
+    """Cut stale tool results to a length that depends on their tool."""
+
+    name: ClassVar[str] = "tiered-stale"
+    title: ClassVar[str] = "Tiered truncation of stale results"
+    summary: ClassVar[str] = (
+        "Once the model has answered a tool result, keep only its first characters: fewest of confirmations, most of "
+        "search results."
+    )
+    source: ClassVar[str] = "TO-3 tiered stale tool result truncation, 12DDFF/Hynous src/hynous/intelligence/agent.py"
+
+    confirmation: int = parameter_field(_limit("confirmation", 150, "a tool that only confirms"))
+    confirmation_tools: tuple[str, ...] = parameter_field(_tools("confirmation"))
+    action: int = parameter_field(_limit("action", 300, "a tool that does something and sums it up"))
+    action_tools: tuple[str, ...] = parameter_field(_tools("action"))
+    data: int = parameter_field(_limit("data", 400, "a tool that returns data"))
+    data_tools: tuple[str, ...] = parameter_field(_tools("data"))
+    search: int = parameter_field(_limit("search", 600, "a tool that returns search results"))
+    search_tools: tuple[str, ...] = parameter_field(_tools("search"))
+    default: int = parameter_field(_limit("default", 800, "any other tool"))
+    default_tools: tuple[str, ...] = parameter_field(_tools("default"))
+    tool_set: str = parameter_field(
+        Parameter(
+            "tool-set",
+            ParameterKind.CHOICE,
+            "document",
+            "Which tools are in which tier before your own lists: the document's, or those of coding agents.",
+            choices=("document", "coding"),
+        )
+    )
+    variant: str = parameter_field(
+        Parameter(
+            "variant",
+            ParameterKind.CHOICE,
+            "document",
+            "What is fresh: the whole batch the prompt ends with (document), or the last single result (shipped).",
+            choices=("document", "shipped"),
+        )
+    )
+    snapshots: str = parameter_field(
+        Parameter(
+            "snapshots",
+            ParameterKind.CHOICE,
+            "by-variant",
+            "Drop live state, briefing and update from older questions; by-variant: only in the shipped variant.",
+            choices=("by-variant", "keep", "strip"),
+        )
+    )
+    lists: bool = parameter_field(
+        Parameter(
+            "lists",
+            ParameterKind.SWITCH,
+            False,
+            "Cut results recorded as a list of parts too; the described system cuts plain strings only.",
+        )
+    )
+    unit: str = limit_unit("the limits of the tiers")
+    never_longer: bool = parameter_field(
+        Parameter(
+            "never-longer",
+            ParameterKind.SWITCH,
+            False,
+            "Leave a result whole where its cut form with the marker would not be shorter.",
+        )
+    )
+    marker: str = parameter_field(
+        Parameter("marker", ParameterKind.TEXT, MARKER, "What stands at the end of a cut result.")
+    )
+
+    def limit(self, tier: str) -> int:
+        """Characters kept in a tier."""
+        return int(getattr(self, tier))
+
+    def tier_of(self, tool: str) -> str:
+        """The tier a tool is in; `default` for an unknown one."""
+        for tier in TIERS:
+            if tool in getattr(self, f"{tier}_tools"):
+                return tier
+        if self.tool_set == "coding":
+            return TIER_OF_MEANING[meaning_of(tool)]
+        return document_tier(tool, shipped=self.variant == "shipped")
+
+    def schedule(self, history: History) -> Schedule:
+        """Every result is cut at the first call that sends it and does not end with it."""
+        ages = _ages(history, self.variant, lists=self.lists)
+        tiers = np.array([TIERS.index(self.tier_of(name)) for name in (*history.tool_names, "")], dtype=np.int32)
+        # Tool -1 (no tool known) finds the last entry, that of the empty name.
+        decisions = tiers[history.tool[ages.blocks]] + np.where(ages.stale, 0, len(TIERS)).astype(np.int32)
+        blocks, calls = ages.blocks, ages.calls
+        if self.snapshots == "strip" or (self.snapshots == "by-variant" and self.variant == "shipped"):
+            texts, turns = stale_snapshots(history)
+            blocks = np.concatenate((blocks, texts[turns.rows]))
+            calls = np.concatenate((calls, turns.calls))
+            snapshot = np.where(turns.stale, 2 * len(TIERS), 2 * len(TIERS) + 1).astype(np.int32)
+            decisions = np.concatenate((decisions, snapshot))
+        return Schedule(blocks, calls, decisions, self._table())
+
+    def _table(self) -> tuple[Decision, ...]:
+        cuts = []
+        for tier in TIERS:
+            limit = self.limit(tier)
+            cut = cut_in(self.unit, limit, limit, 0, self.marker, never_longer=self.never_longer)
+            cuts.append(Decision(cut, f"stale, tier {tier}", tier))
+        back = [Decision(None, "fresh again", tier) for tier in TIERS]
+        snapshots = [Decision(StripSnapshots(), "outdated snapshot"), Decision(None, "the newest question again")]
+        return (*cuts, *back, *snapshots)
+
+
+class _Ages(NamedTuple):
+    """When results change between fresh and stale, by block, then call.
+
+    Attributes:
+        blocks: The results, int32.
+        calls: The call from which on it is so, int32.
+        stale: Whether the result is stale from then on.
+    """
+
+    blocks: NDArray[np.int32]
+    calls: NDArray[np.int32]
+    stale: NDArray[np.bool_]
+
+
+@once_a_history
+def _ages(history: History, variant: str, *, lists: bool) -> _Ages:
+    results = history.results if lists else history.results[history.plain_text[history.results]]
+    ages = ageing(history, results, *_groups(history, results, variant))
+    blocks = results[ages.rows]
+    order = np.lexsort((ages.calls, blocks))
+    return _Ages(blocks[order], ages.calls[order], ages.stale[order])
+
+
+def _groups(history: History, results: NDArray[np.int32], variant: str) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """What each result is fresh together with, and per call what is fresh at its end."""
+    if variant == "document":
+        runs = result_runs(history)
+        last = history.call_last_message
+        return runs[history.message[results]], np.where(last >= 0, np.append(runs, -1)[last], -1).astype(np.int32)
+    last = last_members(history, history.message_has_results)
+    final_result = np.full(len(history.message_enters) + 1, -1, dtype=np.int32)
+    final_result[history.message[history.results]] = history.results
+    return results, final_result[last]
+
+
+def tiered_stale_for(session: Session) -> TieredStale:
+    """The strategy with the tiers that fit a session's tools; for coding agents, results in parts are cut too."""
+    if tool_set_for(tools_of_session(session)) == "document":
+        return TieredStale()
+    return TieredStale(tool_set="coding", lists=True)

@@ -1,0 +1,302 @@
+"""Truncate old tool results once the conversation has grown past a budget of tokens.
+
+Source: "Design: Token Budget Tool Result Compaction" (micro-x agent loop). After every response the prompt that was
+sent is held against the budget; only when it is larger are results cut, all but those of the newest batch the model has
+just answered. A cut stays. As this happens before the tools the response asks for have run, the next prompt holds two
+batches whole.
+
+The document has the marker follow the text at once; the program puts a blank line before it (variant `shipped`,
+StephenDenisEdwards/micro-x-agent-loop-python `agent.py`, `_compact_old_tool_results`). Both compare strictly, leave
+results that are lists of parts alone, and take a text that ends with the marker as done.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from inspector.session.model import Role, TextUnavailableError
+from inspector.strategies.core.batching import Batching
+from inspector.strategies.core.operations import cut_in
+from inspector.strategies.core.parameters import CHARACTERS, TOKENS, Parameter, ParameterKind
+from inspector.strategies.core.parametrized import Parametrized, limit_unit, parameter_field
+from inspector.strategies.core.schedule_builder import ScheduleBuilder
+from inspector.strategies.core.strategy import Choice, Decision
+from inspector.strategies.core.thread_runs import Reader
+from inspector.strategies.history.freshness import result_runs
+from inspector.strategies.history.history import NEVER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from inspector.strategies.core.strategy import Moment, Schedule
+    from inspector.strategies.history.history import History
+
+
+MARKER = "[truncated for context management]"
+NOTICE = "Note: Compacted {count} old tool result(s) — input tokens ({tokens:,}) exceeded budget ({budget:,})"
+"""What the program prints to its standard error whenever it has cut any."""
+
+_REMEMBERED = 200_000
+_marked: dict[bytes, bool] = {}
+
+
+@dataclass(frozen=True)
+class TokenBudget(Batching):
+    """Cut old results when the last prompt was over the budget."""
+
+    name: ClassVar[str] = "token-budget"
+    title: ClassVar[str] = "Token budget"
+    summary: ClassVar[str] = (
+        "When a prompt has passed the budget, cut all results but the newest batch to their beginning."
+    )
+    source: ClassVar[str] = "Token Budget Tool Result Compaction, micro-x-agent-loop-python agent.py"
+
+    budget: int = parameter_field(
+        Parameter(
+            "budget",
+            ParameterKind.WHOLE_NUMBER,
+            40_000,
+            "Prompt tokens above which old results are cut; 0 for never.",
+            unit="tokens",
+            minimum=0,
+            maximum=2_000_000,
+            logarithmic=True,
+        )
+    )
+    keep: int = parameter_field(
+        Parameter(
+            "keep",
+            ParameterKind.WHOLE_NUMBER,
+            500,
+            "Characters kept of each old result.",
+            unit="characters",
+            minimum=0,
+            maximum=100_000,
+            logarithmic=True,
+        )
+    )
+    unit: str = limit_unit("what is kept")
+    variant: str = parameter_field(
+        Parameter(
+            "variant",
+            ParameterKind.CHOICE,
+            "document",
+            "The marker follows the text at once (document) or after a blank line (shipped).",
+            choices=("document", "shipped"),
+        )
+    )
+
+    def start(self, history: History) -> TokenBudgetRun:
+        """A fresh run over one session."""
+        return TokenBudgetRun(self, history, Reader(history), result_runs(history)[history.message].tolist())
+
+
+@dataclass
+class _Thread:
+    """The results of one conversation that may still be cut, by batch, oldest first."""
+
+    batches: list[tuple[int, list[int]]] = field(default_factory=list)
+
+    def add(self, results: list[int], runs: list[int]) -> None:
+        for block in results:
+            if not self.batches or self.batches[-1][0] != runs[block]:
+                self.batches.append((runs[block], []))
+            self.batches[-1][1].append(block)
+
+
+@dataclass
+class TokenBudgetRun:
+    """A token budget at work on one session.
+
+    Attributes:
+        strategy: The values.
+        history: What was recorded.
+        reader: Reads what arrives.
+        runs: Per block, its batch.
+    """
+
+    strategy: TokenBudget
+    history: History
+    reader: Reader
+    runs: list[int]
+    _threads: dict[int, _Thread] = field(default_factory=dict)
+    _done: set[int] = field(default_factory=set)
+
+    def step(self, moment: Moment) -> Iterable[Choice]:
+        """Cut what is old if the previous prompt was over the budget, then take in what arrived."""
+        number = self.reader.thread(moment)
+        is_new = number not in self._threads
+        thread = self._threads.setdefault(number, _Thread())
+        arrived = self.reader.results(self.reader.arrived(moment))
+        if is_new and moment.previous_prompt_tokens:
+            # A conversation that begins with a history: what it holds is what the last prompt was measured with.
+            thread.add(arrived, self.runs)
+        if moment.starts_context:
+            held = set(arrived)
+            thread.batches = [(run, [block for block in batch if block in held]) for run, batch in thread.batches]
+        choices = list(self._cut(thread, moment))
+        if choices:
+            tokens, budget = moment.previous_prompt_tokens, self.strategy.budget
+            moment.note_printed(NOTICE.format(count=len(choices), tokens=tokens, budget=budget))
+        if moment.starts_context:
+            thread.batches.clear()
+            arrived = [block for block in arrived if block not in self._done]
+        thread.add(arrived, self.runs)
+        return choices
+
+    def _cut(self, thread: _Thread, moment: Moment) -> Iterable[Choice]:
+        tokens, budget = moment.previous_prompt_tokens, self.strategy.budget
+        if not budget or tokens <= budget or len(thread.batches) < 2:
+            return
+        separator = "\n\n" if self.strategy.variant == "shipped" else ""
+        keep = self.strategy.keep
+        operation = cut_in(self.strategy.unit, keep, keep, 0, separator + MARKER)
+        decision = Decision(operation, f"old when a prompt of {tokens:,} tokens passed the budget of {budget:,}")
+        old, thread.batches = thread.batches[:-1], thread.batches[-1:]
+        for _, batch in old:
+            for block in batch:
+                self._done.add(block)
+                if self._is_to_be_cut(moment, block):
+                    yield Choice(block, decision)
+
+    def _is_to_be_cut(self, moment: Moment, block: int) -> bool:
+        if not self.history.plain_text[block]:
+            return False
+        return self._is_long(moment, block) and not ends_with_marker(moment, block)
+
+    def _is_long(self, moment: Moment, block: int) -> bool:
+        if self.strategy.unit == TOKENS:
+            return moment.tokens(block) > self.strategy.keep
+        return moment.length(block) > self.strategy.keep
+
+
+def ends_with_marker(moment: Moment, block: int) -> bool:
+    """Whether what would be sent of a block ends with the marker.
+
+    Only the end of the recorded text has to be read for that, once: the answer is remembered by the text's digest.
+    """
+    pieces = moment.rendition(block).pieces
+    last = pieces[-1] if pieces else ""
+    if isinstance(last, str):
+        return last.endswith(MARKER)
+    recorded = moment.history.session.blocks[block]
+    if last.stop != recorded.characters or last.stop - last.start < len(MARKER):
+        return moment.text(block).endswith(MARKER)
+    known = _marked.get(recorded.digest)
+    if known is None:
+        if len(_marked) >= _REMEMBERED:
+            _marked.clear()
+        try:
+            known = moment.history.session.text(recorded).endswith(MARKER)
+        except TextUnavailableError:
+            known = False
+        _marked[recorded.digest] = known
+    return known
+
+
+@dataclass(frozen=True)
+class TruncateAfterUse(Batching):
+    """Cut every tool result once a response to it exists."""
+
+    name: ClassVar[str] = "truncate-after-use"
+    title: ClassVar[str] = "Truncate right after use"
+    summary: ClassVar[str] = "Cut every tool result to its beginning from the call after the one that first sent it."
+    source: ClassVar[str] = "Token Budget Tool Result Compaction, approach 1, micro-x-agent-loop"
+
+    keep: int = parameter_field(
+        Parameter(
+            "keep",
+            ParameterKind.WHOLE_NUMBER,
+            500,
+            "Characters kept of a result that was answered.",
+            unit="characters",
+            minimum=0,
+            maximum=100_000,
+            logarithmic=True,
+        )
+    )
+    unit: str = limit_unit("what is kept")
+    marker: str = parameter_field(
+        Parameter("marker", ParameterKind.TEXT, MARKER, "What stands at the end of a cut result.")
+    )
+
+    def schedule(self, history: History) -> Schedule:
+        """A result is cut at the call of its thread after the one that first sent it, or when it comes answered."""
+        results = history.results[history.plain_text[history.results]]
+        results = results[history.enters[results] != NEVER]
+        answered = _next_calls(history)[history.enters[results]]
+        enters = history.enters[results]
+        answered = np.where(_answered_before(history)[history.message[results]], enters, answered).astype(np.int32)
+        builder = ScheduleBuilder()
+        builder.add(results, answered, Decision(cut_in(self.unit, self.keep, self.keep, 0, self.marker), "answered"))
+        return builder.schedule()
+
+
+def _answered_before(history: History) -> NDArray[np.bool_]:
+    """Per message, whether it came with the first prompt of its thread and an answer after it: nobody saw its call."""
+    answered = np.zeros(len(history.message_enters), dtype=np.bool_)
+    threads, calls = np.unique(_threads(history), return_index=True)
+    for call in calls[threads >= 0].tolist():
+        prompt = history.prompt_messages(call).tolist()
+        while prompt and history.session.messages[prompt[-1]].role is not Role.ASSISTANT:
+            prompt.pop()
+        answered[[message for message in prompt if history.message_enters[message] == call]] = True
+    return answered
+
+
+def _threads(history: History) -> NDArray[np.int32]:
+    """Per call, its thread; -1 where nothing was said."""
+    threads = np.array([*(context.thread for context in history.session.contexts), -1], dtype=np.int32)
+    found: NDArray[np.int32] = threads[history.call_context]
+    return found
+
+
+def _next_calls(history: History) -> NDArray[np.int32]:
+    """Per call, the next call of the same thread, `NEVER` for the last."""
+    following = np.full(len(history.call_context), NEVER, dtype=np.int32)
+    thread = _threads(history)
+    order = np.argsort(thread, kind="stable").astype(np.int32)
+    same = thread[order[1:]] == thread[order[:-1]]
+    following[order[:-1]] = np.where(same, order[1:], NEVER)
+    return following
+
+
+@dataclass(frozen=True)
+class CapAtInsertion(Parametrized):
+    """Cut results over a limit to their beginning, once, when they are inserted."""
+
+    name: ClassVar[str] = "cap-at-insertion"
+    title: ClassVar[str] = "Cap at insertion"
+    summary: ClassVar[str] = "Keep only the beginning of results over a limit, from the moment they are inserted."
+    source: ClassVar[str] = "MaxToolResultChars, micro-x-agent-loop-python agent.py"
+
+    limit: int = parameter_field(
+        Parameter(
+            "limit",
+            ParameterKind.WHOLE_NUMBER,
+            40_000,
+            "Longest result that is inserted whole, and what is kept of longer ones; 0 for no limit.",
+            unit="characters",
+            minimum=0,
+            maximum=1_000_000,
+            logarithmic=True,
+        )
+    )
+
+    unit: str = limit_unit("the limit")
+
+    def schedule(self, history: History) -> Schedule:
+        """Every result is decided when it enters."""
+        builder = ScheduleBuilder()
+        if self.limit:
+            size = "{length:,} characters" if self.unit == CHARACTERS else "{tokens:,} tokens"
+            marker = f"\n\n[OUTPUT TRUNCATED: Showing {self.limit:,} of {size} from {{tool}}]"
+            cut = cut_in(self.unit, self.limit, self.limit, 0, marker, numbered=True)
+            decision = Decision(cut, "over the limit at insertion")
+            builder.add(history.results, history.enters[history.results], decision)
+        return builder.schedule()

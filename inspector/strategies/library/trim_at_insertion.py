@@ -1,0 +1,281 @@
+"""Trim large tool results to their head and tail when they enter the conversation, and never touch them again.
+
+Source: "Insertion-Time Tool Result Trimming", NousResearch hermes-agent issue 415. Its first phase, one threshold for
+all tools, is the default; `per-tool` turns on its second phase, a profile for each kind of tool. The hard cap that was
+there before stays behind it as an emergency brake, for the tools that are exempt from trimming too. What the same agent
+does today instead is `store-large`.
+
+Its third phase would have the threshold adapt. Two ways stand there, and `adaptive` offers both: the window's share
+`min(12_000, context_length * 0.02)`, and the same share of what a prompt leaves of the window. Head and tail shrink as
+the threshold does. A result is trimmed by the threshold of the call it enters at, and never again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+import numpy as np
+
+from inspector.strategies.core.operations import CutText, CutTokens, cut_in
+from inspector.strategies.core.parameters import CHARACTERS, Parameter, ParameterKind
+from inspector.strategies.core.parametrized import Parametrized, choice, limit_unit, number, parameter_field, whole
+from inspector.strategies.core.schedule_builder import ScheduleBuilder
+from inspector.strategies.core.strategy import Choice, Decision
+from inspector.strategies.history.history import window_of
+from inspector.strategies.history.tools import meaning_mask, meaning_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from inspector.strategies.core.operations import BlockSource
+    from inspector.strategies.core.rendition import Rendition
+    from inspector.strategies.core.strategy import Moment, Schedule
+    from inspector.strategies.history.history import History
+
+MARKER = "\n\n[... {removed:,} chars trimmed from {tool} output ...]\n\n"
+PROFILES = ("shell", "read", "search", "web")
+_EXEMPT = "exempt"
+_NAMES = (*PROFILES, "default", _EXEMPT)
+
+
+class _Profile(NamedTuple):
+    threshold: int
+    head: int
+    tail: int
+
+
+@dataclass(frozen=True, slots=True)
+class TrimText:
+    """Keep head and tail of a text over a threshold, then cut what is still over the hard cap.
+
+    Attributes:
+        threshold: Longest text, in characters, that stays as it is.
+        head: Characters kept from the beginning.
+        tail: Characters kept from the end.
+        cap: Longest text after trimming; 0 for no cap.
+        unit: What all of these count, characters or tokens.
+    """
+
+    threshold: int
+    head: int
+    tail: int
+    cap: int
+    unit: str = CHARACTERS
+
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
+        """Trim, then cap."""
+        trim = cut_in(self.unit, self.threshold, self.head, self.tail, MARKER, numbered=True)
+        trimmed = trim.apply(rendition, source)
+        return hard_cap(self.cap, self.unit).apply(trimmed, source) if self.cap else trimmed
+
+
+def hard_cap(limit: int, unit: str = CHARACTERS) -> CutText | CutTokens:
+    """The cap the proposal found in place: the head, and a note that says how long the text was."""
+    size, counted = ("{length:,} chars", "char") if unit == CHARACTERS else ("{tokens:,} tokens", "token")
+    note = f"\n\n[Cut: tool response was {size}, exceeding the {limit:,} {counted} limit]"
+    return cut_in(unit, limit, limit, 0, note, numbered=True)
+
+
+def _profile_settings(group: str, what: str, threshold: int, head: int, tail: int) -> tuple[Parameter, ...]:
+    def parameter(name: str, default: int, text: str) -> Parameter:
+        return Parameter(
+            f"{group}-{name}" if group else name,
+            ParameterKind.WHOLE_NUMBER,
+            default,
+            text,
+            unit="characters",
+            minimum=0,
+            maximum=1_000_000,
+            group=group or "default",
+            logarithmic=True,
+        )
+
+    return (
+        parameter("threshold", threshold, f"Longest result of {what} that is inserted whole."),
+        parameter("head", head, f"Characters kept from the beginning of a longer result of {what}."),
+        parameter("tail", tail, f"Characters kept from the end of a longer result of {what}."),
+    )
+
+
+_ALL = _profile_settings("", "any tool", 12_000, 4_000, 4_000)
+_SHELL = _profile_settings("shell", "a command, with per-tool", 15_000, 2_000, 8_000)
+_READ = _profile_settings("read", "a file read, with per-tool", 10_000, 5_000, 3_000)
+_SEARCH = _profile_settings("search", "a search, with per-tool", 8_000, 4_000, 4_000)
+_WEB = _profile_settings("web", "a web page, with per-tool", 8_000, 4_000, 2_000)
+
+
+ADAPTIVE = ("off", "window", "remaining")
+
+
+@dataclass(frozen=True)
+class TrimAtInsertion(Parametrized):
+    """Keep head and tail of large results, once, when they are inserted."""
+
+    name: ClassVar[str] = "trim-at-insertion"
+    title: ClassVar[str] = "Trim at insertion"
+    summary: ClassVar[str] = (
+        "Keep head and tail of large results from the moment they are inserted; nothing changes later."
+    )
+    source: ClassVar[str] = "Insertion-Time Tool Result Trimming, hermes-agent issue 415"
+
+    threshold: int = parameter_field(_ALL[0])
+    head: int = parameter_field(_ALL[1])
+    tail: int = parameter_field(_ALL[2])
+    per_tool: bool = parameter_field(
+        Parameter("per-tool", ParameterKind.SWITCH, False, "Use the profile of each kind of tool where it has one.")
+    )
+    shell_threshold: int = parameter_field(_SHELL[0])
+    shell_head: int = parameter_field(_SHELL[1])
+    shell_tail: int = parameter_field(_SHELL[2])
+    read_threshold: int = parameter_field(_READ[0])
+    read_head: int = parameter_field(_READ[1])
+    read_tail: int = parameter_field(_READ[2])
+    search_threshold: int = parameter_field(_SEARCH[0])
+    search_head: int = parameter_field(_SEARCH[1])
+    search_tail: int = parameter_field(_SEARCH[2])
+    web_threshold: int = parameter_field(_WEB[0])
+    web_head: int = parameter_field(_WEB[1])
+    web_tail: int = parameter_field(_WEB[2])
+    cap: int = parameter_field(
+        Parameter(
+            "cap",
+            ParameterKind.WHOLE_NUMBER,
+            100_000,
+            "Hard cap on a result after trimming, keeping its beginning; 0 for none.",
+            unit="characters",
+            minimum=0,
+            maximum=1_000_000,
+            logarithmic=True,
+        )
+    )
+    unit: str = limit_unit("thresholds, heads, tails and the cap")
+    exempt_tools: tuple[str, ...] = parameter_field(
+        Parameter(
+            "exempt-tools",
+            ParameterKind.TOOLS,
+            (),
+            "Tools whose results are not trimmed; the hard cap holds for them too.",
+        )
+    )
+
+    adaptive: str = choice(
+        "adaptive",
+        ADAPTIVE,
+        "Lower every threshold to a share of the window, or of what the last prompt left of it; head and tail with it.",
+        group="adaptive",
+    )
+    adaptive_share: float = number(
+        "adaptive-share",
+        0.02,
+        "That share: so many characters for each of its tokens.",
+        minimum=0.0,
+        maximum=10.0,
+        group="adaptive",
+    )
+    adaptive_least: int = whole(
+        "adaptive-least",
+        1_000,
+        "No threshold is lowered below this.",
+        "characters",
+        maximum=1_000_000,
+        group="adaptive",
+    )
+    window: int = whole(
+        "window",
+        0,
+        "Size of the model's window; 0 for the one the chart and the report name.",
+        "tokens",
+        maximum=10_000_000,
+        group="adaptive",
+    )
+
+    def profile_of(self, tool: str) -> str:
+        """The profile a tool's results are trimmed by: its kind's with `per-tool`, else `default`."""
+        kind = str(meaning_of(tool))
+        return kind if self.per_tool and kind in PROFILES else "default"
+
+    def in_use(self) -> TrimAtInsertion | _AdaptiveTrim:
+        """Asked call by call where the threshold depends on what the plan has sent."""
+        return _AdaptiveTrim(self) if self.adaptive == "remaining" else self
+
+    def schedule(self, history: History) -> Schedule:
+        """Every result is decided when it enters, by the window where the threshold adapts at all."""
+        builder = ScheduleBuilder()
+        most = None if self.adaptive == "off" else self.share_of(window_of(history, self.window))
+        results, profile = self.profiles_of_results(history)
+        for index, name in enumerate(_NAMES):
+            chosen = results[profile == index]
+            builder.add(chosen, history.enters[chosen], self.decision(name, most))
+        return builder.schedule()
+
+    def share_of(self, tokens: int) -> int:
+        """The longest a threshold may be, in characters, where so many tokens of the window are looked at."""
+        return max(int(tokens * self.adaptive_share), self.adaptive_least)
+
+    def profiles_of_results(self, history: History) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Every result, and its profile's place among `_NAMES`."""
+        results = history.results
+        of_tool = np.array([_NAMES.index(self.profile_of(name)) for name in (*history.tool_names, "")], dtype=np.int32)
+        of_tool[meaning_mask(history.tool_names, (), self.exempt_tools)] = _NAMES.index(_EXEMPT)
+        return results, of_tool[history.tool[results]]
+
+    def decision(self, name: str, most: int | None = None) -> Decision:
+        """What is done to the results of a profile whose threshold may be so long."""
+        if name == _EXEMPT:
+            return Decision(hard_cap(self.cap, self.unit) if self.cap else None, "over the hard cap", "default")
+        return Decision(self._operation(name, most), "large at insertion", name)
+
+    def _operation(self, name: str, most: int | None) -> CutText | CutTokens | TrimText:
+        prefix = "" if name == "default" else f"{name}_"
+        profile = _Profile(*(int(getattr(self, f"{prefix}{part}")) for part in _Profile._fields))
+        if most is not None and most < profile.threshold:
+            shrink = most / profile.threshold
+            profile = _Profile(most, int(profile.head * shrink), int(profile.tail * shrink))
+        longest = profile.head + profile.tail + len(MARKER) + 1_000
+        if self.cap == 0 or (longest <= self.cap and profile.threshold <= self.cap):
+            # The cap cannot be reached, and a plain cut is worked out for all results at once.
+            return cut_in(self.unit, *profile, MARKER, numbered=True)
+        return TrimText(*profile, self.cap, self.unit)
+
+
+@dataclass(frozen=True)
+class _AdaptiveTrim:
+    """Trimming at insertion with a threshold that depends on what the last prompt left of the window."""
+
+    name: ClassVar[str] = TrimAtInsertion.name
+    title: ClassVar[str] = TrimAtInsertion.title
+    summary: ClassVar[str] = TrimAtInsertion.summary
+    source: ClassVar[str] = TrimAtInsertion.source
+    parameters: ClassVar[tuple[Parameter, ...]] = TrimAtInsertion.parameters
+    strategy: TrimAtInsertion
+
+    def start(self, history: History) -> _AdaptiveTrimRun:
+        """A fresh run over one session."""
+        results, profiles = self.strategy.profiles_of_results(history)
+        profile_of = dict(zip(results.tolist(), profiles.tolist(), strict=True))
+        return _AdaptiveTrimRun(self.strategy, window_of(history, self.strategy.window), profile_of)
+
+
+@dataclass
+class _AdaptiveTrimRun:
+    """The trimming at work on one session: what waits to be inserted, and what has been."""
+
+    strategy: TrimAtInsertion
+    window: int
+    profile_of: dict[int, int]
+    _has_begun: bool = False
+
+    def step(self, moment: Moment) -> Iterator[Choice]:
+        """Trim what has just arrived."""
+        arrived = [block for block in moment.arrived.tolist() if block in self.profile_of]
+        has_begun, self._has_begun = self._has_begun, True
+        if not arrived:
+            return
+        # What an agent knows is what its last call reported; after a compaction that says nothing of the next prompt.
+        taken = 0 if moment.starts_context and has_begun else moment.previous_prompt_tokens
+        most = self.strategy.share_of(max(self.window - taken, 0))
+        for block in arrived:
+            yield Choice(block, self.strategy.decision(_NAMES[self.profile_of[block]], most))

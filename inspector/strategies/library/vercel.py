@@ -1,0 +1,195 @@
+"""Prune reasoning and tool uses from messages, as the Vercel AI SDK does it.
+
+Source: `pruneMessages` of ai 7.0 (`generate-text/prune-messages.ts`). Reasoning goes from all assistant messages or all
+but the last message. Tool calls and their results go together, from everywhere or from before the newest messages; a
+call or result that has its counterpart among those stays. Reasoning goes too where everything that followed it in its
+message is gone, and a message of which nothing is left goes as a whole.
+
+The function alone does nothing until it is told what to prune; the defaults here are those of its documentation's
+example. It is meant to be called before a request, and looks at the whole list every time.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+import numpy as np
+
+from inspector.session.model import BlockKind
+from inspector.strategies.core.batching import Batching
+from inspector.strategies.core.operations import RemoveBlock
+from inspector.strategies.core.parametrized import choice, tools, whole
+from inspector.strategies.core.schedule_builder import ScheduleBuilder
+from inspector.strategies.core.strategy import Decision
+from inspector.strategies.history.conversation_items import Unit, entries_of
+from inspector.strategies.history.history import NEVER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from inspector.strategies.core.strategy import Schedule
+    from inspector.strategies.history.conversation_items import Entries
+    from inspector.strategies.history.history import History
+
+
+class Turn(NamedTuple):
+    """A call from which on a block is left out, or sent again."""
+
+    call: int
+    is_gone: bool
+
+
+@dataclass(frozen=True)
+class VercelPrune(Batching):
+    """Remove reasoning and tool uses that are not among the newest messages."""
+
+    name: ClassVar[str] = "vercel-prune"
+    title: ClassVar[str] = "Prune messages (Vercel AI SDK)"
+    summary: ClassVar[str] = "Remove reasoning, and tool calls with their results, from all but the newest messages."
+    source: ClassVar[str] = "ai 7.0 pruneMessages, generate-text/prune-messages.ts"
+
+    reasoning: str = choice(
+        "reasoning",
+        ("all", "before-last-message", "none"),
+        "Which assistant messages lose their reasoning.",
+        group="reasoning",
+    )
+    tool_calls: str = choice(
+        "tool-calls",
+        ("before-last-message", "before-last-messages", "all", "none"),
+        "Which messages lose their tool uses.",
+        group="tools",
+    )
+    messages: int = whole(
+        "messages",
+        2,
+        "How many messages keep their tool uses with before-last-messages; all results of a batch are one.",
+        "messages",
+        maximum=10_000,
+        group="tools",
+    )
+    tools: tuple[str, ...] = tools("tools", (), "Tools whose uses are pruned; none for all.", group="tools")
+
+    def schedule(self, history: History) -> Schedule:
+        """A tool use goes at the call that brings the last of the messages that are kept after it."""
+        builder = ScheduleBuilder()
+        anew = Decision(None, "counted anew")
+        for entries in entries_of(history, Unit.BATCHES):
+            carried = entries.entry < entries.carried
+            builder.add(entries.blocks[carried], entries.calls[entries.entry[carried]], anew)
+            turns = {block: list(found) for block, found in self._tool_turns(history, entries) if found}
+            rows = [(block, turn, "tools") for block, found in turns.items() for turn in found]
+            thoughts = dict(self._thoughts(history, entries))
+            for block, turn in self._orphans(history, entries, turns):
+                if block not in thoughts or turn.call < thoughts[block].call:
+                    rows.append((block, turn, "reasoning"))
+            rows += [(block, turn, "reasoning") for block, turn in thoughts.items()]
+            for group in ("tools", "reasoning"):
+                for operation in (RemoveBlock(), None):
+                    chosen = [
+                        (block, turn.call)
+                        for block, turn, of in rows
+                        if of == group and turn.is_gone == (operation is not None)
+                    ]
+                    blocks, calls = np.array(chosen, dtype=np.int32).reshape(-1, 2).T
+                    builder.add(blocks, calls, Decision(operation, "before the newest messages", group))
+        return builder.schedule()
+
+    @property
+    def _kept(self) -> int | None:
+        """How many of the newest messages keep their tool uses; None for nothing to prune."""
+        counts = {"all": 0, "before-last-message": 1, "before-last-messages": self.messages}
+        return counts.get(self.tool_calls)
+
+    def _tool_turns(self, history: History, entries: Entries) -> Iterator[tuple[int, list[Turn]]]:
+        """When tool calls and results go, and when they are sent again because their id has come up again."""
+        kept = self._kept
+        if kept is None:
+            return
+        blocks = history.session.blocks
+        by_id: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        is_tool = np.isin(history.kind[entries.blocks], (BlockKind.TOOL_CALL, BlockKind.TOOL_RESULT))
+        calls = np.append(entries.calls, np.full(kept, NEVER, np.int32)).tolist()
+        for block, place in zip(entries.blocks[is_tool].tolist(), entries.entry[is_tool].tolist(), strict=True):
+            by_id[blocks[block].tool_call_id].append((place, block))
+        for uses in by_id.values():
+            places = sorted({place for place, _ in uses})
+            # What is kept of a tool use goes when no message with its id is among the newest any more.
+            spans = [
+                (place, calls[place + kept], calls[again] if again is not None else NEVER)
+                for place, again in pairwise([*places, None])
+                if place is not None
+            ]
+            going = [span for span in spans if span[1] < (NEVER if not kept else span[2])]
+            lasts = [last for last, _, _ in going]
+            for place, block in uses:
+                if self.tools and blocks[block].tool_name not in self.tools:
+                    continue
+                found: list[Turn] = []
+                for at in range(bisect_left(lasts, place), len(going)):
+                    _, leaves, returns = going[at]
+                    found.append(Turn(leaves, is_gone=True))
+                    if kept and returns != NEVER:
+                        found.append(Turn(returns, is_gone=False))
+                    if not kept:
+                        break
+                yield block, found
+
+    def _orphans(self, history: History, entries: Entries, turns: dict[int, list[Turn]]) -> Iterator[tuple[int, Turn]]:
+        """When reasoning goes because everything after it in its message is gone."""
+        for message in _messages(history, entries):
+            kinds = [int(history.kind[block]) for block in message]
+            at = 0
+            while at < len(message):
+                if kinds[at] != BlockKind.THINKING:
+                    at += 1
+                    continue
+                end = at
+                while end < len(message) and kinds[end] == BlockKind.THINKING:
+                    end += 1
+                following = end
+                while following < len(message) and kinds[following] != BlockKind.THINKING:
+                    following += 1
+                after = [turns.get(block, []) for block in message[end:following]]
+                if after and all(after):
+                    for turn in _all_gone(after):
+                        for block in message[at:end]:
+                            yield block, turn
+                at = following
+
+    def _thoughts(self, history: History, entries: Entries) -> Iterator[tuple[int, Turn]]:
+        """When reasoning goes whatever follows it."""
+        if self.reasoning == "none":
+            return
+        later = np.append(entries.calls[1:], np.int32(NEVER)) if len(entries.calls) else entries.calls
+        calls = later if self.reasoning == "before-last-message" else entries.calls
+        thinking = history.kind[entries.blocks] == BlockKind.THINKING
+        for block, place in zip(entries.blocks[thinking].tolist(), entries.entry[thinking].tolist(), strict=True):
+            if calls[place] != NEVER:
+                yield block, Turn(int(calls[place]), is_gone=True)
+
+
+def _messages(history: History, entries: Entries) -> Iterator[list[int]]:
+    """The blocks of every entry that holds thinking."""
+    ends = np.append(entries.first, len(entries.blocks))
+    thinking = np.unique(entries.entry[history.kind[entries.blocks] == BlockKind.THINKING])
+    for place in thinking.tolist():
+        yield entries.blocks[ends[place] : ends[place + 1]].tolist()
+
+
+def _all_gone(turns: Sequence[list[Turn]]) -> list[Turn]:
+    """When all of several blocks are gone, given when each of them is."""
+    changes = sorted((turn.call, place, turn.is_gone) for place, found in enumerate(turns) for turn in found)
+    gone = [False] * len(turns)
+    found: list[Turn] = []
+    for number, (call, place, is_gone) in enumerate(changes):
+        gone[place] = is_gone
+        if number + 1 < len(changes) and changes[number + 1][0] == call:
+            continue
+        if all(gone) != (bool(found) and found[-1].is_gone):
+            found.append(Turn(call, is_gone=all(gone)))
+    return found
