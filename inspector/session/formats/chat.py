@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from inspector.session.blocks import CHAT, TextBlock
-from inspector.session.formats.plain.entries import TOOLS, blocks_beside, blocks_of_entry, role_of
+from inspector.session.formats.plain.blocks import TOOLS, blocks_beside, blocks_of_entry, role_of
 from inspector.session.model import Message, Origin, Role
 from inspector.session.pairing import Pairing
 from inspector.session.threads import Thread
@@ -29,7 +29,7 @@ NOTICE = "notice"
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class ChatMessage:
     """What a record says in one chat message.
 
     Attributes:
@@ -87,7 +87,7 @@ def notice(text: str) -> dict[str, Any]:
     return {"role": NOTICE, "content": text}
 
 
-def all_blocks(record: Iterable[Spoken], origin: Origin) -> list[TextBlock]:
+def all_blocks(record: Iterable[ChatMessage], origin: Origin) -> list[TextBlock]:
     """The blocks of a record that is read again."""
     return [made for own in chat_blocks([one.value for one in record], origin) for made in own]
 
@@ -130,7 +130,7 @@ class ChatThread:
         blocks = (structs.replace(block, origin=structs.replace(block.origin, file=file)) for block, _ in made)
         return Message(Role.SYSTEM, tuple(blocks), thread=self.thread.number)
 
-    def add(self, record: Sequence[Spoken], origin: Origin, *, is_sent: bool = True) -> list[int]:
+    def add(self, record: Sequence[ChatMessage], origin: Origin, *, is_sent: bool = True) -> list[int]:
         """Add what a record says; the indices of its messages.
 
         Args:
@@ -141,7 +141,7 @@ class ChatThread:
         made = self.messages(record, origin)
         return [self.put(one, message, is_sent=is_sent) for one, message in zip(record, made, strict=True)]
 
-    def put(self, spoken: Spoken, message: Message, *, is_sent: bool = True) -> int:
+    def put(self, spoken: ChatMessage, message: Message, *, is_sent: bool = True) -> int:
         """Add a message that was made before; its index."""
         is_sent = is_sent and spoken.role is not Role.OTHER and not spoken.is_synthetic
         if not spoken.is_call:
@@ -150,7 +150,7 @@ class ChatThread:
             message, model=spoken.model, usage=spoken.usage, identifier=spoken.identifier, is_sent=is_sent
         )
 
-    def messages(self, record: Sequence[Spoken], origin: Origin) -> list[Message]:
+    def messages(self, record: Sequence[ChatMessage], origin: Origin) -> list[Message]:
         """The messages of a record, not added yet."""
         found = chat_blocks([one.value for one in record], origin)
         return [
@@ -158,7 +158,7 @@ class ChatThread:
             for one, own in zip(record, found, strict=True)
         ]
 
-    def _message(self, spoken: Spoken, blocks: Sequence[Block]) -> Message:
+    def _message(self, spoken: ChatMessage, blocks: Sequence[Block]) -> Message:
         return Message(
             role=spoken.role,
             blocks=tuple(blocks),

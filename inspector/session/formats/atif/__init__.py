@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from inspector.session.format import Format
-from inspector.session.formats.atif.shapes import is_trajectory
+from inspector.session.formats.atif.records import is_trajectory
 from inspector.session.paths import is_file
 from inspector.session.values import string
 
@@ -35,7 +35,7 @@ def _recognise(sample: Sample) -> str:
 
 def _reader(path: Path) -> Reader:
     from inspector.session.documents import DocumentReader
-    from inspector.session.formats.atif.conversation import blocks_again, interpret
+    from inspector.session.formats.atif.reader import blocks_again, interpret
     from inspector.session.others import Others
 
     others = Others()

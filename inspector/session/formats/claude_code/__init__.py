@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.format import Format
-from inspector.session.formats.claude_code.places import UUID, is_copy, parent_file
+from inspector.session.formats.claude_code.related import UUID, is_copy, parent_file
 
 if TYPE_CHECKING:
     from inspector.session.format import StoredOutput
@@ -77,7 +77,7 @@ def _reader(path: Path) -> Reader:
 
 def _is_ignored(count_name: str) -> bool:
     from inspector.session.formats.claude_code.attachments import NEVER_SENT, NOTICES
-    from inspector.session.formats.claude_code.kinds import QUIET, QUIET_SYSTEM, REPEATED
+    from inspector.session.formats.claude_code.records import QUIET, QUIET_SYSTEM, REPEATED
 
     if count_name.startswith("attachment:"):
         return count_name.partition(":")[2] in NEVER_SENT - NOTICES
@@ -85,13 +85,13 @@ def _is_ignored(count_name: str) -> bool:
 
 
 def _stored_output(path: Path, text: str) -> StoredOutput | None:
-    from inspector.session.formats.claude_code.sidecars import stored_output
+    from inspector.session.formats.claude_code.related import stored_output
 
     return stored_output(path, text)
 
 
 def _locate(path: Path, identifier: str) -> Path | None:
-    from inspector.session.formats.claude_code.running import locate
+    from inspector.session.formats.claude_code.related import locate
 
     return locate(path, identifier)
 

@@ -2,17 +2,450 @@
 
 from __future__ import annotations
 
+import re
+from array import array
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from inspector.session.assembly import Assembly
-from inspector.session.formats.claude_code.conversation import Conversation
-from inspector.session.formats.claude_code.parts import blocks_of_line
-from inspector.session.formats.claude_code.records import DECODER
+from inspector.session.formats.claude_code.blocks import blocks_of_line, blocks_of_record
+from inspector.session.formats.claude_code.branches import Branches
+from inspector.session.formats.claude_code.compactions import compaction_of, kept_messages, sends_kept_first
+from inspector.session.formats.claude_code.lineage import Lineage, is_injected, is_prompt, is_request
+from inspector.session.formats.claude_code.records import DECODER, REPEATED, RecordKind, count_name, kind_of
+from inspector.session.formats.claude_code.related import UUID, Family, is_copy
+from inspector.session.model import BlockKind, Call, Compaction, ContextCause, Message, Role, Usage
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from inspector.session.assembly import OpenContext
+    from inspector.session.blocks import TextBlock
+    from inspector.session.formats.claude_code.records import Record, ReportedUsage
+    from inspector.session.model import Block
     from inspector.session.texts import BlocksOfRecord
+
+
+PLACEHOLDER_VERSIONS = ((2, 1, 12), (2, 1, 29))
+"""From the first to the second version, `output_tokens` is what the API says when a response begins, 1 to 8."""
+
+PLACEHOLDER_LIMIT = 8
+
+HIGHEST_RATIO = 6.0
+"""More characters than this to a token and the count was not of the response: healthy ones have 1 to 5."""
+
+LEADING_VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
+
+
+def usage_of(reported: ReportedUsage | None) -> Usage | None:
+    """Reported usage as ours; None where there is none, or only zeros (servers that do not count say so like this).
+
+    Prompt tokens written to the cache without a lifetime count as five-minute ones, the API's default.
+    """
+    if reported is None:
+        return None
+    written = _count(reported.cache_creation_input_tokens)
+    detail = reported.cache_creation
+    hour = _count(detail.ephemeral_1h_input_tokens) if detail is not None else 0
+    minutes = _count(detail.ephemeral_5m_input_tokens) if detail is not None else 0
+    usage = Usage(
+        uncached=_count(reported.input_tokens),
+        cache_read=_count(reported.cache_read_input_tokens),
+        cache_write_5m=max(written - hour, minutes),
+        cache_write_1h=hour,
+        output=_count(reported.output_tokens),
+    )
+    return usage if usage.prompt or usage.output else None
+
+
+def later(before: Usage | None, now: Usage | None) -> Usage | None:
+    """Of what two lines of one response report, what counts: the later, as long as it is not less.
+
+    Counts never fall from line to line in sound files; where one does, an interrupted stream wrote zeros.
+    """
+    if before is None or now is None:
+        return before or now
+    return now if (now.output, now.prompt) >= (before.output, before.prompt) else before
+
+
+def with_placeholder_noted(usage: Usage, characters: int, version: str, *, is_printed: bool = False) -> Usage:
+    """The usage, with its output marked where it cannot be the response's size.
+
+    Args:
+        usage: As reported.
+        characters: Length of everything visible in the response.
+        version: The program's version.
+        is_printed: It was printed by a run without a screen, which only ever says what the API does at the beginning.
+    """
+    is_placeholder = (
+        is_printed
+        or characters > HIGHEST_RATIO * usage.output
+        or (usage.output <= PLACEHOLDER_LIMIT and _is_placeholder_version(version))
+    )
+    if is_placeholder == usage.output_is_placeholder:
+        return usage
+    return structs.replace(usage, output_is_placeholder=is_placeholder)
+
+
+def _is_placeholder_version(version: str) -> bool:
+    match = LEADING_VERSION.match(version)
+    if match is None:
+        return False
+    first, last = PLACEHOLDER_VERSIONS
+    return first <= (int(match[1]), int(match[2]), int(match[3])) <= last
+
+
+def _count(value: int | None) -> int:
+    """A count of tokens. Interrupted streams leave null; a negative one would be nonsense."""
+    return value if value is not None and 0 < value < 1 << 53 else 0
+
+
+NONE = -1
+
+
+@dataclass(slots=True)
+class ClaudeCodeThread:
+    """Where the main conversation or one subagent's stands.
+
+    Attributes:
+        number: As in `Message.thread`.
+        context: The context that grows, None before the first.
+        response: Message of the last response, -1 when the next one cannot continue it.
+        user: The user message that grows, -1 when a new one is due.
+        compactions: Those that wait for the first message after them.
+        awaits_summary: The context began with a boundary and has no summary yet.
+        kept_first: The summary belongs behind the messages that were kept.
+    """
+
+    number: int
+    context: OpenContext | None = None
+    response: int = NONE
+    user: int = NONE
+    compactions: list[int] = field(default_factory=list)
+    awaits_summary: bool = False
+    kept_first: bool = False
+
+
+@dataclass(slots=True)
+class Response:
+    """Where a response's message and call are, and the length of everything visible in it."""
+
+    message: int
+    call: int
+    request: str
+    characters: int = 0
+
+
+class ClaudeCodeSession:
+    """Takes lines in file order and fills an assembly."""
+
+    def __init__(self, assembly: Assembly, path: Path) -> None:
+        """Begin.
+
+        Args:
+            assembly: What to fill.
+            path: The file. One that carries its session's id in its name tells which lines were copied from another.
+        """
+        self._assembly = assembly
+        self._lineage = Lineage(path.stem if UUID.fullmatch(path.stem) else "")
+        self._family = Family(path, assembly)
+        self._is_copy = is_copy(path)
+        self._copied = 0
+        self._branches = Branches()
+        self._threads: dict[int, ClaudeCodeThread] = {}
+        self._responses: dict[str, Response] = {}
+        self._tool_names: dict[str, str] = {}
+        self._message_of_node = array("i")
+        self._session_of_message: list[str] = []
+        self._turn_of_message = array("i")  # of messages that can be in the main conversation's context, else -1
+        self._compacted: list[tuple[OpenContext, int]] = []
+
+    def add(self, record: Record, line: bytes, offset: int, line_number: int) -> None:
+        """Add a line.
+
+        Args:
+            record: The line, decoded.
+            line: Its bytes.
+            offset: Where they stand in the file.
+            line_number: 1-based.
+        """
+        assembly = self._assembly
+        uuid = record.uuid or None
+        is_repeated = uuid is not None and uuid in self._branches.nodes
+        assembly.record_counts[REPEATED if is_repeated else count_name(record)] += 1
+        is_confirmed = self._lineage.confirms(record)
+        self._lineage.note(record, assembly)
+        if record.type == "summary" and self._branches.node(record.leaf) >= 0:
+            self._lineage.take_summary(record.leaf or "", assembly)
+        if is_repeated:
+            return
+        kind = kind_of(record)
+        try:
+            made = blocks_of_record(record, kind, line, offset, self._tool_names)
+            self._note_family(record, made)
+        except RecursionError:
+            assembly.diagnose("JSON nested too deeply", line_number, offset, skipped=True)
+            return
+        blocks = [block for block, _ in made]
+        thread = self._thread(record, kind)
+        self._note_copies(record, thread, is_confirmed=is_confirmed)
+        # The root of a compacted conversation has no parent, but names the line that it continues.
+        turn = self._branches.add(
+            uuid, record.parent or record.logical_parent, is_prompt=thread.number == 0 and is_prompt(record)
+        )
+        is_spoken = thread.number == 0 and record.message is not None and kind is not RecordKind.SYNTHETIC
+        if is_spoken and self._branches.go_to(turn):
+            self._rewind(thread)
+        if record.type == "last-prompt":
+            self._follow_leaf(record)
+        elif kind is RecordKind.COMPACTION:
+            self._compact(record, thread, turn, offset, line_number)
+        elif kind is RecordKind.MICROCOMPACTION:
+            self._clear(record, thread, offset, line_number)
+        message = self._add_kind(record, kind, blocks, thread, turn)
+        if uuid is not None:
+            self._message_of_node.append(message)
+            self._lineage.place(thread.number, record.session or "")
+
+    def _note_family(self, record: Record, made: Sequence[TextBlock]) -> None:
+        for block, text in made:
+            if block.kind is BlockKind.TOOL_CALL:
+                self._family.note_call(block.tool_call_id, block.tool_name, text)
+        self._family.note(
+            record, is_home_agent=self._lineage.is_home_agent(record), is_inherited=self._lineage.is_inherited(record)
+        )
+
+    def _note_copies(self, record: Record, thread: ClaudeCodeThread, *, is_confirmed: bool) -> None:
+        """Mark what was read so far where a line shows that it was copied from another session."""
+        messages = self._assembly.messages
+        copied: Sequence[int] = ()
+        if is_confirmed:
+            copied = [at for at, session in enumerate(self._session_of_message) if self._lineage.is_other(session)]
+            for session in dict.fromkeys(self._session_of_message[at] for at in copied):
+                self._family.note_origin(session)
+        elif origin := self._lineage.origin(record, self._branches.node(record.parent)):
+            self._family.note_origin(origin)
+            copied = [index for index, session in enumerate(self._session_of_message) if session == origin]
+        elif self._is_copy and is_request(record):
+            # A copy of a conversation is asked one thing behind all that was asked before.
+            copied = range(self._copied, len(messages))
+            self._copied = len(messages)
+        found = [index for index in copied if not messages[index].is_inherited]
+        for index in found:
+            self._assembly.replace_message(index, is_inherited=True)
+        if found:
+            thread.user = NONE
+
+    def _follow_leaf(self, record: Record) -> None:
+        """Go to the branch whose last line the program noted: a person went back to it and typed nothing yet."""
+        node = self._branches.node(record.leaf)
+        if node >= 0 and self._lineage.is_main(node) and self._branches.go_to_leaf(node):
+            self._rewind(self._threads[0])
+
+    def _thread(self, record: Record, kind: RecordKind) -> ClaudeCodeThread:
+        number = self._lineage.thread(record, self._branches.node(record.parent), is_quiet=kind is RecordKind.QUIET)
+        thread = self._threads.get(number)
+        if thread is None:
+            thread = self._threads[number] = ClaudeCodeThread(number)
+        return thread
+
+    def _add_kind(
+        self, record: Record, kind: RecordKind, blocks: list[Block], thread: ClaudeCodeThread, turn: int
+    ) -> int:
+        """Add a line's blocks to messages, calls and contexts; the message they went to, -1 for none."""
+        if kind is RecordKind.RESPONSE:
+            return self._respond(record, blocks, thread, turn)
+        if not blocks:
+            return NONE
+        if kind is RecordKind.USER:
+            return self._add_user(record, blocks, thread, turn)
+        if kind is RecordKind.SUMMARY:
+            return self._summarise(record, blocks, thread, turn)
+        if kind is RecordKind.SYNTHETIC:
+            thread.user = NONE
+            return self._new_message(record, Role.ASSISTANT, blocks, thread, NONE, is_synthetic=True)
+        return self._new_message(record, Role.OTHER, blocks, thread, NONE)
+
+    def _new_message(
+        self, record: Record, role: Role, blocks: list[Block], thread: ClaudeCodeThread, turn: int, **flags: bool
+    ) -> int:
+        message = Message(
+            role=role,
+            blocks=tuple(blocks),
+            time=record.time,
+            identifier=(record.message is not None and record.message.id) or record.uuid or "",
+            thread=thread.number,
+            is_inherited=self._lineage.is_inherited(record),
+            **flags,
+        )
+        index = self._assembly.add_message(message)
+        self._session_of_message.append(record.session or "")
+        self._turn_of_message.append(turn if thread.number == 0 else NONE)
+        return index
+
+    def _send(self, thread: ClaudeCodeThread, message: int) -> None:
+        """Put a new message into the thread's context."""
+        self._context(thread).members.append(message)
+        self._resolve_compaction(thread, message)
+
+    def _context(self, thread: ClaudeCodeThread) -> OpenContext:
+        if thread.context is None:
+            thread.context = self._assembly.add_context(thread.number, ContextCause.START)
+        return thread.context
+
+    def _add_user(self, record: Record, blocks: list[Block], thread: ClaudeCodeThread, turn: int) -> int:
+        injected = is_injected(record)
+        if thread.user == NONE:
+            thread.user = self._new_message(record, Role.USER, blocks, thread, turn, is_meta=injected)
+            self._send(thread, thread.user)
+            return thread.user
+        self._assembly.add_blocks(thread.user, blocks)
+        if not injected and self._assembly.messages[thread.user].is_meta:
+            self._assembly.replace_message(thread.user, is_meta=False)
+        return thread.user
+
+    def _respond(self, record: Record, blocks: list[Block], thread: ClaudeCodeThread, turn: int) -> int:
+        message = record.message
+        identifier = (message is not None and message.id) or record.request or record.uuid or ""
+        response = self._responses.get(identifier)
+        if response is None or not self._continues(record, thread, response):
+            response = self._begin_response(record, identifier, thread, turn)
+        self._assembly.add_blocks(response.message, blocks)
+        for block in blocks:
+            response.characters += block.characters
+            if block.kind is BlockKind.TOOL_CALL:
+                self._tool_names[block.tool_call_id] = block.tool_name
+        self._report_usage(record, response)
+        return response.message
+
+    def _continues(self, record: Record, thread: ClaudeCodeThread, response: Response) -> bool:
+        """Whether a line belongs to a known response with its id.
+
+        Servers other than Anthropic's may repeat an id; only the thread's last response, or one whose request id is the
+        same, is continued.
+        """
+        request = record.request or ""
+        if response.request and request and response.request != request:
+            return False
+        is_last = response.message == thread.response
+        is_same_request = bool(request) and self._assembly.messages[response.message].thread == thread.number
+        return is_last or is_same_request
+
+    def _begin_response(self, record: Record, identifier: str, thread: ClaudeCodeThread, turn: int) -> Response:
+        context = self._context(thread)
+        prompt_messages = len(context.members)
+        message = self._new_message(record, Role.ASSISTANT, [], thread, turn)
+        self._send(thread, message)
+        call = Call(
+            response=message,
+            context=context.index,
+            prompt_messages=prompt_messages,
+            model=(record.message.model if record.message is not None else "") or "",
+            time=self._assembly.messages[message].time,
+            identifier=record.request or identifier,
+        )
+        self._assembly.calls.append(call)
+        response = Response(message, len(self._assembly.calls) - 1, record.request or "")
+        self._responses[identifier] = response
+        thread.response, thread.user, thread.awaits_summary = message, NONE, False
+        return response
+
+    def _report_usage(self, record: Record, response: Response) -> None:
+        call = self._assembly.calls[response.call]
+        usage = later(call.usage, usage_of(record.message.usage if record.message is not None else None))
+        if usage is not None:
+            usage = with_placeholder_noted(
+                usage, response.characters, record.version or "", is_printed=record.is_printed
+            )
+        if usage is not call.usage:
+            self._assembly.calls[response.call] = structs.replace(call, usage=usage)
+
+    def _summarise(self, record: Record, blocks: list[Block], thread: ClaudeCodeThread, turn: int) -> int:
+        if not thread.awaits_summary and thread.context is not None and thread.context.members:
+            self._begin_compacted(thread, turn)
+            self._note_compaction(thread, Compaction(len(self._assembly.messages), time=record.time))
+        index = self._new_message(record, Role.USER, blocks, thread, turn, is_summary=True)
+        context = self._context(thread)
+        if thread.awaits_summary and context.carried and not thread.kept_first:
+            context.members.insert(0, index)
+            context.carried += 1
+            self._resolve_compaction(thread, index)
+        else:
+            self._send(thread, index)
+        thread.user = thread.response = NONE
+        thread.awaits_summary = False
+        return index
+
+    def _compact(self, record: Record, thread: ClaudeCodeThread, turn: int, offset: int, line_number: int) -> None:
+        kept, complete = kept_messages(record.compact_metadata, self._message_of)
+        kept = [
+            index for index in kept if self._assembly.messages[index].thread == thread.number and self._is_sent(index)
+        ]
+        if not complete:
+            reason = "messages that a compaction kept are not in this file"
+            self._assembly.diagnose(reason, line_number, offset, skipped=False)
+        context = self._begin_compacted(thread, turn)
+        context.members.extend(kept)
+        context.carried = len(kept)
+        thread.awaits_summary, thread.kept_first = True, sends_kept_first(record)
+        self._note_compaction(thread, compaction_of(record, len(self._assembly.messages), record.time))
+
+    def _clear(self, record: Record, thread: ClaudeCodeThread, offset: int, line_number: int) -> None:
+        """Note a partial compaction. One that cleared no results clears nothing that has a block of its own."""
+        metadata = record.microcompact_metadata
+        if metadata is not None and metadata.cleared_attachments:
+            reason = "attachments that a partial compaction cleared are shown as sent"
+            self._assembly.diagnose(reason, line_number, offset, skipped=False)
+        compaction = compaction_of(record, len(self._assembly.messages), record.time)
+        if compaction.is_partial:
+            self._note_compaction(thread, compaction)
+
+    def _begin_compacted(self, thread: ClaudeCodeThread, turn: int) -> OpenContext:
+        thread.context = self._assembly.add_context(thread.number, ContextCause.COMPACTION)
+        thread.user = thread.response = NONE
+        if thread.number == 0:
+            self._compacted.append((thread.context, turn))
+        return thread.context
+
+    def _note_compaction(self, thread: ClaudeCodeThread, compaction: Compaction) -> None:
+        self._assembly.compactions.append(compaction)
+        thread.compactions.append(len(self._assembly.compactions) - 1)
+
+    def _resolve_compaction(self, thread: ClaudeCodeThread, message: int) -> None:
+        compactions = self._assembly.compactions
+        for index in thread.compactions:
+            compactions[index] = structs.replace(compactions[index], message=message)
+        thread.compactions.clear()
+
+    def _message_of(self, uuid: str) -> int | None:
+        node = self._branches.node(uuid)
+        return None if node < 0 else self._message_of_node[node]
+
+    def _is_sent(self, message: int) -> bool:
+        entry = self._assembly.messages[message]
+        return entry.role in (Role.USER, Role.ASSISTANT) and not (entry.is_synthetic or entry.is_abandoned)
+
+    def _rewind(self, thread: ClaudeCodeThread) -> None:
+        """Mark what the conversation left behind, and begin the context that the rest makes up."""
+        abandoned = self._branches.abandoned
+        turns = self._turn_of_message
+        for index, message in enumerate(self._assembly.messages):
+            if turns[index] != NONE and message.is_abandoned != (turns[index] in abandoned):
+                self._assembly.replace_message(index, is_abandoned=not message.is_abandoned)
+        before: list[int] = []
+        for context, turn in reversed(self._compacted):
+            if turn not in abandoned:
+                before = context.members
+                break
+        following = range(max(before, default=NONE) + 1, len(turns))
+        members = [index for index in (*before, *following) if turns[index] != NONE and turns[index] not in abandoned]
+        thread.context = self._assembly.add_context(thread.number, ContextCause.REWIND)
+        thread.context.members.extend(members)
+        thread.context.carried = len(members)
+        thread.user = thread.response = NONE
 
 
 class ClaudeCodeInterpreter:
@@ -22,7 +455,7 @@ class ClaudeCodeInterpreter:
         """Begin; `path` is the file."""
         self.assembly = Assembly()
         self.blocks_of_record: BlocksOfRecord = blocks_of_line
-        self._conversation = Conversation(self.assembly, path)
+        self._conversation = ClaudeCodeSession(self.assembly, path)
 
     def take(self, data: bytes, offset: int, first_line: int) -> None:
         """Take whole lines. What cannot be read becomes a diagnostic."""

@@ -8,9 +8,12 @@ sent, and the subagent messages inside `progress` records, whose usage is not th
 
 from __future__ import annotations
 
+from enum import Enum, auto
+
 from msgspec import Raw, Struct, field
 
 from inspector.session.decoding import RecordDecoder
+from inspector.session.formats.claude_code.attachments import NOTICES, attachment_fields, attachment_type, is_sent
 from inspector.session.times import seconds_of_any
 
 EMPTY = Raw(b"")
@@ -25,7 +28,7 @@ class Source(Struct, gc=False):
     url: str | None = None
 
 
-class Part(Struct, gc=False):
+class ContentBlock(Struct, gc=False):
     """One content block of a message, or one part of a tool result: every type's fields together."""
 
     type: str | None = None
@@ -38,7 +41,7 @@ class Part(Struct, gc=False):
     input: Raw = EMPTY
     tool_use_id: str | None = None
     tool_name: str | None = None
-    content: str | list[Part] | Part | None = None
+    content: str | list[ContentBlock] | ContentBlock | None = None
     is_error: bool | None = None
     source: Source | None = None
 
@@ -66,7 +69,7 @@ class ApiMessage(Struct, gc=False):
     id: str | None = None
     role: str | None = None
     model: str | None = None
-    content: str | list[Part] | Part | None = None
+    content: str | list[ContentBlock] | ContentBlock | None = None
     usage: ReportedUsage | None = None
 
 
@@ -154,3 +157,109 @@ class Record(Struct, gc=False):
 
 
 DECODER = RecordDecoder(Record)
+
+
+SYNTHETIC_MODEL = "<synthetic>"
+"""The model name of messages that the program wrote itself."""
+
+QUIET = frozenset(
+    {
+        "agent-color",
+        "agent-name",
+        "agent-setting",
+        "ai-title",
+        "attribution-snapshot",
+        "bridge-session",
+        "content-replacement",
+        "custom-title",
+        "file-history-delta",
+        "file-history-snapshot",
+        "frame-link",
+        "last-prompt",
+        "mode",
+        "permission-mode",
+        "pr-link",
+        "progress",
+        "queue-operation",
+        "rate_limit_event",
+        "stream_event",
+        "summary",
+        "tag",
+        "worktree-state",
+    }
+)
+"""Types that are counted and not shown: the program's own bookkeeping."""
+
+REPEATED = "(written again)"
+"""What lines are counted under that a later compaction or resume wrote once more."""
+
+QUIET_SYSTEM = frozenset({"bridge_status", "init", "stop_hook_summary", "turn_duration"})
+"""Subtypes of `system` that are counted and not shown."""
+
+
+class RecordKind(Enum):
+    """What a line is to the conversation."""
+
+    RESPONSE = auto()
+    """A block of a model's response."""
+    SYNTHETIC = auto()
+    """A message in the model's place that the program wrote: shown, never sent."""
+    USER = auto()
+    """Something the user side adds to the context: a prompt, a tool result, injected text."""
+    SUMMARY = auto()
+    """The text that stands for a compacted conversation."""
+    COMPACTION = auto()
+    MICROCOMPACTION = auto()
+    NOTICE = auto()
+    """Shown beside the conversation, never sent."""
+    QUIET = auto()
+    """Counted only."""
+
+
+def kind_of(record: Record) -> RecordKind:
+    """What a line is to the conversation; of unknown types it is a notice, so that they are seen."""
+    match record.type:
+        case "assistant" if record.message is not None:
+            synthetic = record.is_api_error or record.message.model == SYNTHETIC_MODEL
+            return RecordKind.SYNTHETIC if synthetic else RecordKind.RESPONSE
+        case "user" if record.message is not None:
+            return RecordKind.SUMMARY if record.is_compact_summary else RecordKind.USER
+        case "attachment":
+            return _attachment_kind(record)
+        case "system":
+            return _system_kind(record)
+        case kind if kind in QUIET:
+            return RecordKind.QUIET
+    return RecordKind.NOTICE
+
+
+def _attachment_kind(record: Record) -> RecordKind:
+    fields = attachment_fields(bytes(record.attachment))
+    if is_sent(fields):
+        return RecordKind.USER
+    return RecordKind.NOTICE if str(fields.get("type")) in NOTICES else RecordKind.QUIET
+
+
+def _system_kind(record: Record) -> RecordKind:
+    match record.subtype:
+        case "compact_boundary":
+            return RecordKind.COMPACTION
+        case "microcompact_boundary":
+            return RecordKind.MICROCOMPACTION
+        case "local_command":
+            # Output of a local command is passed on to the model with the next prompt.
+            return RecordKind.USER
+        case "stop_hook_summary" if bytes(record.hook_errors) not in (b"", b"[]", b"null"):
+            return RecordKind.NOTICE
+        case subtype if subtype in QUIET_SYSTEM:
+            return RecordKind.QUIET
+    return RecordKind.NOTICE
+
+
+def count_name(record: Record) -> str:
+    """The name a line is counted under: its type, with the subtype of system records and the type of attachments."""
+    if record.type is None:
+        return "(no type)"
+    if record.type == "attachment" and (kind := attachment_type(record.attachment)):
+        return f"attachment:{kind}"
+    return f"{record.type}:{record.subtype}" if record.type == "system" and record.subtype else record.type

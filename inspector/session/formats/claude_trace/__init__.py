@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inspector.session.format import Format
-from inspector.session.formats.claude_trace.shapes import is_exchange, request_body
+from inspector.session.formats.claude_trace.records import is_exchange, request_body
 from inspector.session.values import sequence
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.session.errors import SessionError
 from inspector.session.format import Format
-from inspector.session.formats.cline.places import EDITS, HISTORY, METADATA, SDK_SUFFIX, history_of
+from inspector.session.formats.cline.related import EDITS, HISTORY, METADATA, SDK_SUFFIX, history_of
 from inspector.session.paths import is_file, is_folder
 from inspector.session.sample import Sample
 from inspector.session.values import objects, string

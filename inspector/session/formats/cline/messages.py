@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import count as numbers
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.formats.chat import Spoken
-from inspector.session.formats.cline.xml_calls import CALL, parts_with_calls, result_places
+from inspector.session.formats.chat import ChatMessage
 from inspector.session.model import Usage
 from inspector.session.times import seconds_of_any
 from inspector.session.values import count, mapping, objects, string
@@ -15,11 +15,107 @@ from inspector.session.values import count, mapping, objects, string
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+
+TOOLS = (
+    "access_mcp_resource",
+    "apply_diff",
+    "apply_patch",
+    "ask_followup_question",
+    "attempt_completion",
+    "browser_action",
+    "codebase_search",
+    "condense",
+    "execute_command",
+    "fetch_instructions",
+    "insert_content",
+    "list_code_definition_names",
+    "list_files",
+    "load_mcp_documentation",
+    "new_task",
+    "plan_mode_respond",
+    "read_file",
+    "replace_in_file",
+    "report_bug",
+    "run_slash_command",
+    "search_and_replace",
+    "search_files",
+    "switch_mode",
+    "update_todo_list",
+    "use_mcp_tool",
+    "use_skill",
+    "web_fetch",
+    "web_search",
+    "write_to_file",
+)
+
+CALL = re.compile(rf"<(?P<tool>{'|'.join(TOOLS)})>(?P<body>.*?)</(?P=tool)>", re.DOTALL)
+
+PARAMETER = re.compile(r"<(?P<name>\w+)>(?P<value>.*?)</(?P=name)>", re.DOTALL)
+
+LONG = re.compile(r"<(?P<name>content|diff|new_str|args)>(?P<value>.*)</(?P=name)>", re.DOTALL)
+"""Parameters that hold files, in which the same tag may stand: they end at the last one."""
+
+RESULT = re.compile(r"\[(?P<tool>[\w.-]+)(?: for '.*?')?\] Result:", re.DOTALL)
+
+BESIDE = ("<environment_details>", "<task_progress>")
+"""How texts begin that the program adds to what is said."""
+
+Part = dict[str, Any]
+
+
+def parts_with_calls(text: str, names: Iterator[str]) -> list[Part]:
+    """What a model said as content parts, its calls as calls.
+
+    Args:
+        text: What it said.
+        names: Ids for the calls.
+    """
+    parts: list[Part] = []
+    end = 0
+    for found in CALL.finditer(text):
+        if before := text[end : found.start()].strip():
+            parts.append({"type": "text", "text": before})
+        call = {"type": "tool_use", "id": next(names), "name": found["tool"], "input": _parameters(found["body"])}
+        parts.append(call)
+        end = found.end()
+    if not parts:
+        return [{"type": "text", "text": text}]
+    if after := text[end:].strip():
+        parts.append({"type": "text", "text": after})
+    return parts
+
+
+def _parameters(body: str) -> dict[str, str]:
+    if (long := LONG.search(body)) is not None:
+        rest = body[: long.start()] + body[long.end() :]
+        return {**_parameters(rest), long["name"]: long["value"].strip("\n")}
+    return {found["name"]: found["value"].strip("\n") for found in PARAMETER.finditer(body)}
+
+
+def result_places(parts: Sequence[Any]) -> Iterator[tuple[int, str]]:
+    """Which text parts of a user's message are what a tool gave, with its name.
+
+    A header stands before the text in the same part, or alone in the part before it.
+    """
+    tool = ""
+    for place, part in enumerate(parts):
+        text = string(part.get("text")) if isinstance(part, dict) and part.get("type") == "text" else None
+        header = RESULT.match(text) if text is not None else None
+        if header is not None and text is not None:
+            tool = header["tool"]
+            if text[header.end() :].strip():
+                yield place, tool
+                tool = ""
+        elif tool and text is not None and not text.lstrip().startswith(BESIDE):
+            yield place, tool
+            tool = ""
+
+
 Called = Sequence[tuple[str, str]]
 """Ids and tools of calls."""
 
 
-def spoken_in(message: Mapping[str, Any], place: int = 0, open_calls: Called = ()) -> Spoken:
+def spoken_in(message: Mapping[str, Any], place: int = 0, open_calls: Called = ()) -> ChatMessage:
     """What a message says.
 
     Args:
@@ -32,7 +128,7 @@ def spoken_in(message: Mapping[str, Any], place: int = 0, open_calls: Called = (
         texts = [string(part.get("text")) for part in objects(message.get("summary"))] or [string(message.get("text"))]
         signature = string(message.get("encrypted_content"))
         part = {"type": "thinking", "thinking": "\n".join(texts), "signature": signature}
-        return Spoken({"role": "assistant", "content": [part]})
+        return ChatMessage({"role": "assistant", "content": [part]})
     content = message.get("content")
     if isinstance(content, str):
         content = [{"type": "text", "text": content}] if content else []
@@ -46,7 +142,7 @@ def spoken_in(message: Mapping[str, Any], place: int = 0, open_calls: Called = (
         value["reasoning_content"] = message["reasoning_content"]
     is_summary = message.get("isSummary") is True
     model = mapping(message.get("modelInfo"))
-    return Spoken(
+    return ChatMessage(
         value,
         seconds_of_any(message.get("ts")),
         identifier=string(message.get("id")),

@@ -21,9 +21,9 @@ from inspector.session.formats.cline.edits import (
     text_of_change,
 )
 from inspector.session.formats.cline.messages import Called, calls_in, spoken_in
-from inspector.session.formats.cline.places import EDITS, HISTORY, beside, history_of, index_of
+from inspector.session.formats.cline.related import EDITS, HISTORY, beside, history_of, index_of
 from inspector.session.formats.cline.shown import Condensed, Request, condensations, left_out_in, requests_of_answers
-from inspector.session.formats.plain.entries import SYSTEM, blocks_beside
+from inspector.session.formats.plain.blocks import SYSTEM, blocks_beside
 from inspector.session.links import LinkKind, SessionLink
 from inspector.session.model import Compaction, ContextCause, Message, Origin, Role
 from inspector.session.others import Others
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from inspector.session.assembly import Assembly
     from inspector.session.blocks import TextBlock
-    from inspector.session.formats.chat import Spoken
+    from inspector.session.formats.chat import ChatMessage
     from inspector.session.nodes import Node
     from inspector.session.reading import Reader
 
@@ -158,7 +158,7 @@ class Task:
         for name in ("condenseParent", "truncationParent"):
             self._hidden.setdefault(string(value.get(name)), []).extend(added)
 
-    def _compact(self, value: Mapping[str, Any], said: Spoken, origin: Origin) -> int:
+    def _compact(self, value: Mapping[str, Any], said: ChatMessage, origin: Origin) -> int:
         """Roo's own compactions: a summary begins anew, a marker hides what was tagged with its id."""
         (message,) = self._chat.messages([said], origin)
         gone = self._hidden.get(string(value.get("truncationId")), [])

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.format import Format
-from inspector.session.formats.codex.kinds import KINDS, SAY_NOTHING, TURN_ENDS, is_event, is_header
-from inspector.session.formats.responses.shapes import is_item, is_list_of_items
+from inspector.session.formats.codex.records import KINDS, SAY_NOTHING, TURN_ENDS, is_event, is_header
+from inspector.session.formats.responses.records import is_item, is_list_of_items
 from inspector.session.sample import Sample
 
 if TYPE_CHECKING:
@@ -74,13 +74,13 @@ def _reader(path: Path) -> Reader:
 
 
 def _locate(path: Path, identifier: str) -> Path | None:
-    from inspector.session.formats.codex.family import locate
+    from inspector.session.formats.codex.related import locate
 
     return locate(path, identifier)
 
 
 def _is_ignored(count_name: str) -> bool:
-    from inspector.session.formats.codex.records import QUIET, QUIET_EVENTS
+    from inspector.session.formats.codex.blocks import QUIET, QUIET_EVENTS
 
     if count_name in (*SAY_NOTHING, TURN_ENDS):
         return True

@@ -9,16 +9,50 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from inspector.session.formats.codex.injected import is_summary
 from inspector.session.model import Compaction, Role
 from inspector.session.values import count
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from inspector.session.assembly import Assembly
     from inspector.session.blocks import TextBlock
-    from inspector.session.model import Message
+    from inspector.session.model import Block, Message
+
+
+BEGINNINGS = (
+    "# agents.md instructions",
+    "<codex_internal_context",
+    "<collaboration_mode>",
+    "<environment_context>",
+    "<goal_context>",
+    "<hook_prompt",
+    "<permissions instructions>",
+    "<recommended_plugins",
+    "<skill",
+    "<subagent_notification>",
+    "<turn_aborted>",
+    "<user_action>",
+    "<user_instructions>",
+    "<user_shell_command>",
+)
+
+SUMMARY_BEGINNINGS = (
+    "another language model started to solve this problem",
+    "you were originally given instructions from a user over one or more turns",
+)
+"""How the user message begins that hands a compacted conversation over."""
+
+
+def is_injected(blocks: Iterable[Block]) -> bool:
+    """Whether a user message was written by Codex: one of its parts is."""
+    return any(block.preview.lstrip().lower().startswith(BEGINNINGS) for block in blocks)
+
+
+def is_summary(blocks: Iterable[Block]) -> bool:
+    """Whether a user message stands for a compacted conversation."""
+    return any(block.preview.lstrip().lower().startswith(SUMMARY_BEGINNINGS) for block in blocks)
+
 
 KEPT_CHARACTERS = 80_000
 """Of what the user said, the newest 20,000 tokens of four bytes are kept beside a summary."""

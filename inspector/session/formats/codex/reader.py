@@ -2,24 +2,244 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
 
 from inspector.session.assembly import Assembly
 from inspector.session.documents import DocumentReader
-from inspector.session.formats.codex.conversation import Rollout
-from inspector.session.formats.codex.records import blocks_of_line, unwrapped
+from inspector.session.formats.codex.blocks import (
+    NOTICES,
+    QUIET,
+    QUIET_EVENTS,
+    blocks_of,
+    blocks_of_line,
+    compacted_items,
+    system_blocks,
+    unwrapped,
+)
+from inspector.session.formats.codex.compactions import (
+    Compactions,
+    hands_over,
+    is_injected,
+    is_summary,
+    kept_without_history,
+    rolled_back,
+)
+from inspector.session.formats.codex.related import Lineage, note_event, note_header
 from inspector.session.formats.codex.stream import StreamInterpreter
+from inspector.session.formats.codex.usage import INHERITED, NONE, Attribution, Report, TokenCounts
+from inspector.session.formats.responses.blocks import Side, side_of
+from inspector.session.formats.responses.joining import Joiner
 from inspector.session.formats.responses.reader import blocks_of_record, interpret
 from inspector.session.lines import LinesReader
+from inspector.session.model import ContextCause, Message, Origin, Role
 from inspector.session.objects import object_lines
-from inspector.session.values import mapping, string
+from inspector.session.values import count, mapping, string
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from inspector.session.blocks import TextBlock
+    from inspector.session.formats.codex.blocks import RolloutLine
     from inspector.session.nodes import Node
     from inspector.session.reading import Reader
     from inspector.session.texts import BlocksOfRecord
+
+
+class Rollout:
+    """Takes lines in file order and fills an assembly."""
+
+    def __init__(self, assembly: Assembly) -> None:
+        """Begin."""
+        self._assembly = assembly
+        self._joiner = Joiner(assembly)
+        self._lineage = Lineage()
+        self._counts = TokenCounts()
+        self._attribution = Attribution()
+        self._compactions = Compactions(assembly)
+        self._model = ""
+        self._system = NONE
+        self._instructions = ""
+        self._is_inherited = False
+
+    def add(self, line: RolloutLine, data: bytes, offset: int) -> None:
+        """Add a line.
+
+        Args:
+            line: The line, unwrapped.
+            data: Its bytes.
+            offset: Where they stand in the file.
+        """
+        self._assembly.record_counts[line.count_name] += 1
+        was_inherited, self._is_inherited = self._is_inherited, self._lineage.is_inherited(line)
+        if was_inherited and not self._is_inherited:
+            self._attribution.forget()
+            self._joiner.close()
+        origin = Origin(offset, len(data))
+        match line.kind:
+            case "response_item":
+                self._item(line.payload, blocks_of(line, data, origin, self._joiner.names), line.time)
+            case "event_msg":
+                self._event(line, data, origin)
+            case "compacted":
+                self._compact(line, origin)
+            case "turn_context":
+                self._model = string(line.payload.get("model")) or self._model
+                self._attribution.pass_by()
+            case "session_meta":
+                self._header(line.payload, origin)
+            case "inter_agent_communication":
+                self._speak(Side.USER, blocks_of(line, data, origin, {}), line.time, is_meta=True)
+            case kind if kind not in QUIET:
+                self._show(blocks_of(line, data, origin, {}), line.time)
+
+    def _header(self, payload: Mapping[str, Any], origin: Origin) -> None:
+        if self._is_inherited or self._assembly.identifier:
+            return
+        self._assembly.identifier = self._lineage.identifier
+        self._assembly.working_directory = string(payload.get("cwd"))
+        version = string(payload.get("cli_version"))
+        self._assembly.agent = f"Codex {version}" if version else "Codex"
+        note_header(payload, self._assembly)
+        made = system_blocks(payload, origin)
+        if made and self._system == NONE:
+            self._system = self._joiner.add(Side.SYSTEM, [block for block, _ in made], is_meta=True)
+            self._instructions = "" if payload.get("base_instructions") else string(payload.get("instructions"))
+
+    def _item(self, item: Mapping[str, Any], made: Sequence[TextBlock], time: float | None) -> None:
+        side = side_of(item)
+        if side is Side.RESPONSE:
+            self._respond(made, time)
+        elif side is Side.OTHER:
+            self._show(made, time)
+        else:
+            self._speak(side, made, time)
+
+    def _speak(self, side: Side, made: Sequence[TextBlock], time: float | None, *, is_meta: bool = False) -> int:
+        """Add what is no response."""
+        blocks = [block for block, _ in made]
+        if side is not Side.TOOL:
+            self._attribution.pass_by()
+        if self._instructions and side is Side.USER and any(self._instructions in text for _, text in made):
+            self._forget_instructions()
+        is_typed = side is Side.USER and not is_meta and not is_injected(blocks)
+        return self._joiner.add(
+            side,
+            blocks,
+            time=time,
+            is_meta=side in (Side.USER, Side.SYSTEM) and not is_typed,
+            is_summary=is_typed and is_summary(blocks),
+            is_inherited=self._is_inherited,
+        )
+
+    def _forget_instructions(self) -> None:
+        """Leave the header's instructions out of prompts: a message repeats them."""
+        context = self._joiner.thread.context
+        if context is not None and self._system in context.members:
+            context.members.remove(self._system)
+            self._assembly.replace_message(self._system, role=Role.OTHER)
+        self._system, self._instructions = NONE, ""
+
+    def _respond(self, made: Sequence[TextBlock], time: float | None) -> None:
+        blocks = [block for block, _ in made]
+        if self._joiner.response != NONE:
+            self._joiner.add(Side.RESPONSE, blocks)
+            return
+        self._instructions = ""
+        self._leave_over(self._attribution.left_over())
+        usage = self._attribution.begin(INHERITED if self._is_inherited else len(self._assembly.calls))
+        self._joiner.add(
+            Side.RESPONSE,
+            blocks,
+            time=time,
+            is_call=not self._is_inherited,
+            model=self._model,
+            usage=usage,
+            is_inherited=self._is_inherited,
+        )
+
+    def _event(self, line: RolloutLine, data: bytes, origin: Origin) -> None:
+        payload, name = line.payload, string(line.payload.get("type"))
+        if not self._is_inherited:
+            note_event(payload, self._assembly)
+        match name:
+            case "token_count":
+                self._report(line, data, origin)
+            case "task_started" | "turn_started":
+                self._assembly.window = count(payload.get("model_context_window")) or self._assembly.window
+            case "thread_name_updated":
+                self._assembly.title = string(payload.get("thread_name")) or self._assembly.title
+            case "thread_rolled_back":
+                self._roll_back(count(payload.get("num_turns")))
+            case _ if name in NOTICES or name not in QUIET_EVENTS:
+                self._show(blocks_of(line, data, origin, {}), line.time)
+        if name in ("turn_aborted", "task_complete", "turn_complete"):
+            self._leave_over(self._attribution.left_over(ends=True))
+
+    def _report(self, line: RolloutLine, data: bytes, origin: Origin) -> None:
+        info = mapping(line.payload.get("info"))
+        self._assembly.window = count(info.get("model_context_window")) or self._assembly.window
+        self._compactions.measure(mapping(info.get("last_token_usage")))
+        usage = self._counts.add(info)
+        if usage is None:
+            return
+        block = blocks_of(line, data, origin, {})[0].block
+        call, waited_in_vain = self._attribution.report(Report(usage, line.time, block))
+        self._leave_over(waited_in_vain)
+        if call >= 0:
+            calls = self._assembly.calls
+            calls[call] = structs.replace(calls[call], usage=usage)
+
+    def _leave_over(self, report: Report | None) -> None:
+        """Add a call of which nothing but its usage was recorded: one that made a summary, for example."""
+        if report is None or self._is_inherited:
+            return
+        message = Message(Role.ASSISTANT, (report.block,), report.time, thread=self._joiner.thread.number)
+        self._joiner.thread.respond(message, model=self._model, usage=report.usage, is_sent=False)
+
+    def _show(self, made: Sequence[TextBlock], time: float | None) -> None:
+        """Add what is shown beside the conversation."""
+        self._joiner.add(Side.OTHER, [block for block, _ in made], time=time, is_inherited=self._is_inherited)
+
+    def _compact(self, line: RolloutLine, origin: Origin) -> None:
+        self._leave_over(self._attribution.left_over(ends=True))
+        thread, messages = self._joiner.thread, self._assembly.messages
+        has_history = isinstance(line.payload.get("replacement_history"), list)
+        kept = [self._system] if self._system != NONE else []
+        if not has_history:
+            kept += kept_without_history(messages, [index for index in thread.members if index not in kept])
+        self._joiner.close()
+        self._attribution.pass_by()
+        thread.begin(ContextCause.COMPACTION, kept)
+        if not self._is_inherited:
+            self._compactions.note(len(messages), line.time)
+        summary = string(line.payload.get("message"))
+        for item, made in compacted_items(line.payload, origin, self._joiner.names):
+            side = side_of(item)
+            self._joiner.add(
+                side,
+                [block for block, _ in made],
+                time=line.time,
+                is_call=False,
+                is_meta=side is Side.SYSTEM or (side is Side.USER and is_injected(block for block, _ in made)),
+                is_summary=side is Side.USER and hands_over(made, summary, is_alone=not has_history),
+                is_inherited=self._is_inherited,
+            )
+        self._joiner.close()
+
+    def _roll_back(self, turns: int) -> None:
+        thread = self._joiner.thread
+        members = list(thread.members)
+        cut = rolled_back(self._assembly.messages, members, turns)
+        if cut == len(members):
+            return
+        for index in members[cut:]:
+            self._assembly.replace_message(index, is_abandoned=True)
+        self._joiner.close()
+        self._attribution.pass_by()
+        thread.begin(ContextCause.REWIND, members[:cut])
 
 
 def codex_reader(path: Path, name: str, *, is_document: bool = False, is_stream: bool = False) -> Reader:

@@ -17,21 +17,127 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from inspector.session.assembly import Assembly
-from inspector.session.formats.codex.kinds import ENDS_OF_TURNS, ITEM_ENDS, ITEMS, SAY_NOTHING, THREAD, TURN_ENDS
-from inspector.session.formats.codex.stream_events import blocks_again, blocks_of_event, count_name, is_plan, is_tool
+from inspector.session.blocks import text_block
+from inspector.session.decoding import clean_text
+from inspector.session.formats.codex.records import ENDS_OF_TURNS, ITEM_ENDS, ITEMS, SAY_NOTHING, THREAD, TURN_ENDS
 from inspector.session.formats.codex.usage import usage_of
-from inspector.session.formats.responses.items import Side
+from inspector.session.formats.responses.blocks import Side, blocks_of_item, side_of
 from inspector.session.formats.responses.joining import NONE, Joiner
 from inspector.session.links import LinkKind, SessionLink
 from inspector.session.model import BlockKind, Origin
-from inspector.session.objects import object_lines
+from inspector.session.objects import object_lines, object_of
 from inspector.session.values import count, mapping, sequence, string
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from inspector.session.formats.codex.stream_events import Made
+    from inspector.session.blocks import TextBlock
     from inspector.session.texts import BlocksOfRecord
+
+
+ARGUMENTS = {
+    "command_execution": ("command",),
+    "file_change": ("changes",),
+    "web_search": ("query", "action"),
+    "collab_tool_call": ("prompt", "receiver_thread_ids"),
+}
+"""Items of tools, with the fields that hold what a tool was called with."""
+
+MCP = "mcp_tool_call"
+
+PLAN = "todo_list"
+"""Printed whenever the model changes its plan, and once more at the turn's end."""
+
+Made = tuple[Side, "TextBlock"]
+
+
+def is_tool(item: Mapping[str, Any]) -> bool:
+    """Whether an item is the call of a tool that runs for a while."""
+    return item.get("type") in (MCP, *ARGUMENTS)
+
+
+def is_plan(item: Mapping[str, Any]) -> bool:
+    """Whether an item is the model's plan, which changes over a turn."""
+    return item.get("type") == PLAN
+
+
+def count_name(value: Mapping[str, Any]) -> str:
+    """The name an event is counted under: its type, and for items theirs."""
+    kind = string(value.get("type")) or "(no type)"
+    inner = string(mapping(value.get("item")).get("type"))
+    return f"{kind}:{inner}" if inner else kind
+
+
+def blocks_of_event(value: Mapping[str, Any], data: bytes, origin: Origin) -> list[Made]:
+    """All blocks of an event, numbered in order, each with who adds it.
+
+    Args:
+        value: The event.
+        data: Its bytes.
+        origin: Where they stand.
+    """
+    item = mapping(value.get("item"))
+    made: list[Made] = []
+    for one in _items(item, is_ended=value.get("type") == ITEM_ENDS) if value.get("type") in ITEMS else ():
+        place = Origin(origin.offset, origin.length, len(made))
+        made += [(side_of(one), block) for block in blocks_of_item(one, place, {})]
+    return made or [(Side.OTHER, text_block(BlockKind.OTHER, data.decode(errors="replace"), origin))]
+
+
+def blocks_again(data: bytes, origin: Origin, /) -> Sequence[TextBlock]:
+    """The blocks of an event that is read again."""
+    value, _ = object_of(data)
+    first = Origin(origin.offset, origin.length)
+    return [] if value is None else [block for _, block in blocks_of_event(value, data, first)]
+
+
+def _items(item: Mapping[str, Any], *, is_ended: bool) -> list[dict[str, Any]]:
+    """An item as items of the Responses API; none for what is of no tool and no model."""
+    kind, identifier = string(item.get("type")), string(item.get("id"))
+    if is_tool(item):
+        name = f"mcp__{string(item.get('server'))}__{string(item.get('tool'))}" if kind == MCP else kind
+        if kind == "collab_tool_call":
+            name = string(item.get("tool")) or kind
+        call = {"type": "function_call", "name": name, "call_id": identifier, "arguments": _arguments(item)}
+        if not is_ended:
+            return [call]
+        output = {"type": "function_call_output", "call_id": identifier, "name": name, "output": _output(item)}
+        return [call, {**output, "status": "failed"} if _failed(item) else output]
+    if kind == PLAN:
+        call = {"type": "function_call", "name": kind, "call_id": identifier, "arguments": {"items": item.get("items")}}
+        return [call, {"type": "function_call_output", "call_id": identifier, "name": kind, "output": ""}]
+    text = clean_text(string(item.get("text")))
+    if kind in ("agent_message", "assistant_message"):
+        return [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}]
+    if kind == "reasoning":
+        return [{"type": "reasoning", "summary": [{"type": "summary_text", "text": text}]}]
+    return []
+
+
+def _arguments(item: Mapping[str, Any]) -> Any:
+    if item.get("type") == MCP:
+        return item.get("arguments")
+    return {name: item[name] for name in ARGUMENTS[string(item.get("type"))] if item.get(name) is not None}
+
+
+def _output(item: Mapping[str, Any]) -> Any:
+    """What a tool returned, as far as a stream has it."""
+    error = mapping(item.get("error"))
+    if error:
+        return string(error.get("message"))
+    if item.get("type") == MCP:
+        result = item.get("result")
+        content = mapping(result).get("content")
+        return content if isinstance(content, (str, list)) else result
+    if item.get("type") == "collab_tool_call":
+        return mapping(item.get("agents_states")) or ""
+    return string(item.get("aggregated_output"))
+
+
+def _failed(item: Mapping[str, Any]) -> bool:
+    code = item.get("exit_code")
+    return item.get("status") in ("failed", "declined") or (isinstance(code, int) and code != 0)
+
 
 SPARE_TOKENS = 64
 """Tokens that a response may have without a character for each: those that begin and end its parts."""

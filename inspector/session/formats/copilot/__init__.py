@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.session.errors import SessionError
 from inspector.session.format import Format
-from inspector.session.formats.copilot.kinds import EventKind, kind_of
+from inspector.session.formats.copilot.records import EventKind, kind_of
 from inspector.session.paths import is_file, is_folder
 from inspector.session.sample import Sample
 from inspector.session.values import string
@@ -64,7 +64,7 @@ def _reader(path: Path) -> Reader:
 
 
 def _is_ignored(count_name: str) -> bool:
-    from inspector.session.formats.copilot.kinds import EventKind, kind_of
+    from inspector.session.formats.copilot.records import EventKind, kind_of
 
     return kind_of(count_name) is EventKind.QUIET or count_name.startswith("timeline:")
 

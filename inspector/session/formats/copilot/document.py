@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.session.blocks import TextBlock, compact_json
 from inspector.session.documents import DocumentReader
-from inspector.session.formats.chat import ChatThread, Spoken, all_blocks, notice
+from inspector.session.formats.chat import ChatMessage, ChatThread, all_blocks, notice
 from inspector.session.model import Origin, Role
 from inspector.session.nodes import objects_among
 from inspector.session.objects import object_of
@@ -100,7 +100,7 @@ def _times(shown: list[Mapping[str, Any]]) -> dict[tuple[str, str], float]:
     return found
 
 
-def _spoken(value: Mapping[str, Any], times: Mapping[tuple[str, str], float], model: str) -> list[Spoken]:
+def _spoken(value: Mapping[str, Any], times: Mapping[tuple[str, str], float], model: str) -> list[ChatMessage]:
     """What a message, or an entry of the timeline, says."""
     if string(value.get("role")):
         is_call = value.get("role") == "assistant"
@@ -108,29 +108,29 @@ def _spoken(value: Mapping[str, Any], times: Mapping[tuple[str, str], float], mo
         asked = (times.get((REQUESTED, call)) for call in calls)
         time = seconds_of_any(value.get("timestamp")) or times.get((COMPLETED, string(value.get("tool_call_id"))))
         time = time or next((each for each in asked if each is not None), None)
-        return [Spoken(value, time, is_call=is_call, model=model if is_call else "")]
+        return [ChatMessage(value, time, is_call=is_call, model=model if is_call else "")]
     kind, time = string(value.get("type")), seconds_of_any(value.get("timestamp"))
     identifier = string(value.get("id"))
     if kind in SPEAKERS:
         said = {"role": SPEAKERS[kind], "content": string(value.get("text")) or string(value.get("content"))}
         is_call = kind == "copilot"
-        return [Spoken(said, time, identifier, is_call=is_call, model=model if is_call else "")]
+        return [ChatMessage(said, time, identifier, is_call=is_call, model=model if is_call else "")]
     if kind in (REQUESTED, COMPLETED):
         return _called(value, time, model)
     text = string(value.get("text")) or string(value.get("message")) or compact_json(dict(value))
-    return [Spoken(notice(text), time, identifier)]
+    return [ChatMessage(notice(text), time, identifier)]
 
 
-def _called(value: Mapping[str, Any], time: float | None, model: str) -> list[Spoken]:
+def _called(value: Mapping[str, Any], time: float | None, model: str) -> list[ChatMessage]:
     """A call on the timeline, and what it returned where it did."""
     call, name = string(value.get("callId")), string(value.get("name")) or string(value.get("toolTitle"))
     function = {"name": name, "arguments": value.get("arguments")}
     asked = {"role": "assistant", "tool_calls": [{"id": call, "type": "function", "function": function}]}
-    made = [Spoken(asked, time, string(value.get("id")), is_call=True, model=model)]
+    made = [ChatMessage(asked, time, string(value.get("id")), is_call=True, model=model)]
     if value.get("type") == COMPLETED:
         result = value.get("result")
         text = mapping(result).get("log") or result
         said = text if isinstance(text, str) else "" if text is None else compact_json(text)
         is_error = mapping(result).get("type") in ("failure", "rejected", "denied", "error")
-        made.append(Spoken({"role": "tool", "tool_call_id": call, "content": said, "is_error": is_error}, time))
+        made.append(ChatMessage({"role": "tool", "tool_call_id": call, "content": said, "is_error": is_error}, time))
     return made

@@ -2,15 +2,254 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
 
 from inspector.session.assembly import Assembly
-from inspector.session.formats.copilot.conversation import Conversation
-from inspector.session.formats.copilot.parts import blocks_of_line
+from inspector.session.formats.copilot.blocks import blocks_of_event, blocks_of_line
+from inspector.session.formats.copilot.records import EventKind, kind_of
+from inspector.session.model import BlockKind, Compaction, ContextCause, Message, Role, Usage
 from inspector.session.objects import object_lines
+from inspector.session.threads import Thread
+from inspector.session.times import seconds_of_any
+from inspector.session.values import count, count_or_none, mapping, string
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from inspector.session.model import Block
+    from inspector.session.objects import ObjectLine
     from inspector.session.texts import BlocksOfRecord
+
+
+MAIN = ("", "main")
+"""How events name the agent that is no subagent."""
+
+ROLES = {
+    EventKind.USER: Role.USER,
+    EventKind.NOTIFICATION: Role.USER,
+    EventKind.SYSTEM: Role.SYSTEM,
+    EventKind.RESULT: Role.TOOL,
+    EventKind.RESPONSE: Role.ASSISTANT,
+}
+
+
+@dataclass(slots=True)
+class Response:
+    """A response that may still get further parts.
+
+    Attributes:
+        request: Id of the API call it belongs to.
+        message: Its message.
+        call: Its call.
+    """
+
+    request: str
+    message: int
+    call: int
+
+
+@dataclass(slots=True)
+class Agent:
+    """Where the main conversation or one subagent's stands.
+
+    Attributes:
+        thread: Its messages and contexts.
+        model: Used where an event names none.
+        system: The message with its system text, None before the first.
+        response: Its last response.
+        compaction: What the compaction under way says of itself, with the number of messages there were.
+    """
+
+    thread: Thread
+    model: str = ""
+    system: int | None = None
+    response: Response | None = None
+    compaction: tuple[int, Mapping[str, Any]] = field(default=(0, {}))
+
+
+class CopilotSession:
+    """Takes events in file order and fills an assembly."""
+
+    def __init__(self, assembly: Assembly) -> None:
+        self._assembly = assembly
+        self._agents: dict[str, Agent] = {}
+        self._names: dict[str, str] = {}
+        self._agent_of_call: dict[str, Agent] = {}
+        self._by_person: set[str] = set()
+        self._threads = 0
+        self._agent("")
+
+    def add(self, line: ObjectLine) -> None:
+        """Add an event."""
+        event = line.value
+        event_type = string(event.get("type"))
+        self._assembly.record_counts[event_type or "(no type)"] += 1
+        data = mapping(event.get("data"))
+        if event_type == "subagent.started":
+            self._begin_agent(event, data)
+        agent = self._agent(string(event.get("agentId")) or string(data.get("parentToolCallId")))
+        self._note(event_type, data, agent)
+        kind = kind_of(event_type)
+        blocks = [made.block for made in blocks_of_event(event, kind, line.data, line.offset, self._names)]
+        match kind:
+            case EventKind.RESPONSE:
+                self._respond(event, data, blocks, agent)
+            case EventKind.RESULT:
+                self._result(event, data, blocks, agent)
+            case EventKind.SYSTEM:
+                self._instruct(event, blocks, agent)
+            case EventKind.COMPACTION_START:
+                agent.compaction = (len(agent.thread.members), data)
+            case EventKind.COMPACTION if data.get("success"):
+                self._compact(event, data, blocks, agent)
+            case EventKind.CLEARED:
+                agent.thread.begin(ContextCause.START, () if agent.system is None else (agent.system,))
+                agent.response = None
+            case EventKind.QUIET:
+                pass
+            case _:
+                is_meta = kind is EventKind.NOTIFICATION or _is_injected(data)
+                agent.thread.add(self._message(event, kind, blocks, agent, is_meta=is_meta), is_sent=kind in ROLES)
+        if event_type == "session.truncation":
+            reason = "messages that the program dropped to fit the window are not named"
+            self._assembly.diagnose(reason, line.line, line.offset, skipped=False)
+
+    def _agent(self, name: str) -> Agent:
+        name = "" if name in MAIN else name
+        agent = self._agents.get(name)
+        if agent is None:
+            agent = self._agents[name] = Agent(Thread(self._assembly, self._threads))
+            self._threads += 1
+        return agent
+
+    def _begin_agent(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
+        """Know a subagent by both its names: its own id, and the call that started it."""
+        names = [name for name in (string(data.get("toolCallId")), string(event.get("agentId"))) if name not in MAIN]
+        if not names:
+            return
+        known = [self._agents[name] for name in names if name in self._agents]
+        begun = [agent for agent in known if agent.thread.context is not None]
+        agent = next(iter([*begun, *known]), None) or self._agent(names[0])
+        agent.model = string(data.get("model")) or agent.model
+        for name in names:
+            self._agents[name] = agent
+
+    def _note(self, event_type: str, data: Mapping[str, Any], agent: Agent) -> None:
+        """Take up what an event says of the session, its agents and their tools."""
+        assembly = self._assembly
+        match event_type:
+            case "session.start" | "session.resume":
+                context = mapping(data.get("context"))
+                assembly.identifier = assembly.identifier or string(data.get("sessionId"))
+                assembly.working_directory = assembly.working_directory or string(context.get("cwd"))
+                version = string(data.get("copilotVersion"))
+                assembly.agent = f"Copilot CLI {version}" if version else assembly.agent or "Copilot CLI"
+                agent.model = string(data.get("selectedModel")) or agent.model
+            case "session.model_change":
+                agent.model = string(data.get("newModel")) or agent.model
+            case "session.title_changed":
+                assembly.title = string(data.get("title")) or assembly.title
+            case "tool.execution_start" | "tool.user_requested":
+                call = string(data.get("toolCallId"))
+                self._names.setdefault(call, string(data.get("toolName")))
+                if event_type == "tool.user_requested":
+                    self._by_person.add(call)
+        if limit := count(data.get("tokenLimit")):
+            assembly.window = limit
+
+    def _message(
+        self, event: Mapping[str, Any], kind: EventKind, blocks: list[Block], agent: Agent, **flags: bool
+    ) -> Message:
+        data = mapping(event.get("data"))
+        return Message(
+            role=ROLES.get(kind, Role.OTHER),
+            blocks=tuple(blocks),
+            time=seconds_of_any(event.get("timestamp")),
+            identifier=string(data.get("messageId")) or string(event.get("id")),
+            thread=agent.thread.number,
+            **flags,
+        )
+
+    def _respond(self, event: Mapping[str, Any], data: Mapping[str, Any], blocks: list[Block], agent: Agent) -> None:
+        for block in blocks:
+            if block.kind is BlockKind.TOOL_CALL:
+                self._names[block.tool_call_id] = block.tool_name
+                self._agent_of_call[block.tool_call_id] = agent
+        request = string(data.get("apiCallId"))
+        # Only the output is reported. A usage without prompt tokens says so: what the prompt held is not known.
+        output = count(data.get("outputTokens"))
+        usage = Usage(output=output) if output else None
+        before = agent.response
+        if before is not None and request and request == before.request:
+            # Parts of one response repeat its usage, or leave it to the last of them.
+            self._assembly.add_blocks(before.message, blocks)
+            call = self._assembly.calls[before.call]
+            if usage is not None and (call.usage is None or usage.output > call.usage.output):
+                self._assembly.calls[before.call] = structs.replace(call, usage=usage)
+            return
+        message = agent.thread.respond(
+            self._message(event, EventKind.RESPONSE, blocks, agent),
+            model=string(data.get("model")) or agent.model,
+            usage=usage,
+            identifier=request or string(data.get("requestId")),
+        )
+        agent.response = Response(request, message, len(self._assembly.calls) - 1)
+
+    def _result(self, event: Mapping[str, Any], data: Mapping[str, Any], blocks: list[Block], agent: Agent) -> None:
+        call = string(data.get("toolCallId"))
+        agent = self._agent_of_call.get(call, agent)
+        is_sent = call not in self._by_person and not data.get("isUserRequested")
+        agent.thread.add(self._message(event, EventKind.RESULT, blocks, agent), is_sent=is_sent)
+
+    def _instruct(self, event: Mapping[str, Any], blocks: list[Block], agent: Agent) -> None:
+        """Put system text first; where it changed, everything is sent behind the new one from now on."""
+        before = agent.system
+        if before is not None and _digests(self._assembly.messages[before].blocks) == _digests(blocks):
+            return
+        message = self._message(event, EventKind.SYSTEM, blocks, agent)
+        if not agent.thread.members:
+            agent.system = agent.thread.add(message)
+            return
+        agent.system = self._assembly.add_message(message)
+        others = [member for member in agent.thread.members if member != before]
+        agent.thread.begin(ContextCause.REWIND, [agent.system, *others])
+
+    def _compact(self, event: Mapping[str, Any], data: Mapping[str, Any], blocks: list[Block], agent: Agent) -> None:
+        """Begin the context that a compaction leaves.
+
+        Compactions run beside the conversation: what was said after the start of one is not in its summary and stays.
+        """
+        if not blocks and not data.get("messagesRemoved"):
+            return
+        start, about = agent.compaction
+        agent.compaction = (0, {})
+        system = [] if agent.system is None else [agent.system]
+        members = agent.thread.members
+        kept = [member for member in members[start:] if member != agent.system] if start else []
+        parts = [count(about.get(name)) for name in ("systemTokens", "conversationTokens", "toolDefinitionsTokens")]
+        before = count_or_none(data.get("preCompactionTokens")) or count_or_none(about.get("currentTokens"))
+        compaction = Compaction(
+            message=0,
+            trigger=string(data.get("trigger")) or string(about.get("trigger")),
+            tokens_before=before or sum(parts) or None,
+            tokens_after=count_or_none(data.get("postCompactionTokens")),
+            tokens_saved=count_or_none(data.get("tokensRemoved")),
+            time=seconds_of_any(event.get("timestamp")),
+        )
+        message = self._message(event, EventKind.USER, blocks, agent, is_summary=True) if blocks else None
+        agent.thread.compact(compaction, message, kept, system)
+        agent.response = None
+
+
+def _is_injected(data: Mapping[str, Any]) -> bool:
+    return bool(data.get("isAutopilotContinuation")) or string(data.get("source")) not in ("", "user")
+
+
+def _digests(blocks: tuple[Block, ...] | list[Block]) -> list[bytes]:
+    return [block.digest for block in blocks]
 
 
 class CopilotInterpreter:
@@ -19,7 +258,7 @@ class CopilotInterpreter:
     def __init__(self) -> None:
         self.assembly = Assembly()
         self.blocks_of_record: BlocksOfRecord = blocks_of_line
-        self._conversation = Conversation(self.assembly)
+        self._conversation = CopilotSession(self.assembly)
 
     def take(self, data: bytes, offset: int, first_line: int) -> None:
         """Take whole lines. What cannot be read becomes a diagnostic."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.format import Format
-from inspector.session.formats.gemini.kinds import CHATS, KINDS, MESSAGES, NAME
+from inspector.session.formats.gemini.records import CHATS, KINDS, MESSAGES, NAME
 from inspector.session.paths import is_file
 from inspector.session.values import objects, string
 
@@ -72,7 +72,7 @@ def _reader(path: Path) -> Reader:
 
 
 def _locate(path: Path, identifier: str) -> Path | None:
-    from inspector.session.formats.gemini.family import locate
+    from inspector.session.formats.gemini.related import locate
 
     return locate(path, identifier)
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from inspector.session.formats.gemini.parts import is_sent, parts_of
-from inspector.session.formats.gemini.usage import usage_of
+from inspector.session.formats.gemini.blocks import is_sent, parts_of, usage_of
 from inspector.session.model import BlockKind, ContextCause
 from inspector.session.times import seconds_of_any
 from inspector.session.values import string
@@ -103,7 +102,7 @@ class Unit:
 
 
 @dataclass(eq=False)
-class Entry:
+class LoggedMessage:
     """A record as it was last.
 
     Attributes:
@@ -148,9 +147,9 @@ class Log:
     """
 
     def __init__(self) -> None:
-        self.entries: list[Entry] = []
+        self.entries: list[LoggedMessage] = []
         self.segments: list[Segment] = [Segment(ContextCause.START)]
-        self._live: dict[str, Entry] = {}
+        self._live: dict[str, LoggedMessage] = {}
         self._first_of_segment = 0
         self._first_changed = 0
 
@@ -195,7 +194,7 @@ class Log:
         """
         self._note(0)
         first_entry = len(self.entries)
-        old, live = _sent(self._live.values()), dict[str, Entry]()
+        old, live = _sent(self._live.values()), dict[str, LoggedMessage]()
         for record in records:
             if identifier := string(record.value.get("id")):
                 live[identifier] = self._known(self._live.get(identifier), record)
@@ -210,11 +209,11 @@ class Log:
         else:
             self._begin(Segment(ContextCause.COMPACTION, new, first_entry=first_entry, time=time))
 
-    def _entry(self) -> Entry:
-        self.entries.append(Entry(len(self.entries)))
+    def _entry(self) -> LoggedMessage:
+        self.entries.append(LoggedMessage(len(self.entries)))
         return self.entries[-1]
 
-    def _replace(self, entry: Entry, record: Record) -> None:
+    def _replace(self, entry: LoggedMessage, record: Record) -> None:
         """Put a record in another's place, in the context that grows too."""
         self._note(entry.number)
         segment = self.segments[-1]
@@ -235,7 +234,7 @@ class Log:
             other.carried -= sum(unit in gone for unit in other.members[: other.carried])
             other.members = [unit for unit in other.members if unit not in gone]
 
-    def _known(self, entry: Entry | None, record: Record) -> Entry:
+    def _known(self, entry: LoggedMessage | None, record: Record) -> LoggedMessage:
         """The entry of a checkpoint's record: made of what there is, as far as it says the same.
 
         The program's own list has thoughts in another form, or none; that alone changes nothing.
@@ -301,7 +300,7 @@ def _last_place(members: Sequence[Unit], units: Sequence[Unit]) -> int | None:
     return found
 
 
-def _sent(entries: Iterable[Entry]) -> list[Unit]:
+def _sent(entries: Iterable[LoggedMessage]) -> list[Unit]:
     return [unit for entry in entries for unit in entry.sent]
 
 

@@ -4,27 +4,248 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.assembly import Assembly
+from msgspec import structs
+
+from inspector.session.assembly import Assembly, OpenContext
 from inspector.session.documents import DocumentReader
-from inspector.session.formats.gemini.conversation import Settlement
-from inspector.session.formats.gemini.family import note_parent, note_subagents
-from inspector.session.formats.gemini.kinds import MESSAGES, NAME
-from inspector.session.formats.gemini.log import Log, Record
-from inspector.session.formats.gemini.parts import blocks_again
+from inspector.session.formats.gemini.blocks import blocks_again
+from inspector.session.formats.gemini.log import Log, Record, Share
+from inspector.session.formats.gemini.records import MESSAGES, NAME
+from inspector.session.formats.gemini.related import note_parent, note_subagents
+from inspector.session.grown import Growing
 from inspector.session.lines import LinesReader
+from inspector.session.model import BlockKind, Call, Compaction, ContextCause, Message, Role
 from inspector.session.nodes import FileNode
 from inspector.session.objects import object_lines
 from inspector.session.sample import Sample
+from inspector.session.times import seconds
 from inspector.session.values import mapping, sequence, string
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from inspector.session.formats.gemini.log import Segment, Unit
+    from inspector.session.model import Block
     from inspector.session.nodes import Node
     from inspector.session.objects import ObjectLine
     from inspector.session.reading import Reader
     from inspector.session.texts import BlocksOfRecord
+
+
+INJECTED = ("<session_context>", "<hook_context>", "<system-reminder>")
+"""How user messages begin that nobody typed."""
+
+SNAPSHOT = "<state_snapshot>"
+"""What the summary of a compressed conversation holds (`chatCompressionService.ts`)."""
+
+
+class Settlement:
+    """What a log came to when it was looked at last, so that what was only added to it costs no more than itself."""
+
+    def __init__(self) -> None:
+        self._messages: list[Message] = []
+        self._starts: list[int] = []
+        self._names: dict[str, str] = {}
+        self._calls: list[Call] = []
+        self._contexts: list[OpenContext] = []
+        self._compactions: list[Compaction] = []
+        self._repeats_results = False
+
+    def settle(self, log: Log, assembly: Assembly) -> None:
+        """Put what a log says at the moment into an assembly."""
+        first = log.take_changes()
+        if not self._go_on(log, first):
+            self._begin_anew(log)
+        contexts = self._contexts
+        if len(contexts) == 1 and not contexts[0].members:
+            contexts = []
+        assembly.put(self._messages, self._calls, contexts, self._compactions)
+
+    def _begin_anew(self, log: Log) -> None:
+        answered = {
+            block.tool_call_id
+            for entry in log.entries
+            for unit in entry.units
+            if unit.share is Share.RESULTS
+            for block in unit.blocks
+            if block.tool_call_id
+        }
+        self._messages, self._starts, self._names, self._repeats_results = [], [], {}, False
+        self._contexts, self._calls, self._compactions = [], [], []
+        index_of = self._add_rows(_rows(log), answered)
+        called: set[int] = set()
+        for number, segment in enumerate(log.segments):
+            members = [unit for unit in segment.members if id(unit) in index_of]
+            places = [index_of[id(unit)] for unit in members]
+            carried = sum(id(unit) in index_of for unit in segment.members[: segment.carried])
+            self._contexts.append(OpenContext(number, Growing(places), segment.cause, 0, carried))
+            self._add_calls(members, places, number, carried, called)
+            if segment.cause is ContextCause.COMPACTION:
+                self._compactions.append(_compaction(segment, index_of, len(self._messages)))
+                _mark_summary(members, index_of, self._messages)
+        self._calls.sort(key=lambda call: (call.response, call.context))
+
+    def _go_on(self, log: Log, first: int) -> bool:
+        """Take records from one on, where nothing before it can have changed; whether that is so."""
+        if not first or first > len(self._starts) or self._repeats_results:
+            return False
+        start = self._starts[first] if first < len(self._starts) else len(self._messages)
+        if any(compaction.message >= start for compaction in self._compactions):
+            return False
+        context, segment = self._contexts[-1], log.segments[-1]
+        added = [unit for entry in log.entries[first:] for unit in entry.units]
+        if any(_repeats_results(unit) for unit in added):
+            return False
+        kept = len(context.members)
+        while kept and context.members[kept - 1] >= start:
+            kept -= 1
+        if kept < context.carried:
+            return False
+        self._messages = self._messages[:start]
+        del self._starts[first:]
+        index_of = self._add_rows(added, set())
+        sent = set(map(id, segment.members[-len(added) :])) if added else set()
+        members = [unit for unit in added if id(unit) in sent and id(unit) in index_of]
+        places = [index_of[id(unit)] for unit in members]
+        before = next((unit for unit in reversed(segment.members[: -len(members) or None])), None)
+        context.members[kept:] = places
+        self._calls = [call for call in self._calls if call.response < start]
+        self._add_calls(members, places, context.index, 0, set(), kept, before)
+        return True
+
+    def _add_rows(self, units: Sequence[Unit], answered: set[str]) -> dict[int, int]:
+        """Add messages of units that hold anything; the index of each by the unit."""
+        index_of: dict[int, int] = {}
+        for unit in units:
+            while len(self._starts) <= unit.entry:
+                self._starts.append(len(self._messages))
+            self._repeats_results = self._repeats_results or _repeats_results(unit)
+            blocks = _shown(unit, answered, self._names)
+            if blocks or not unit.blocks:
+                index_of[id(unit)] = len(self._messages)
+                self._messages.append(_message(unit, blocks))
+        return index_of
+
+    def _add_calls(
+        self,
+        members: Sequence[Unit],
+        places: Sequence[int],
+        context: int,
+        carried: int,
+        called: set[int],
+        kept: int = 0,
+        before: Unit | None = None,
+    ) -> None:
+        """Add the calls that responses among a context's members answer.
+
+        Args:
+            members: The members.
+            places: Their messages.
+            context: Number of the context.
+            carried: How many of them were there before the context began.
+            called: Responses that have their call already; added to.
+            kept: How many members stand before these.
+            before: The one that stands right before them.
+        """
+        for place, unit in enumerate(members):
+            if place >= carried and id(unit) not in called and _is_call(unit, before):
+                called.add(id(unit))
+                self._calls.append(_call(unit, context, kept + place, places[place]))
+            before = unit
+
+
+def _repeats_results(unit: Unit) -> bool:
+    """Whether a record says of results what the records of their calls may say too."""
+    return unit.share is Share.SPOKEN and any(block.kind is BlockKind.TOOL_RESULT for block in unit.blocks)
+
+
+def _rows(log: Log) -> list[Unit]:
+    """Every unit in the order of the file: of those of a record, results last; and those no longer of any record."""
+    known = [unit for entry in log.entries for unit in entry.units]
+    present = set(map(id, known))
+    gone = {id(unit): unit for segment in log.segments for unit in segment.members if id(unit) not in present}
+    if gone:
+        known = sorted([*known, *gone.values()], key=lambda unit: (unit.entry, unit.share))
+    return known
+
+
+def _shown(unit: Unit, answered: set[str], names: dict[str, str]) -> tuple[Block, ...]:
+    """A unit's blocks, without results that the record of their call has too, and results with their tool's name."""
+    kinds = {block.kind for block in unit.blocks}
+    if BlockKind.TOOL_CALL in kinds:
+        names.update(
+            {block.tool_call_id: block.tool_name for block in unit.blocks if block.kind is BlockKind.TOOL_CALL}
+        )
+    if unit.share is not Share.SPOKEN or BlockKind.TOOL_RESULT not in kinds:
+        return unit.blocks
+    return tuple(
+        structs.replace(block, tool_name=block.tool_name or names.get(block.tool_call_id, ""))
+        if block.kind is BlockKind.TOOL_RESULT
+        else block
+        for block in unit.blocks
+        if block.kind is not BlockKind.TOOL_RESULT or block.tool_call_id not in answered
+    )
+
+
+def _message(unit: Unit, blocks: tuple[Block, ...]) -> Message:
+    """What a unit is, the same object as before where nothing changed."""
+    made = unit.message
+    if made is not None and made.is_abandoned == unit.is_abandoned and made.blocks is blocks:
+        return made
+    role = Role.OTHER
+    if unit.is_sent:
+        role = Role.ASSISTANT if unit.is_response else Role.USER
+    unit.message = Message(
+        role=role,
+        blocks=blocks,
+        time=unit.about.time,
+        identifier=unit.about.identifier,
+        is_meta=role is Role.USER and bool(blocks) and blocks[0].preview.lstrip().startswith(INJECTED),
+        is_abandoned=unit.is_abandoned,
+    )
+    return unit.message
+
+
+def _is_call(unit: Unit, before: Unit | None) -> bool:
+    """Whether a unit is a response of its own, with a call that it answered; `before` is sent before it."""
+    if unit.is_copy or not unit.is_response:
+        return False
+    return unit.about.usage is not None or not _continues(unit, before)
+
+
+def _continues(unit: Unit, before: Unit | None) -> bool:
+    """Whether a record holds the calls of the response before it, which a notice between the two kept apart."""
+    if before is None or not before.is_response:
+        return False
+    says_nothing = not any(block.kind is BlockKind.ASSISTANT_TEXT for block in unit.blocks)
+    return says_nothing and not any(block.kind is BlockKind.TOOL_CALL for block in before.blocks)
+
+
+def _call(unit: Unit, context: int, prompt_messages: int, response: int) -> Call:
+    return Call(
+        response=response,
+        context=context,
+        prompt_messages=prompt_messages,
+        model=unit.about.model,
+        time=unit.about.time,
+        usage=unit.about.usage,
+        identifier=unit.about.identifier,
+    )
+
+
+def _compaction(segment: Segment, index_of: dict[int, int], count: int) -> Compaction:
+    """A checkpoint that changed what was there; the first message after it is the first that is new."""
+    new = [index_of[id(unit)] for unit in segment.members if unit.entry >= segment.first_entry and id(unit) in index_of]
+    return Compaction(min(new, default=count), time=seconds(segment.time))
+
+
+def _mark_summary(members: Sequence[Unit], index_of: dict[int, int], messages: list[Message]) -> None:
+    for unit in members:
+        if unit.about.type == "user" and any(SNAPSHOT in block.preview for block in unit.blocks):
+            index = index_of[id(unit)]
+            messages[index] = structs.replace(messages[index], is_summary=True)
+            return
 
 
 class GeminiInterpreter:

@@ -9,14 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inspector.session.format import Format, Inside
-from inspector.session.formats.goose.shapes import (
-    NAME,
-    TABLES,
-    has_own_parts,
-    is_export,
-    is_message,
-    is_metadata,
-)
+from inspector.session.formats.goose.records import NAME, TABLES, has_own_parts, is_export, is_message, is_metadata
 from inspector.session.locator import Locator
 from inspector.session.sample import SQLITE, Sample
 
@@ -47,11 +40,11 @@ def _recognise(sample: Sample) -> str:
 def _reader(path: Path) -> Reader:
     locator = Locator.of(path)
     if Sample(locator.file).head.startswith(SQLITE):
-        from inspector.session.formats.goose.tables import GooseRows
+        from inspector.session.formats.goose.database import GooseRows
         from inspector.session.rows import RowsReader
 
         return RowsReader(path, NAME, GooseRows(locator.session))
-    from inspector.session.formats.goose.files import file_reader
+    from inspector.session.formats.goose.reader import file_reader
 
     return file_reader(path)
 
@@ -60,7 +53,7 @@ def _inside(path: Path) -> Sequence[Inside]:
     if not Sample(path).head.startswith(SQLITE):
         return ()
     from inspector.session.database import read_database
-    from inspector.session.formats.goose.tables import sessions_inside
+    from inspector.session.formats.goose.database import sessions_inside
 
     return read_database(path, partial(sessions_inside, path))
 

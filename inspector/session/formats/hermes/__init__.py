@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inspector.session.format import Format, Inside
-from inspector.session.formats.hermes.shapes import NAME, TABLES, is_document, is_meta
+from inspector.session.formats.hermes.records import NAME, TABLES, is_document, is_meta
 from inspector.session.locator import Locator
 from inspector.session.sample import SQLITE, Sample
 
@@ -37,11 +37,11 @@ def _recognise(sample: Sample) -> str:
 def _reader(path: Path) -> Reader:
     locator = Locator.of(path)
     if Sample(locator.file).head.startswith(SQLITE):
-        from inspector.session.formats.hermes.tables import HermesRows
+        from inspector.session.formats.hermes.database import HermesRows
         from inspector.session.rows import RowsReader
 
         return RowsReader(path, NAME, HermesRows(locator.session))
-    from inspector.session.formats.hermes.files import file_reader
+    from inspector.session.formats.hermes.reader import file_reader
 
     return file_reader(path)
 
@@ -50,7 +50,7 @@ def _inside(path: Path) -> Sequence[Inside]:
     if not Sample(path).head.startswith(SQLITE):
         return ()
     from inspector.session.database import read_database
-    from inspector.session.formats.hermes.tables import sessions_inside
+    from inspector.session.formats.hermes.database import sessions_inside
 
     return read_database(path, partial(sessions_inside, path))
 

@@ -29,12 +29,12 @@ SENT = ("event:model", "event:compaction")
 
 def _recognise(sample: Sample) -> str:
     if sample.head.startswith(SQLITE):
-        from inspector.session.formats.inspect_ai.buffer import is_buffer, running_in
+        from inspector.session.formats.inspect_ai.running import is_buffer, running_in
 
         count = len(running_in(sample.path)) if is_buffer(sample.tables) else None
         return f"a database with {count} of Inspect's samples that run" if count is not None else ""
     if sample.head.startswith(ZIP):
-        from inspector.session.formats.inspect_ai.archive import Archive
+        from inspector.session.formats.inspect_ai.samples import Archive
 
         archive = Archive.at(sample.path)
         return f"an archive with {len(archive.samples)} of Inspect's samples" if archive.is_log else ""
@@ -59,7 +59,7 @@ def _reader(path: Path) -> Reader:
 
 
 def _inside(path: Path) -> Sequence[Inside]:
-    from inspector.session.formats.inspect_ai.buffer import running_in
+    from inspector.session.formats.inspect_ai.running import running_in
     from inspector.session.formats.inspect_ai.samples import titles_of_samples
 
     head = Sample(path).head

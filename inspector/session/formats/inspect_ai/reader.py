@@ -6,31 +6,288 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 from inspector.session.assembly import Assembly
+from inspector.session.decoding import lenient_json
 from inspector.session.documents import BROKEN_SECONDS, DocumentReader
 from inspector.session.errors import SessionError
-from inspector.session.formats.inspect_ai.archive import Archive
-from inspector.session.formats.inspect_ai.buffer import buffer_of, running_in
-from inspector.session.formats.inspect_ai.conversation import blocks_again, interpret_sample
-from inspector.session.formats.inspect_ai.messages import Attachments
-from inspector.session.formats.inspect_ai.samples import chosen, header_of, name_of_sample, nodes_of_samples
+from inspector.session.formats.chat import chat_blocks
+from inspector.session.formats.inspect_ai.running import buffer_of, running_in
+from inspector.session.formats.inspect_ai.samples import (
+    Archive,
+    chosen,
+    header_of,
+    name_of_sample,
+    nodes_of_samples,
+    title_of,
+)
+from inspector.session.formats.plain.blocks import TOOLS, blocks_beside, role_of
+from inspector.session.formats.plain.reader import PlainMessage, PlainSession
+from inspector.session.formats.plain.records import Request
 from inspector.session.locator import Locator
-from inspector.session.model import Block, TextUnavailableError
+from inspector.session.model import Block, Compaction, ContextCause, Origin, Role, TextUnavailableError, Usage
 from inspector.session.nodes import FileNode
 from inspector.session.opening import Place
 from inspector.session.reading import Change, Progress
 from inspector.session.sample import SQLITE, ZIP, Sample
 from inspector.session.texts import CachedTexts
-from inspector.session.values import mapping, sequence
+from inspector.session.times import seconds_of_any
+from inspector.session.values import count, count_or_none, mapping, objects, sequence, string
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from inspector.session.blocks import TextBlock
     from inspector.session.database import DatabaseState
-    from inspector.session.model import Origin, Session
+    from inspector.session.formats.plain.blocks import Names
+    from inspector.session.model import Session
     from inspector.session.nodes import Node
     from inspector.session.reading import Reader
+
+
+ATTACHMENTS = ("attachment://", "tc://")
+"""How references to what was moved out begin; the second in logs of 2024."""
+
+MOST_DEPTH = 40
+
+DATA_PARTS = ("audio", "video", "document")
+
+
+class Attachments:
+    """Long texts and images, which logs keep once and refer to by their hash. Those that were asked for are kept."""
+
+    def __init__(self) -> None:
+        self._nodes: Mapping[str, Node] = {}
+        self._texts: dict[str, str] = {}
+
+    def use(self, nodes: Mapping[str, Node]) -> None:
+        """Take the attachments of a sample."""
+        self._nodes, self._texts = nodes, {}
+
+    def release(self) -> None:
+        """Let go of what was not asked for."""
+        self._nodes = {}
+
+    def resolved(self, value: Any, depth: int = 0) -> Any:
+        """A value with attachments in the place of references to them."""
+        if isinstance(value, str):
+            return self._text(value) if value.startswith(ATTACHMENTS) else value
+        if depth > MOST_DEPTH:
+            return value
+        if isinstance(value, list):
+            return [self.resolved(item, depth + 1) for item in value]
+        if isinstance(value, dict):
+            return {name: self.resolved(item, depth + 1) for name, item in value.items()}
+        return value
+
+    def _text(self, reference: str) -> str:
+        name = reference.partition("://")[2]
+        if name not in self._texts:
+            node = self._nodes.get(name)
+            text = node.value() if node is not None else None
+            self._texts[name] = text if isinstance(text, str) else reference
+        return self._texts[name]
+
+
+def chat_message(message: Mapping[str, Any]) -> dict[str, Any]:
+    """A message as OpenAI's API would take it."""
+    value: dict[str, Any] = {"role": message.get("role"), "content": _content(message.get("content"))}
+    if message.get("role") == "assistant":
+        value["tool_calls"] = [
+            {"id": call.get("id"), "function": {"name": call.get("function"), "arguments": call.get("arguments", {})}}
+            for call in objects(message.get("tool_calls"))
+        ]
+    elif message.get("role") == "tool":
+        error = mapping(message.get("error"))
+        value["tool_call_id"], value["name"] = message.get("tool_call_id"), message.get("function")
+        if error:
+            # A model is told the error in the place of what the tool returned (`inspect_ai/model/_openai.py`).
+            value["content"], value["is_error"] = string(error.get("message")), True
+    return value
+
+
+def _content(content: Any) -> Any:
+    if not isinstance(content, list):
+        return content
+    parts: list[Any] = []
+    for part in content:
+        kind = part.get("type") if isinstance(part, dict) else None
+        if kind == "image":
+            parts.append({"type": "image_url", "image_url": {"url": part.get("image")}})
+        elif kind in DATA_PARTS:
+            parts.append({"type": "file", "file_data": part.get(kind)})
+        else:
+            parts.append(part)
+    return parts
+
+
+def usage_of(reported: Any) -> Usage | None:
+    """What was reported for a call. Whether its input includes what a cache was read for, its total tells."""
+    tokens = mapping(reported)
+    prompt, output = count(tokens.get("input_tokens")), count(tokens.get("output_tokens"))
+    read, written = count(tokens.get("input_tokens_cache_read")), count(tokens.get("input_tokens_cache_write"))
+    total = count(tokens.get("total_tokens"))
+    is_beside = total == prompt + output + read + written or prompt < read + written
+    is_inside = total == prompt + output and prompt >= read + written
+    uncached = prompt if is_beside and not is_inside else max(prompt - read - written, 0)
+    usage = Usage(
+        uncached=uncached,
+        cache_read=read,
+        cache_write_5m=written,
+        output=output,
+        reasoning=min(count(tokens.get("reasoning_tokens")), output),
+    )
+    return usage if usage.prompt or usage.output else None
+
+
+class SampleSession(PlainSession):
+    """Takes the requests of a sample in order and fills an assembly."""
+
+    counts_entries = False
+
+    def __init__(self, assembly: Assembly, attachments: Attachments) -> None:
+        """Begin.
+
+        Args:
+            assembly: What to fill.
+            attachments: What was moved out of the messages.
+        """
+        super().__init__(assembly)
+        self._attachments = attachments
+
+    def _entries(self, node: Node, about: dict[str, Any], names: Names) -> list[PlainMessage]:  # noqa: ARG002  # results name their tool
+        value = node.value()
+        if not isinstance(value, dict):
+            self._assembly.diagnose("not a message", 0, max(node.offset, 0), skipped=True)
+            return []
+        message = chat_message(mapping(self._attachments.resolved(value)))
+        (blocks,) = chat_blocks([message], Origin(node.offset, node.length))
+        return [PlainMessage(node, role_of(message), blocks, {**about, "id": string(value.get("id"))})]
+
+    def add_rest(self, messages: Sequence[Node]) -> None:
+        """Add what stands behind the last answer: results that no later request has sent yet."""
+        if not self._assembly.calls:
+            return
+        call = self._assembly.calls[-1]
+        answer = self._assembly.messages[call.response].identifier
+        ids = [string(node.fields()["id"].value()) if "id" in node.fields() else "" for node in messages]
+        if not answer or answer not in ids:
+            return
+        number = self._assembly.contexts[call.context].thread
+        thread = next(one for one in self._threads if one.number == number)
+        for node in messages[ids.index(answer) + 1 :]:
+            for entry in self._entries(node, {}, thread.names):
+                if entry.role is not Role.ASSISTANT:
+                    self._append(thread, entry, is_call=False)
+
+
+def blocks_again(record: bytes, origin: Origin, attachments: Attachments) -> list[TextBlock]:
+    """The blocks of a message that is read again."""
+    value = lenient_json(record)[0]
+    if origin.locator == TOOLS:
+        return blocks_beside(value, record, origin.offset, origin.length, TOOLS)
+    (blocks,) = chat_blocks([chat_message(mapping(attachments.resolved(mapping(value))))], origin)
+    return blocks
+
+
+def interpret_sample(sample: Node, header: Mapping[str, Any], assembly: Assembly, attachments: Attachments) -> None:
+    """Fill an assembly from a sample.
+
+    Args:
+        sample: The sample.
+        header: What the log says of the evaluation.
+        assembly: What to fill.
+        attachments: Filled with what was moved out of the messages.
+    """
+    fields = sample.fields()
+    about = mapping(header.get("eval"))
+    value: dict[str, Any] = {name: fields[name].value() for name in ("id", "epoch") if name in fields}
+    version = string(mapping(about.get("packages")).get("inspect_ai"))
+    assembly.agent = " ".join(filter(None, ("Inspect", version)))
+    assembly.title = title_of(string(about.get("task_display_name")) or string(about.get("task")), value)
+    assembly.identifier = name_of_sample(value)
+    # Logs of 2024 keep the events and what was moved out of them in a transcript.
+    transcript = fields["transcript"].fields() if "transcript" in fields else {}
+    moved = fields.get("attachments") or transcript.get("content")
+    attachments.use(moved.fields() if moved is not None else {})
+    conversation = SampleSession(assembly, attachments)
+    pool = _pool(fields)
+    compacted: Mapping[str, Any] | None = None
+    events = fields.get("events") or transcript.get("events")
+    for item in events.items() if events is not None else ():
+        event = item.fields()
+        kind = string(event["event"].value()) if "event" in event else ""
+        assembly.record_counts[f"event:{kind or '(no kind)'}"] += 1
+        if kind == "compaction":
+            compacted = mapping(item.value())
+        if kind == "model":
+            contexts, first = len(assembly.contexts), len(assembly.messages)
+            conversation.add_request(_request(event, pool))
+            if compacted is not None and len(assembly.contexts) > contexts:
+                _note_compaction(assembly, compacted, first)
+                compacted = None
+    messages = fields["messages"].items() if "messages" in fields else []
+    if messages:
+        assembly.record_counts["message"] += len(messages)
+    conversation.add_rest(messages)
+    if not assembly.calls and messages:
+        assembly.put((), (), (), ())
+        SampleSession(assembly, attachments).add_request(Request(messages, about={"model": about.get("model")}))
+    attachments.release()
+
+
+def _pool(fields: Mapping[str, Node]) -> list[Node]:
+    """The messages that events refer to by their place."""
+    if "message_pool" in fields:
+        return fields["message_pool"].items()
+    data = fields["events_data"].fields() if "events_data" in fields else {}
+    return data["messages"].items() if "messages" in data else []
+
+
+def _request(event: Mapping[str, Node], pool: list[Node]) -> Request:
+    messages = event["input"].items() if "input" in event else []
+    for ends in sequence(event["input_refs"].value()) if "input_refs" in event else ():
+        if isinstance(ends, list) and len(ends) == 2 and all(isinstance(end, int) and end >= 0 for end in ends):
+            messages = [*messages, *pool[ends[0] : ends[1]]]
+    output = event["output"].fields() if "output" in event else {}
+    choices = output["choices"].items() if "choices" in output else []
+    response = choices[0].fields().get("message") if choices else None
+    model = string(output["model"].value()) if "model" in output else ""
+    reply: dict[str, Any] = {
+        "model": model or (string(event["model"].value()) if "model" in event else ""),
+        "timestamp": event["timestamp"].value() if "timestamp" in event else None,
+        "usage": _plain_usage(output["usage"].value() if "usage" in output else None),
+    }
+    return Request(messages, None, event.get("tools"), response, reply, {})
+
+
+def _plain_usage(reported: Any) -> dict[str, Any] | None:
+    """What was reported, in the words of Anthropic's API."""
+    usage = usage_of(reported)
+    if usage is None:
+        return None
+    return {
+        "input_tokens": usage.uncached,
+        "cache_read_input_tokens": usage.cache_read,
+        "cache_creation_input_tokens": usage.cache_write_5m,
+        "output_tokens": usage.output,
+        "output_tokens_details": {"reasoning_tokens": usage.reasoning},
+    }
+
+
+def _note_compaction(assembly: Assembly, event: Mapping[str, Any], first: int) -> None:
+    """The context that a request began after a compaction is what it left."""
+    context = assembly.contexts[-1]
+    context.cause = ContextCause.COMPACTION
+    time = seconds_of_any(event.get("timestamp"))
+    before, after = count_or_none(event.get("tokens_before")), count_or_none(event.get("tokens_after"))
+    assembly.compactions.append(Compaction(first, string(event.get("type")) or "auto", before, after, time=time))
+    if first < len(assembly.messages) and len(context.members) > context.carried:
+        index = context.members[context.carried]
+        if string(event.get("type")) == "summary" and index >= first:
+            assembly.messages[index] = structs.replace(assembly.messages[index], is_summary=True)
 
 
 def log_reader(path: Path, name: str) -> Reader:

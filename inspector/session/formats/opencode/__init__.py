@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inspector.session.format import Format, Inside
-from inspector.session.formats.opencode.shapes import is_export, is_session_file, is_storage
+from inspector.session.formats.opencode.records import is_export, is_session_file, is_storage
 from inspector.session.locator import Locator
 from inspector.session.sample import SQLITE, Sample
 
@@ -76,7 +76,7 @@ def _locate(path: Path, identifier: str) -> Path | None:
 
 
 def _is_ignored(count_name: str) -> bool:
-    from inspector.session.formats.opencode.parts import QUIET
+    from inspector.session.formats.opencode.blocks import QUIET
 
     return count_name.partition("part:")[2] in QUIET
 

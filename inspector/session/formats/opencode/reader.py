@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from inspector.session.database import read_database
 from inspector.session.documents import DocumentReader
-from inspector.session.formats.opencode.export import interpret
-from inspector.session.formats.opencode.parts import blocks_of_record
-from inspector.session.formats.opencode.tables import OpenCodeRows, sessions_inside
-from inspector.session.formats.opencode.tree import TreeReader, inside_session_file
-from inspector.session.formats.opencode.tree import sessions_inside as sessions_of_tree
+from inspector.session.formats.opencode.blocks import blocks_of_record
+from inspector.session.formats.opencode.database import OpenCodeRows, sessions_inside
+from inspector.session.formats.opencode.files import TreeReader, inside_session_file, interpret
+from inspector.session.formats.opencode.files import sessions_inside as sessions_of_tree
 from inspector.session.locator import Locator
 from inspector.session.paths import exists, is_folder
 from inspector.session.rows import RowsReader

@@ -12,15 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.session.errors import SessionError
 from inspector.session.format import Format, Inside
-from inspector.session.formats.openhands.kinds import QUIET, QUIET_ACTIONS, QUIET_OBSERVATIONS
-from inspector.session.formats.openhands.places import (
+from inspector.session.formats.openhands.records import (
     CURRENT,
+    QUIET,
+    QUIET_ACTIONS,
+    QUIET_OBSERVATIONS,
     STATE,
     VERSION_0,
     events_folder,
     first_events,
+    has_history,
+    is_current_event,
+    is_event_of_version_0,
 )
-from inspector.session.formats.openhands.shapes import has_history, is_current_event, is_event_of_version_0
 from inspector.session.paths import is_folder
 from inspector.session.values import objects
 
@@ -82,7 +86,7 @@ def _reader_current(path: Path) -> Reader:
 
 
 def _reader_0(path: Path) -> Reader:
-    from inspector.session.formats.openhands.reader_0 import reader_0
+    from inspector.session.formats.openhands.version_0 import reader_0
 
     return reader_0(path, NAME_0)
 
@@ -90,7 +94,7 @@ def _reader_0(path: Path) -> Reader:
 def _inside_0(path: Path) -> Sequence[Inside]:
     if is_folder(path):
         return ()
-    from inspector.session.formats.openhands.reader_0 import conversations_inside
+    from inspector.session.formats.openhands.version_0 import conversations_inside
 
     return conversations_inside(path)
 

@@ -2,28 +2,364 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
+from inspector.session.assembly import Assembly
 from inspector.session.beside import Beside
+from inspector.session.blocks import compact_json
+from inspector.session.decoding import lenient_json
 from inspector.session.documents import DocumentReader
 from inspector.session.errors import SessionError
 from inspector.session.folders import FolderReader
-from inspector.session.formats.openhands.conversation import Conversation, blocks_again
-from inspector.session.formats.openhands.places import CURRENT, conversation_of, events_folder, number_in, state_of
+from inspector.session.formats.chat import ChatMessage, ChatThread, all_blocks, notice
+from inspector.session.formats.openhands.records import (
+    CURRENT,
+    QUIET,
+    RESULTS,
+    conversation_of,
+    events_folder,
+    number_in,
+    state_of,
+)
 from inspector.session.lines import LinesReader
-from inspector.session.model import Origin
+from inspector.session.model import BlockKind, Compaction, Origin, Usage
 from inspector.session.nodes import objects_among
 from inspector.session.objects import object_lines
 from inspector.session.paths import is_folder
 from inspector.session.sample import Sample
+from inspector.session.times import seconds_of_any
+from inspector.session.values import count, mapping, objects, sequence, string
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
     from pathlib import Path
 
-    from inspector.session.assembly import Assembly
+    from inspector.session.blocks import TextBlock
+    from inspector.session.model import Block, Message
     from inspector.session.nodes import Node
     from inspector.session.reading import Reader
     from inspector.session.texts import BlocksOfRecord
+
+
+class Events:
+    """Which event each message came from."""
+
+    def __init__(self) -> None:
+        self._of_message: dict[int, list[str]] = {}
+        self._summaries: set[int] = set()
+        self._called: dict[int, set[str]] = {}
+        self._answered: dict[int, str] = {}
+
+    def note(self, message: int, event: str, blocks: Iterable[Block]) -> None:
+        """A message, or these blocks of it, came from an event."""
+        self._of_message.setdefault(message, []).append(event)
+        for block in blocks:
+            if block.kind is BlockKind.TOOL_CALL and block.tool_call_id:
+                self._called.setdefault(message, set()).add(block.tool_call_id)
+            elif block.kind is BlockKind.TOOL_RESULT and block.tool_call_id:
+                self._answered[message] = block.tool_call_id
+
+    def condense(
+        self, chat: ChatThread, summary: Message | None, forgotten: Collection[str], offset: int, time: float | None
+    ) -> None:
+        """Begin the context that a condensation leaves.
+
+        Args:
+            chat: The conversation.
+            summary: The message with its summary, if it has one.
+            forgotten: The ids of events that are no longer sent.
+            offset: How many of the events that are left are sent before the summary.
+            time: When that was.
+        """
+        gone = set(forgotten)
+        left = [
+            index
+            for index in chat.thread.members
+            if index not in self._summaries and not self._is_gone(self._of_message.get(index, []), gone)
+        ]
+        before: list[int] = []
+        counted = 0
+        for index in left:
+            if counted >= offset:
+                break
+            before.append(index)
+            counted += len(self._of_message.get(index, [""]))
+        unpaired = self._unpaired(left)
+        kept = [index for index in left[len(before) :] if index not in unpaired]
+        before = [index for index in before if index not in unpaired]
+        first = chat.thread.compact(Compaction(0, "auto", time=time), summary, kept, before)
+        if summary is not None:
+            self._summaries.add(first)
+
+    def _is_gone(self, events: list[str], gone: set[str]) -> bool:
+        return any(event in gone for event in events)
+
+    def _unpaired(self, left: Collection[int]) -> set[int]:
+        """Answers of which a result was forgotten, and results of calls that are not sent."""
+        once, still = set(self._answered.values()), {self._answered.get(index, "") for index in left}
+        cut = {index for index in left if (self._called.get(index, set()) & once) - still}
+        called = {call for index in left if index not in cut for call in self._called.get(index, ())}
+        return cut | {index for index in left if index in self._answered and self._answered[index] not in called}
+
+
+FIELDS = ("prompt_tokens", "completion_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
+
+
+def usage_of_tokens(tokens: Mapping[str, Any]) -> Usage | None:
+    """A record of tokens as OpenHands writes it.
+
+    Its prompt includes what was read from a cache. What was written to one it includes or not, as the provider's answer
+    was passed on: where it is less than both together, it does not.
+    """
+    prompt, output, read, written, reasoning = (count(tokens.get(name)) for name in FIELDS)
+    uncached = max(prompt - read - (written if prompt >= read + written else 0), 0)
+    usage = Usage(
+        uncached=uncached, cache_read=read, cache_write_5m=written, output=output, reasoning=min(reasoning, output)
+    )
+    return usage if usage.prompt or usage.output else None
+
+
+class Accumulated:
+    """Sums as they were last seen."""
+
+    def __init__(self) -> None:
+        self._before: dict[str, int] = dict.fromkeys(FIELDS, 0)
+
+    def added(self, sums: Any) -> Usage | None:
+        """What was added to the sums since they were last seen; None where that was nothing, or no single call.
+
+        `per_turn_token` is the size of the newest call: where it is recorded and is another one, calls were missed.
+        """
+        tokens = mapping(sums)
+        now = {name: count(tokens.get(name)) for name in FIELDS}
+        new = {name: now[name] - self._before[name] for name in FIELDS}
+        self._before = now
+        newest = count(tokens.get("per_turn_token"))
+        if any(value < 0 for value in new.values()) or not any(new.values()):
+            return None
+        if newest and newest != new["prompt_tokens"] + new["completion_tokens"]:
+            return None
+        return usage_of_tokens(new)
+
+
+def spoken_in(event: Mapping[str, Any]) -> ChatMessage | None:
+    """What an event says; None where it says nothing."""
+    kind = string(event.get("kind"))
+    time = seconds_of_any(event.get("timestamp"))
+    identifier = string(event.get("id"))
+    if kind in QUIET:
+        return None
+    if kind == "SystemPromptEvent":
+        return ChatMessage({"role": "system", "content": _system(event)}, time, identifier)
+    if kind == "MessageEvent":
+        return _message(event, time)
+    if kind == "ActionEvent":
+        return ChatMessage(_action(event), time, string(event.get("llm_response_id")) or identifier, is_call=True)
+    if kind in RESULTS:
+        return ChatMessage(_result(event, kind), time, identifier)
+    if kind == "Condensation":
+        summary = event.get("summary")
+        if not isinstance(summary, str):
+            return None
+        return ChatMessage({"role": "user", "content": summary}, time, identifier, is_summary=True, is_meta=True)
+    text = string(event.get("detail")) or string(event.get("message")) or compact_json(dict(event))
+    return ChatMessage(notice(f"{kind or 'event without a kind'}: {text}"), time, identifier)
+
+
+def parts_of(content: Any) -> Any:
+    """Content as chat content: images stand in lists of addresses."""
+    if isinstance(content, dict):
+        content = [content]
+    if not isinstance(content, list):
+        return string(content)
+    parts: list[Any] = []
+    for part in content:
+        if isinstance(part, dict) and isinstance(part.get("image_urls"), list):
+            parts += [{"type": "image_url", "image_url": {"url": url}} for url in part["image_urls"]]
+        else:
+            parts.append(part)
+    return parts
+
+
+def _system(event: Mapping[str, Any]) -> list[Any]:
+    tools = sequence(event.get("tools"))
+    said = [parts_of(event.get(name)) for name in ("system_prompt", "dynamic_context") if event.get(name)]
+    parts = [{"type": "text", "text": compact_json(tools)}] if tools else []
+    for one in said:
+        parts += one if isinstance(one, list) else [{"type": "text", "text": one}]
+    return parts
+
+
+def _message(event: Mapping[str, Any], time: float | None) -> ChatMessage:
+    message = mapping(event.get("llm_message"))
+    content = parts_of(message.get("content"))
+    further = parts_of(event.get("extended_content") or [])
+    if further:
+        content = [*(content if isinstance(content, list) else [{"type": "text", "text": content}]), *further]
+    is_answer = event.get("source") == "agent" or message.get("role") == "assistant"
+    value: dict[str, Any] = {"role": "assistant" if is_answer else "user", "content": content}
+    if is_answer:
+        value = {**value, **_reasoning({**event, **message})}
+        value["content"] = [*value.pop("thought", []), *(content if isinstance(content, list) else [])] or content
+    identifier = string(event.get("llm_response_id")) or string(event.get("id"))
+    is_meta = event.get("source") in ("environment", "hook")
+    return ChatMessage(value, time, identifier, is_call=is_answer, is_meta=is_meta)
+
+
+def _action(event: Mapping[str, Any]) -> dict[str, Any]:
+    call = mapping(event.get("tool_call"))
+    function = mapping(call.get("function")) or call
+    action = {name: value for name, value in mapping(event.get("action")).items() if name != "kind"}
+    arguments = function.get("arguments", action)
+    name = string(event.get("tool_name")) or string(function.get("name"))
+    identifier = string(event.get("tool_call_id")) or string(call.get("id"))
+    said = parts_of(event.get("thought"))
+    reasoning = _reasoning(event)
+    return {
+        "role": "assistant",
+        "reasoning_content": reasoning.get("reasoning_content"),
+        "content": [*reasoning.get("thought", []), *(said if isinstance(said, list) else [said] if said else [])],
+        "tool_calls": [{"id": identifier, "function": {"name": name, "arguments": arguments}}],
+    }
+
+
+def _reasoning(event: Mapping[str, Any]) -> dict[str, Any]:
+    """Signed thinking where there is some, else what was told of the reasoning."""
+    blocks = objects(event.get("thinking_blocks"))
+    if blocks:
+        return {"thought": blocks}
+    item = mapping(event.get("responses_reasoning_item"))
+    if item:
+        text = "\n".join(part if isinstance(part, str) else "" for part in sequence(item.get("summary")))
+        signature = string(item.get("encrypted_content"))
+        return {"thought": [{"type": "thinking", "thinking": text, "signature": signature}]}
+    text = string(event.get("reasoning_content"))
+    return {"reasoning_content": text} if text else {}
+
+
+def _result(event: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    value = {"role": "tool", "tool_call_id": string(event.get("tool_call_id")), "name": string(event.get("tool_name"))}
+    if kind == "AgentErrorEvent":
+        return {**value, "content": string(event.get("error")), "is_error": True}
+    if kind == "UserRejectObservation":
+        return {**value, "content": string(event.get("rejection_reason")), "is_error": True}
+    observation = mapping(event.get("observation"))
+    content = next((observation[name] for name in ("content", "output", "message") if name in observation), None)
+    if content is None:
+        content = compact_json({name: item for name, item in observation.items() if name != "kind"})
+    is_error = observation.get("is_error") is True or bool(observation.get("error"))
+    return {**value, "content": parts_of(content), "is_error": is_error}
+
+
+CONDENSER = "condenser"
+"""The usage of the model that writes summaries: no call of the conversation."""
+
+
+def blocks_again(record: bytes, origin: Origin, /) -> list[TextBlock]:
+    """The blocks of an event that is read again."""
+    said = spoken_in(mapping(lenient_json(record)[0]))
+    return all_blocks([said], origin) if said is not None else []
+
+
+class OpenHandsSession:
+    """Takes events in order and fills an assembly.
+
+    Attributes:
+        assembly: What is filled.
+    """
+
+    def __init__(self, assembly: Assembly | None = None) -> None:
+        """Begin.
+
+        Args:
+            assembly: What to fill; a new one where not given.
+        """
+        self.assembly = assembly if assembly is not None else Assembly()
+        self.assembly.agent = "OpenHands"
+        self._chat = ChatThread(self.assembly)
+        self._events = Events()
+        self._open: dict[str, int] = {}
+        self._sums: dict[str, Accumulated] = {}
+        self._reported: Usage | None = None
+        self._model = ""
+
+    def add(self, event: dict[str, Any], origin: Origin) -> None:
+        """Take an event."""
+        kind = string(event.get("kind"))
+        self.assembly.record_counts[kind or "(no kind)"] += 1
+        if event.get("key") == "stats":
+            self._note_sums(mapping(event.get("value")))
+        if event.get("key") == "full_state":
+            self.tell(event.get("value"))
+        said = spoken_in(event)
+        if kind == "Condensation":
+            self._condense(event, said, origin)
+        elif said is not None and said.is_call:
+            self._respond(event, said, origin)
+        elif said is not None:
+            self._note(self._chat.add([said], origin), event)
+
+    def tell(self, about: Any) -> None:
+        """Take up the state of the conversation: its id, its model, and the usage of each response."""
+        state = mapping(about)
+        model = mapping(mapping(state.get("agent")).get("llm"))
+        self._model = string(model.get("model")) or self._model
+        self.assembly.identifier = string(state.get("id")) or self.assembly.identifier
+        self.assembly.title = string(state.get("title")) or self.assembly.title
+        folder = mapping(state.get("workspace")).get("working_dir")
+        self.assembly.working_directory = string(folder) or self.assembly.working_directory
+        known: dict[str, Mapping[str, Any]] = {}
+        for metrics in _metrics(state.get("stats")).values():
+            for one in objects(metrics.get("token_usages")):
+                known[string(one.get("response_id"))] = one
+                self.assembly.window = count(one.get("context_window")) or self.assembly.window
+        for index, call in enumerate(self.assembly.calls):
+            tokens = known.get(call.identifier) or {}
+            usage = usage_of_tokens(tokens) or call.usage
+            name = call.model or string(tokens.get("model")) or self._model
+            if (usage, name) != (call.usage, call.model):
+                self.assembly.calls[index] = structs.replace(call, usage=usage, model=name)
+
+    def _respond(self, event: Mapping[str, Any], said: ChatMessage, origin: Origin) -> None:
+        """Add an answer; several actions of one response are one answer."""
+        response = string(event.get("llm_response_id"))
+        (message,) = self._chat.messages([said], origin)
+        if response and response in self._open:
+            self.assembly.add_blocks(self._open[response], list(message.blocks))
+            self._events.note(self._open[response], string(event.get("id")), message.blocks)
+            return
+        index = self._chat.thread.respond(
+            message, model=self._model, usage=self._reported, identifier=said.identifier or message.identifier
+        )
+        self._reported = None
+        self._open = {response: index} if response else {}
+        self._events.note(index, string(event.get("id")), message.blocks)
+
+    def _note(self, added: Iterable[int], event: Mapping[str, Any]) -> None:
+        for index in added:
+            self._events.note(index, string(event.get("id")), self.assembly.messages[index].blocks)
+
+    def _note_sums(self, stats: Any) -> None:
+        for name, metrics in _metrics(stats).items():
+            usage = self._sums.setdefault(name, Accumulated()).added(metrics.get("accumulated_token_usage"))
+            if name != CONDENSER and usage is not None:
+                self._reported = usage
+                self._model = string(metrics.get("model_name")) or self._model
+
+    def _condense(self, event: Mapping[str, Any], said: ChatMessage | None, origin: Origin) -> None:
+        forgotten = [one for one in sequence(event.get("forgotten_event_ids")) if isinstance(one, str)]
+        summary = self._chat.messages([said], origin)[0] if said is not None else None
+        time = said.time if said is not None else None
+        self._events.condense(self._chat, summary, forgotten, count(event.get("summary_offset")), time)
+
+
+def _metrics(stats: Any) -> dict[str, Mapping[str, Any]]:
+    """The metrics of each use of a model; their name changed over versions."""
+    about = mapping(stats)
+    named = mapping(about.get("usage_to_metrics")) or mapping(about.get("service_to_metrics"))
+    return {str(name): mapping(metrics) for name, metrics in named.items()}
 
 
 class EventInterpreter:
@@ -31,7 +367,7 @@ class EventInterpreter:
 
     def __init__(self) -> None:
         self.blocks_of_record: BlocksOfRecord = blocks_again
-        self._conversation = Conversation()
+        self._conversation = OpenHandsSession()
         self.assembly = self._conversation.assembly
 
     def take(self, data: bytes, offset: int, first_line: int) -> None:
@@ -54,13 +390,13 @@ def current_reader(path: Path, name: str) -> Reader:
     folder = events_folder(place, CURRENT)
     if folder is None:
         raise SessionError(f"{path}: no events in this directory. Give the folder of one conversation.")
-    conversation = Conversation()
+    conversation = OpenHandsSession()
     conversation.assembly.identifier = (folder.parent if folder.name == "events" else folder).name
     beside = [Beside(state_of(folder))]
     return FolderReader(path, folder, name, lambda one: number_in(one, CURRENT), conversation, blocks_again, beside)
 
 
 def _interpret(node: Node, assembly: Assembly) -> None:
-    conversation = Conversation(assembly)
+    conversation = OpenHandsSession(assembly)
     for item, value in objects_among(node.items(), "an event", assembly):
         conversation.add(value, Origin(item.offset, item.length))

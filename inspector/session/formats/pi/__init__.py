@@ -72,7 +72,7 @@ def _locate(path: Path, identifier: str) -> Path | None:
 
 
 def _is_ignored(count_name: str) -> bool:
-    from inspector.session.formats.pi.kinds import QUIET
+    from inspector.session.formats.pi.records import QUIET
 
     return count_name in QUIET
 

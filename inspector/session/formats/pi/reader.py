@@ -2,15 +2,319 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from array import array
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inspector.session.assembly import Assembly
-from inspector.session.formats.pi.conversation import Conversation
-from inspector.session.formats.pi.parts import blocks_of_line
+from inspector.session.decoding import clean_text
+from inspector.session.formats.pi.blocks import blocks_of_entry, blocks_of_line
+from inspector.session.formats.pi.records import FAILED, EntryKind, count_name, kind_of
+from inspector.session.links import LinkKind, SessionLink
+from inspector.session.model import BlockKind, Compaction, ContextCause, Message, Role, Usage
 from inspector.session.objects import object_lines
+from inspector.session.threads import Thread
+from inspector.session.times import seconds_of_any
+from inspector.session.values import count, count_or_none, mapping, string
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from inspector.session.model import Block
+    from inspector.session.objects import ObjectLine
     from inspector.session.texts import BlocksOfRecord
+
+
+NONE = -1
+
+
+class PiCompaction(NamedTuple):
+    """A compaction as the tree sees it.
+
+    Attributes:
+        summary: Index of the message with its summary.
+        first_kept: The entry from which on earlier ones are kept, -1 for none.
+    """
+
+    summary: int
+    first_kept: int
+
+
+class Tree:
+    """Entries by number, in file order. A parent always has a smaller number, so that no path has an end missing."""
+
+    def __init__(self) -> None:
+        self.leaf = NONE
+        self._parents = array("i")
+        self._numbers: dict[str, int] = {}
+        self._sent = array("i")
+        self._compactions: dict[int, PiCompaction] = {}
+        self._resets: set[int] = set()
+        self._system: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self._parents)
+
+    def number(self, identifier: str) -> int:
+        """An entry's number, -1 where there is no such entry."""
+        return self._numbers.get(identifier, NONE)
+
+    def add(self, identifier: str, parent: int) -> int:
+        """Add an entry, which becomes the leaf; its number."""
+        number = len(self._parents)
+        self._parents.append(parent)
+        self._sent.append(NONE)
+        if identifier:
+            self._numbers[identifier] = number
+        self.leaf = number
+        return number
+
+    def send(self, number: int, message: int, *, is_system: bool = False) -> None:
+        """Say which message an entry is, where that is sent."""
+        self._sent[number] = message
+        if is_system:
+            self._system.append(number)
+
+    def compact(self, number: int, compaction: PiCompaction) -> None:
+        """Say that an entry is a compaction."""
+        self._compactions[number] = compaction
+
+    def reset(self, number: int) -> None:
+        """Say that the conversation begins anew after an entry."""
+        self._resets.add(number)
+
+    def path(self, number: int) -> list[int]:
+        """The entries from the root to one of them."""
+        path = []
+        while number != NONE:
+            path.append(number)
+            number = self._parents[number]
+        path.reverse()
+        return path
+
+    def system(self, path: list[int]) -> list[int]:
+        """The messages on a path that come first whatever is compacted."""
+        on_path = set(path)
+        return [self._sent[number] for number in self._system if number in on_path]
+
+    def kept(self, path: list[int], first_kept: int) -> list[int]:
+        """The messages on a path from an entry on; none where the entry is not on it."""
+        if first_kept not in path:
+            return []
+        return self._messages(path[path.index(first_kept) :])
+
+    def members(self, path: list[int]) -> list[int]:
+        """The messages that are sent when the last entry of a path is the leaf (pi's `buildSessionContext`)."""
+        for place in range(len(path) - 1, NONE, -1):
+            number = path[place]
+            if number in self._resets:
+                return [*self.system(path), *self._messages(path[place + 1 :])]
+            if number in self._compactions:
+                summary, first_kept = self._compactions[number]
+                kept = self.kept(path[:place], first_kept)
+                return [*self.system(path), summary, *kept, *self._messages(path[place + 1 :])]
+        return [*self.system(path), *self._messages(path)]
+
+    def _messages(self, numbers: list[int]) -> list[int]:
+        system = set(self._system)
+        return [self._sent[number] for number in numbers if self._sent[number] != NONE and number not in system]
+
+
+def usage_of(message: Mapping[str, Any]) -> Usage | None:
+    """A response's usage as ours; None where there is none, or only zeros: a request that was aborted says so.
+
+    `input` leaves out what was read from or written to a cache, whatever the provider counts.
+    """
+    reported = mapping(message.get("usage"))
+    usage = Usage(
+        uncached=count(reported.get("input")),
+        cache_read=count(reported.get("cacheRead")),
+        cache_write_5m=count(reported.get("cacheWrite")),
+        output=count(reported.get("output")),
+        reasoning=count(reported.get("reasoning")) or count(reported.get("reasoningTokens")),
+    )
+    return usage if usage.prompt or usage.output else None
+
+
+ROLES = {
+    EntryKind.RESPONSE: Role.ASSISTANT,
+    EntryKind.RESULT: Role.TOOL,
+    EntryKind.USER: Role.USER,
+    EntryKind.INJECTED: Role.USER,
+    EntryKind.SYSTEM: Role.SYSTEM,
+    EntryKind.SUMMARY: Role.USER,
+}
+
+LEFT_OUT_SINCE = 3
+"""Programs that write this version of the format, or a later one, do not send failed responses again."""
+
+OH_MY_PI = frozenset({"title", "title_change", "session_init", "credential_pin", "ttsr_injection", "reset_boundary"})
+"""Types of entries that only Oh My Pi writes."""
+
+
+class PiSession:
+    """Takes entries in file order and fills an assembly."""
+
+    def __init__(self, assembly: Assembly) -> None:
+        self._assembly = assembly
+        self._thread = Thread(assembly)
+        self._tree = Tree()
+        self._numbers = array("i")  # of the entry that each message came from
+        self._positions: list[int] = []  # number of the entry in each place of the file, headers included
+        self._has_ids = False
+        self._version = 1
+        self._model = ""
+        self._started: float | None = None
+        self._is_copy = False
+        self._unsent_calls: set[str] = set()
+
+    def add(self, line: ObjectLine) -> None:
+        """Add a line."""
+        entry = line.value
+        self._assembly.record_counts[count_name(entry)] += 1
+        self._note(entry)
+        if entry.get("type") in ("session", "title"):
+            if entry.get("type") == "session":
+                self._positions.append(NONE)
+            return
+        kind = kind_of(entry)
+        number = self._enter(entry)
+        self._positions.append(number)
+        blocks = [made.block for made in blocks_of_entry(entry, kind, line.data, line.offset)]
+        match kind:
+            case EntryKind.RESPONSE:
+                self._respond(entry, blocks, number)
+            case EntryKind.SUMMARY:
+                self._compact(entry, blocks, number, line)
+            case EntryKind.RESET:
+                self._tree.reset(number)
+                system = self._tree.system(self._tree.path(number))
+                self._thread.begin(ContextCause.START, system)
+            case EntryKind.QUIET:
+                pass
+            case _ if blocks:
+                self._say(entry, kind, blocks, number)
+
+    def _note(self, entry: Mapping[str, Any]) -> None:
+        """Take up what an entry says of the session."""
+        assembly = self._assembly
+        kind = string(entry.get("type"))
+        if kind == "session":
+            assembly.identifier = assembly.identifier or string(entry.get("id"))
+            assembly.working_directory = assembly.working_directory or string(entry.get("cwd"))
+            version = entry.get("version")
+            self._version = version if isinstance(version, int) else 1
+            self._started = seconds_of_any(entry.get("timestamp"))
+            origin = string(entry.get("parentSession")) or string(entry.get("branchedFrom"))
+            self._is_copy = bool(entry.get("parentSession") or entry.get("branchedFrom"))
+            if name := clean_text(origin.replace("\\", "/").rpartition("/")[2]):
+                assembly.link(SessionLink(LinkKind.CONTINUED, name))
+        if kind in ("session", "model_change"):
+            self._model = string(entry.get("modelId")) or string(entry.get("model")).rpartition("/")[2] or self._model
+        if kind in ("session", "title", "title_change"):
+            assembly.title = string(entry.get("title")) or assembly.title
+        if kind == "session_info":
+            assembly.title = string(entry.get("name")) or assembly.title
+        if kind in OH_MY_PI:
+            assembly.agent = "Oh My Pi"
+        assembly.agent = assembly.agent or "pi"
+
+    def _enter(self, entry: Mapping[str, Any]) -> int:
+        """Put an entry into the tree, and change over to its branch where it does not follow the last one."""
+        identifier, before = string(entry.get("id")), self._tree.leaf
+        parent = before
+        if "parentId" in entry and identifier:
+            if entry["parentId"] is None:
+                parent = NONE if self._has_ids else before
+            else:
+                known = self._tree.number(string(entry["parentId"]))
+                parent = known if known != NONE else before  # its parent was on a line that cannot be read
+            self._has_ids = True
+        if parent != before:
+            self._change_over(parent)
+        return self._tree.add(identifier, parent)
+
+    def _change_over(self, leaf: int) -> None:
+        path = self._tree.path(leaf)
+        on_path = set(path)
+        for index, number in enumerate(self._numbers):
+            if self._assembly.messages[index].is_abandoned != (number not in on_path):
+                self._assembly.replace_message(index, is_abandoned=number not in on_path)
+        members = self._tree.members(path)
+        if members != self._thread.members:
+            self._thread.begin(ContextCause.REWIND, members)
+
+    def _message(self, entry: Mapping[str, Any], kind: EntryKind, blocks: list[Block], **flags: bool) -> Message:
+        time = seconds_of_any(entry.get("timestamp")) or seconds_of_any(mapping(entry.get("message")).get("timestamp"))
+        return Message(
+            role=ROLES.get(kind, Role.OTHER),
+            blocks=tuple(blocks),
+            time=time,
+            identifier=string(entry.get("id")),
+            is_meta=kind is EntryKind.INJECTED,
+            is_summary=kind is EntryKind.SUMMARY,
+            is_inherited=self._is_copy and time is not None and self._started is not None and time < self._started,
+            **flags,
+        )
+
+    def _say(self, entry: Mapping[str, Any], kind: EntryKind, blocks: list[Block], number: int) -> None:
+        is_sent = kind in ROLES and not any(
+            block.kind is BlockKind.TOOL_RESULT and block.tool_call_id in self._unsent_calls for block in blocks
+        )
+        self._numbers.append(number)
+        index = self._thread.add(self._message(entry, kind, blocks), is_sent=is_sent)
+        if is_sent:
+            self._tree.send(number, index, is_system=entry.get("type") == "session_init")
+
+    def _respond(self, entry: Mapping[str, Any], blocks: list[Block], number: int) -> None:
+        response = mapping(entry.get("message"))
+        usage = usage_of(response)
+        has_failed = string(response.get("stopReason")) in FAILED
+        is_sent = any(block.kind is not BlockKind.OTHER for block in blocks) and not (
+            has_failed and self._version >= LEFT_OUT_SINCE
+        )
+        if not is_sent:
+            self._unsent_calls.update(block.tool_call_id for block in blocks if block.kind is BlockKind.TOOL_CALL)
+        self._numbers.append(number)
+        if has_failed and usage is None and not is_sent:
+            index = self._thread.add(self._message(entry, EntryKind.RESPONSE, blocks, is_synthetic=True), is_sent=False)
+            return
+        index = self._thread.respond(
+            self._message(entry, EntryKind.RESPONSE, blocks),
+            model=string(response.get("model")) or self._model,
+            usage=usage,
+            identifier=string(response.get("responseId")),
+            is_sent=is_sent,
+        )
+        if is_sent:
+            self._tree.send(number, index)
+
+    def _compact(self, entry: Mapping[str, Any], blocks: list[Block], number: int, line: ObjectLine) -> None:
+        path = self._tree.path(number)
+        first_kept = self._first_kept(entry)
+        if first_kept not in path and (entry.get("firstKeptEntryId") or entry.get("firstKeptEntryIndex") is not None):
+            reason = "messages that a compaction kept are not in this file"
+            self._assembly.diagnose(reason, line.line, line.offset, skipped=False)
+        kept = self._tree.kept(path, first_kept)
+        compaction = Compaction(
+            message=0,
+            trigger=string(entry.get("method")),
+            tokens_before=count_or_none(entry.get("tokensBefore")),
+            tokens_after=count_or_none(entry.get("tokensAfter")),
+            time=seconds_of_any(entry.get("timestamp")),
+        )
+        self._numbers.append(number)
+        summary = self._message(entry, EntryKind.SUMMARY, blocks)
+        index = self._thread.compact(compaction, summary, kept, self._tree.system(path))
+        self._tree.compact(number, PiCompaction(index, first_kept))
+
+    def _first_kept(self, entry: Mapping[str, Any]) -> int:
+        """The entry that a compaction keeps first: named by its id, in old files by its place among all lines."""
+        if identifier := string(entry.get("firstKeptEntryId")):
+            return self._tree.number(identifier)
+        place = entry.get("firstKeptEntryIndex")
+        if isinstance(place, int) and 0 <= place < len(self._positions):
+            return self._positions[place]
+        return NONE
 
 
 class PiInterpreter:
@@ -19,7 +323,7 @@ class PiInterpreter:
     def __init__(self) -> None:
         self.assembly = Assembly()
         self.blocks_of_record: BlocksOfRecord = blocks_of_line
-        self._conversation = Conversation(self.assembly)
+        self._conversation = PiSession(self.assembly)
 
     def take(self, data: bytes, offset: int, first_line: int) -> None:
         """Take whole lines. What cannot be read becomes a diagnostic."""

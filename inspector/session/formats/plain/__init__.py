@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from inspector.session.format import Format
-from inspector.session.formats.plain.shapes import Form, form_of, is_message, is_request
+from inspector.session.formats.plain.records import Form, form_of, is_message, is_request
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.format import Format
-from inspector.session.formats.responses.events import is_event
-from inspector.session.formats.responses.shapes import is_exchange, is_item, is_list_of_items
+from inspector.session.formats.responses.records import is_event, is_exchange, is_item, is_list_of_items
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from inspector.session.formats.responses.items import Side
+from inspector.session.formats.responses.blocks import Side
 from inspector.session.model import BlockKind, Message, Role
 from inspector.session.threads import Thread
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from inspector.session.assembly import Assembly
-    from inspector.session.formats.plain.entries import Names
+    from inspector.session.formats.plain.blocks import Names
     from inspector.session.model import Block, Usage
 
 NONE = -1

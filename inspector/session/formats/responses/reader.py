@@ -2,30 +2,275 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
 
 from inspector.session.assembly import Assembly
 from inspector.session.decoding import lenient_json, line_bounds
 from inspector.session.documents import DocumentReader
 from inspector.session.escaped import unescaped
-from inspector.session.formats.plain.entries import SYSTEM, TOOLS, blocks_beside
-from inspector.session.formats.responses.conversation import ResponsesConversation, item_of
-from inspector.session.formats.responses.events import is_event
-from inspector.session.formats.responses.items import blocks_of_item
-from inspector.session.formats.responses.shapes import exchanges_of, is_exchange
+from inspector.session.formats.plain.blocks import SYSTEM, TOOLS, blocks_beside
+from inspector.session.formats.plain.usage import usage_of
+from inspector.session.formats.responses.blocks import Side, blocks_of_item, side_of
+from inspector.session.formats.responses.joining import NONE, Joiner
+from inspector.session.formats.responses.records import (
+    BEGUN,
+    ENDED,
+    ITEM_DONE,
+    exchanges_of,
+    is_event,
+    is_exchange,
+    response_alone,
+)
 from inspector.session.lines import LinesReader
-from inspector.session.model import Origin
+from inspector.session.model import BlockKind, ContextCause, Origin
 from inspector.session.nodes import FileNode
 from inspector.session.sample import Sample
+from inspector.session.times import seconds_of_any
+from inspector.session.values import string
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from inspector.session.blocks import TextBlock
+    from inspector.session.formats.responses.records import Exchange
+    from inspector.session.model import Block
     from inspector.session.nodes import Node
     from inspector.session.reading import Reader
     from inspector.session.texts import BlocksOfRecord
+
+
+TIMES = ("created_at", "created", "timestamp", "time")
+
+Digest = tuple[bytes, ...]
+
+
+@dataclass
+class Item:
+    """An item, read.
+
+    Attributes:
+        side: Who adds it.
+        blocks: Its blocks.
+        name: What it is counted under.
+    """
+
+    side: Side
+    blocks: list[Block]
+    name: str
+
+    @property
+    def digest(self) -> Digest:
+        """The same for the same item in every request; empty for one that requests need not repeat."""
+        if self.side is Side.OTHER or any(block.kind is BlockKind.THINKING for block in self.blocks):
+            return ()
+        return tuple(block.digest + bytes([block.kind]) for block in self.blocks)
+
+
+@dataclass
+class ItemThread:
+    """One conversation of a log.
+
+    Attributes:
+        joiner: Makes its messages.
+        beside: Digests of its system text and tools.
+        sent: Its items that requests repeat, each with its message.
+        responses: Ids of its responses.
+    """
+
+    joiner: Joiner
+    beside: Digest = ()
+    sent: list[tuple[Digest, int]] = field(default_factory=list)
+    responses: set[str] = field(default_factory=set)
+
+
+class ResponsesSession:
+    """Takes items or exchanges in order and fills an assembly."""
+
+    def __init__(self, assembly: Assembly) -> None:
+        """Begin."""
+        self._assembly = assembly
+        self._conversations: list[ItemThread] = []
+        self._streaming: int | None = None
+
+    def add_item(self, node: Node) -> None:
+        """Add an item of the one conversation that a file of items is."""
+        conversation = self._conversations[0] if self._conversations else self._new()
+        item = self._item(node, conversation)
+        if item is not None:
+            self._add(conversation, item, is_call=True)
+
+    def add_exchange(self, exchange: Exchange) -> None:
+        """Add a request and its response: to the conversation it continues, else as a new one."""
+        conversation = self._named(exchange)
+        if conversation is None:
+            reading = Joiner(self._assembly, len(self._conversations))
+            names: dict[str, str] = {}
+            items = [item for node in exchange.input if (item := self._item(node, None, names)) is not None]
+            beside = self._beside(exchange)
+            conversation, start = self._continued(items, beside)
+            is_new = conversation is None
+            if conversation is None:
+                conversation, start = self._new(reading), 0
+                self._add_beside(conversation, beside)
+            conversation.joiner.names |= names
+            for item in items[start:]:
+                # A request that changed its own history repeats answers that were given before.
+                self._add(conversation, item, is_call=is_new, is_repeated=not is_new)
+        else:
+            for node in exchange.input if exchange.is_request else ():
+                item = self._item(node, conversation)
+                if item is not None:
+                    self._add(conversation, item, is_call=False, is_repeated=True)
+        if exchange.is_answered:
+            self._answer(conversation, exchange)
+        elif exchange.about.get("model"):
+            self._tell_model(conversation, string(exchange.about["model"]))
+
+    def add_event(self, event: Node, kind: str) -> None:
+        """Add an event of a stream: items as they are finished, and what is told of the call at the end."""
+        fields = event.fields()
+        self._assembly.record_counts[kind] += 1
+        conversation = self._conversations[-1] if self._conversations else self._new()
+        if kind in BEGUN:
+            conversation.joiner.close()
+            self._streaming = None
+        elif kind == ITEM_DONE and "item" in fields:
+            if self._streaming is None:
+                self._streaming = len(self._assembly.calls)
+            item = self._item(fields["item"], conversation)
+            if item is not None:
+                self._add(conversation, item, is_call=True)
+        elif kind in ENDED and "response" in fields:
+            exchange = response_alone(fields["response"])
+            if self._streaming is None:
+                self._answer(conversation, exchange)
+            else:
+                self._tell_call(conversation, self._streaming, exchange.about)
+            conversation.joiner.close()
+            self._streaming = None
+
+    def _answer(self, conversation: ItemThread, exchange: Exchange) -> None:
+        conversation.joiner.close()
+        call = len(self._assembly.calls)
+        for node in exchange.output:
+            item = self._item(node, conversation)
+            if item is not None:
+                self._add(conversation, item, is_call=True)
+        self._tell_call(conversation, call, exchange.about)
+
+    def _tell_call(self, conversation: ItemThread, call: int, about: Mapping[str, Any]) -> None:
+        """Note what a response says of the call that it answered, if it said anything."""
+        identifier = string(about.get("id"))
+        conversation.responses.add(identifier)
+        if call < len(self._assembly.calls):
+            made = self._assembly.calls[call]
+            self._assembly.calls[call] = structs.replace(
+                made,
+                model=string(about.get("model")),
+                usage=usage_of(about.get("usage")),
+                time=next((seconds_of_any(about[name]) for name in TIMES if name in about), None),
+                identifier=identifier or made.identifier,
+            )
+
+    def _tell_model(self, conversation: ItemThread, model: str) -> None:
+        """A conversation recorded with its answers inside: what stands beside it speaks of all of them."""
+        calls, number = self._assembly.calls, conversation.joiner.thread.number
+        for index, call in enumerate(calls):
+            if not call.model and self._assembly.contexts[call.context].thread == number:
+                calls[index] = structs.replace(call, model=model)
+
+    def _named(self, exchange: Exchange) -> ItemThread | None:
+        """The conversation that an exchange says it continues; the newest for a response without its request."""
+        if not exchange.is_request:
+            return self._conversations[-1] if self._conversations else None
+        before = string(exchange.about.get("previous_response_id"))
+        return next((one for one in reversed(self._conversations) if before and before in one.responses), None)
+
+    def _continued(self, items: Sequence[Item], beside: Sequence[TextBlock]) -> tuple[ItemThread | None, int]:
+        """The conversation that has most in common with a request, ready to go on, and how many items it has."""
+        digests = [(place, item.digest) for place, item in enumerate(items) if item.digest]
+        best, most = None, 0
+        for conversation in self._conversations:
+            common = 0
+            for (known, _), (_, digest) in zip(conversation.sent, digests, strict=False):
+                if known != digest:
+                    break
+                common += 1
+            if common >= max(most, 1) and conversation.beside == digest_of(beside):
+                best, most = conversation, common
+        if best is None:
+            return None, 0
+        if most < len(best.sent):
+            most = self._begin_again(best, most)
+        return best, digests[most - 1][0] + 1 if most else 0
+
+    def _begin_again(self, conversation: ItemThread, common: int) -> int:
+        """Go back to the first items of a conversation; how many of them are left, of whole messages only."""
+        sent = conversation.sent
+        while common and common < len(sent) and sent[common - 1][1] == sent[common][1]:
+            common -= 1
+        first_gone = sent[common][1]
+        thread = conversation.joiner.thread
+        members = list(thread.members)
+        kept = members[: members.index(first_gone)] if first_gone in members else members
+        conversation.joiner.close()
+        thread.begin(ContextCause.REWIND, kept)
+        del sent[common:]
+        return common
+
+    def _new(self, joiner: Joiner | None = None) -> ItemThread:
+        conversation = ItemThread(joiner or Joiner(self._assembly, len(self._conversations)))
+        self._conversations.append(conversation)
+        return conversation
+
+    def _beside(self, exchange: Exchange) -> list[TextBlock]:
+        """Tools and system text, in the order in which the API reads them."""
+        made: list[TextBlock] = []
+        for node, locator in ((exchange.tools, TOOLS), (exchange.instructions, SYSTEM)):
+            value = node.value() if node is not None else None
+            if node is not None and value:
+                made += blocks_beside(value, node.raw(), node.offset, node.length, locator)
+        return made
+
+    def _add_beside(self, conversation: ItemThread, made: Sequence[TextBlock]) -> None:
+        conversation.beside = digest_of(made)
+        if made:
+            conversation.joiner.add(Side.SYSTEM, [block for block, _ in made])
+
+    def _item(self, node: Node, conversation: ItemThread | None, names: dict[str, str] | None = None) -> Item | None:
+        value = item_of(node.value())
+        if value is None:
+            self._assembly.diagnose("not an item", 0, max(node.offset, 0), skipped=True)
+            return None
+        known = conversation.joiner.names if conversation is not None else names if names is not None else {}
+        blocks = [block for block, _ in blocks_of_item(value, Origin(node.offset, node.length), known)]
+        if names is not None:
+            names |= {block.tool_call_id: block.tool_name for block in blocks if block.kind is BlockKind.TOOL_CALL}
+        name = string(value.get("type")) or "message"
+        self._assembly.record_counts[name] += 1
+        return Item(side_of(value), blocks, name)
+
+    def _add(self, conversation: ItemThread, item: Item, *, is_call: bool, is_repeated: bool = False) -> None:
+        is_inherited = is_repeated and item.side is Side.RESPONSE
+        index = conversation.joiner.add(item.side, item.blocks, is_call=is_call, is_inherited=is_inherited)
+        if index != NONE and item.digest:
+            conversation.sent.append((item.digest, index))
+
+
+def item_of(value: Any) -> Mapping[str, Any] | None:
+    """An item, as which a request's plain string is taken too."""
+    if isinstance(value, str):
+        return {"type": "message", "role": "user", "content": value}
+    return value if isinstance(value, dict) else None
+
+
+def digest_of(made: Sequence[TextBlock]) -> Digest:
+    """What identifies the texts beside a conversation."""
+    return tuple(block.digest for block, _ in made)
 
 
 def responses_reader(path: Path, name: str) -> Reader:
@@ -51,7 +296,7 @@ class ResponsesInterpreter:
     def __init__(self) -> None:
         self.assembly = Assembly()
         self.blocks_of_record: BlocksOfRecord = blocks_of_record
-        self._conversation = ResponsesConversation(self.assembly)
+        self._conversation = ResponsesSession(self.assembly)
 
     def take(self, data: bytes, offset: int, first_line: int) -> None:
         """Take whole lines."""
@@ -75,7 +320,7 @@ class ResponsesInterpreter:
 
 def interpret(node: Node, assembly: Assembly) -> None:
     """Fill an assembly from a document."""
-    conversation = ResponsesConversation(assembly)
+    conversation = ResponsesSession(assembly)
     try:
         for exchange in exchanges_of(node):
             conversation.add_exchange(exchange)

@@ -62,14 +62,14 @@ def _is_early(messages: list[Any]) -> bool:
 
 def _swe_reader(path: Path) -> Reader:
     from inspector.session.documents import DocumentReader
-    from inspector.session.formats.swe_agent.conversation import swe_blocks_again, swe_interpret
+    from inspector.session.formats.swe_agent.reader import swe_blocks_again, swe_interpret
 
     return DocumentReader(path, SWE_NAME, swe_interpret, swe_blocks_again)
 
 
 def _mini_reader(path: Path) -> Reader:
     from inspector.session.documents import DocumentReader
-    from inspector.session.formats.swe_agent.mini import mini_blocks_again, mini_interpret
+    from inspector.session.formats.swe_agent.reader import mini_blocks_again, mini_interpret
 
     return DocumentReader(path, MINI_NAME, mini_interpret, mini_blocks_again)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from inspector.session.format import Format, Inside
-from inspector.session.formats.transcripts.shapes import is_transcript
+from inspector.session.formats.transcripts.records import is_transcript
 from inspector.session.locator import Locator
 
 if TYPE_CHECKING:

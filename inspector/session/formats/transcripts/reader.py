@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.session.assembly import Assembly
 from inspector.session.errors import SessionError
-from inspector.session.formats.chat import ChatThread, Spoken, all_blocks
-from inspector.session.formats.transcripts.shapes import FIELD, is_transcript
+from inspector.session.formats.chat import ChatMessage, ChatThread, all_blocks
+from inspector.session.formats.transcripts.records import FIELD, is_transcript
 from inspector.session.lines import LinesReader
 from inspector.session.locator import Locator
 from inspector.session.model import Origin
@@ -32,14 +32,14 @@ NOTHING = "None"
 TITLE_CHARACTERS = 120
 
 
-def spoken_in(record: Any) -> list[Spoken]:
+def spoken_in(record: Any) -> list[ChatMessage]:
     """What a transcript's speakers say. Calls are not written down, so that results answer none that is known."""
     pieces = SPEAKER.split(string(mapping(record).get(FIELD)))
     said = []
     for role, text in zip(pieces[1::2], pieces[2::2], strict=True):
         words = text.removesuffix("\n")
         content = "" if role == "assistant" and words == NOTHING else words
-        said.append(Spoken({"role": role, "content": content}, is_call=role == "assistant"))
+        said.append(ChatMessage({"role": role, "content": content}, is_call=role == "assistant"))
     return said
 
 

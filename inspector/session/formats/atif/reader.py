@@ -1,0 +1,314 @@
+"""Putting a trajectory together: its steps, those copied from the one it continues, and its subagents' trajectories."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from inspector.session.decoding import clean_text, lenient_json
+from inspector.session.formats.atif.records import is_trajectory
+from inspector.session.formats.chat import ChatMessage, ChatThread, all_blocks, notice
+from inspector.session.formats.plain.blocks import TOOLS, blocks_beside
+from inspector.session.links import LinkKind, SessionLink
+from inspector.session.model import Compaction, ContextCause, Origin, Role, Usage
+from inspector.session.nodes import objects_among
+from inspector.session.times import seconds_of_any
+from inspector.session.values import count, mapping, objects, string
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from inspector.session.assembly import Assembly
+    from inspector.session.blocks import TextBlock
+    from inspector.session.model import Message
+    from inspector.session.nodes import Node
+    from inspector.session.others import Numbered, Others
+
+
+SPEAKERS = {"system": "system", "user": "user", "agent": "assistant"}
+
+
+def spoken_in(step: Mapping[str, Any], model: str = "") -> list[ChatMessage]:
+    """What a step says, in order.
+
+    Args:
+        step: The step. One that was copied from another trajectory is a call only where it says so and what it used.
+        model: The model of steps that name none.
+    """
+    time = seconds_of_any(step.get("timestamp"))
+    is_copied = step.get("is_copied_context") is True
+    role = SPEAKERS.get(string(step.get("source")))
+    if role is None:
+        return [ChatMessage(notice(f"step of an unknown source: {content_of(step.get('message'))}"), time)]
+    value: dict[str, Any] = {"role": role, "content": content_of(step.get("message"))}
+    calls = objects(step.get("tool_calls")) if role == "assistant" else []
+    if role == "assistant":
+        value["content"] = value["content"] or None
+        value["reasoning_content"] = string(step.get("reasoning_content")) or None
+        value["tool_calls"] = [_call(call) for call in calls]
+    is_counted = not is_copied or (step.get("llm_call_count") == 1 and bool(mapping(step.get("metrics"))))
+    is_call = role == "assistant" and step.get("llm_call_count") != 0 and is_counted
+    said = [
+        ChatMessage(
+            value,
+            time,
+            is_call=is_call,
+            model=string(step.get("model_name")) or model,
+            usage=usage_of(step) if is_call else None,
+            is_inherited=is_copied,
+        )
+    ]
+    is_silent = not value["content"] and not value.get("tool_calls") and not value.get("reasoning_content")
+    if is_silent and not is_call and step.get("observation"):
+        said = []
+    results = objects(mapping(step.get("observation")).get("results"))
+    is_ordered = len(results) == len(calls) and not any(result.get("source_call_id") for result in results)
+    for place, result in enumerate(results):
+        own = calls[place : place + 1] if is_ordered else calls
+        said.append(ChatMessage(_result(result, own, role), time, is_inherited=is_copied))
+    return said
+
+
+def content_of(message: Any) -> Any:
+    """A message as chat content. Images and sound are files beside the trajectory."""
+    if not isinstance(message, list):
+        return string(message)
+    parts = []
+    for part in objects(message):
+        source = mapping(part.get("source"))
+        if part.get("type") in ("image", "audio"):
+            place = {"media_type": source.get("media_type"), "url": string(source.get("path"))}
+            parts.append({"type": "image" if part["type"] == "image" else "document", "source": place})
+        else:
+            parts.append(part)
+    return parts
+
+
+def _call(call: Mapping[str, Any]) -> dict[str, Any]:
+    function = {"name": call.get("function_name"), "arguments": call.get("arguments", {})}
+    return {"id": call.get("tool_call_id"), "function": function}
+
+
+def _result(result: Mapping[str, Any], calls: list[dict[str, Any]], role: str) -> dict[str, Any]:
+    """What came back. Without the id of a call it belongs to the only one of `calls`, or to none."""
+    content = content_of(result.get("content"))
+    call = string(result.get("source_call_id"))
+    if not call and len(calls) == 1:
+        call = string(calls[0].get("tool_call_id"))
+    if not call and role != "assistant":
+        return {"role": role, "content": content}
+    return {"role": "tool", "tool_call_id": call, "content": content}
+
+
+def usage_of(step: Mapping[str, Any]) -> Usage | None:
+    """What was reported for a step of one call; None for several together, which cannot be told apart.
+
+    `prompt_tokens` includes what was read from a cache and, as Harbor writes it, what was written to one.
+    """
+    metrics = mapping(step.get("metrics"))
+    if not metrics or is_aggregate(step):
+        return None
+    extra = mapping(metrics.get("extra"))
+    prompt, read = count(metrics.get("prompt_tokens")), count(metrics.get("cached_tokens"))
+    written = count(extra.get("cache_creation_input_tokens")) or count(extra.get("cache_write_tokens"))
+    hour = count(mapping(extra.get("cache_creation")).get("ephemeral_1h_input_tokens"))
+    written = min(max(written, hour), max(prompt - read, 0))
+    usage = Usage(
+        uncached=max(prompt - read - written, 0),
+        cache_read=read,
+        cache_write_5m=max(written - hour, 0),
+        cache_write_1h=min(hour, written),
+        output=count(metrics.get("completion_tokens")),
+        reasoning=count(extra.get("reasoning_tokens")) or count(extra.get("reasoning_output_tokens")),
+    )
+    return usage if usage.prompt or usage.output else None
+
+
+def is_aggregate(step: Mapping[str, Any]) -> bool:
+    """Whether a step's metrics are those of several calls."""
+    return count(step.get("llm_call_count")) > 1
+
+
+def count_step(assembly: Assembly, step: Mapping[str, Any]) -> None:
+    """Count a step by its source."""
+    assembly.record_counts[f"step:{string(step.get('source')) or '(no source)'}"] += 1
+
+
+Said = tuple[Role, tuple[bytes, ...]]
+
+
+def begin_continuation(assembly: Assembly, chat: ChatThread, tools: Node | None, steps: list[Node], file: int) -> int:
+    """Begin the context that a trajectory goes on with; how many of its steps were taken for that.
+
+    Copied steps that stand in the trajectory already are not added again.
+
+    Args:
+        assembly: What is filled.
+        chat: The conversation so far.
+        tools: The tools of the file in which it goes on.
+        steps: The steps of that file.
+        file: The file's number.
+    """
+    known: dict[Said, list[int]] = {}
+    for index, message in enumerate(assembly.messages):
+        if message.thread == chat.thread.number:
+            known.setdefault(_said(message), []).append(index)
+    copied: list[Message] = []
+    if (defining := chat.defining(tools, file)) is not None:
+        copied.append(defining)
+    taken = 0
+    for item in steps:
+        step = item.value()
+        if not isinstance(step, dict) or step.get("is_copied_context") is not True:
+            break
+        count_step(assembly, step)
+        said = chat.messages(spoken_in(step), Origin(item.offset, item.length, 0, file))
+        copied += [message for message in said if message.role is not Role.OTHER]
+        taken += 1
+    first = len(assembly.messages)
+    members = []
+    for message in copied:
+        places = known.get(_said(message))
+        members.append(places.pop(0) if places else chat.thread.add(message, is_sent=False))
+    chat.thread.begin(ContextCause.COMPACTION, members)
+    assembly.compactions.append(Compaction(first, trigger="continuation"))
+    return taken
+
+
+def _said(message: Message) -> Said:
+    return message.role, tuple(block.digest for block in message.blocks)
+
+
+MOST_DEPTH = 8
+"""Subagents of subagents further down are left out."""
+
+CONTINUED = "continued_trajectory_ref"
+
+
+def interpret(node: Node, assembly: Assembly, path: Path, others: Others) -> None:
+    """Fill an assembly from a trajectory.
+
+    Args:
+        node: The trajectory.
+        assembly: What to fill.
+        path: Its file, beside which subagents' may be.
+        others: The files in which it goes on.
+    """
+    agent = mapping(node.fields()["agent"].value()) if "agent" in node.fields() else {}
+    assembly.agent = " ".join(filter(None, (string(agent.get("name")), string(agent.get("version")))))
+    _Trajectories(assembly, path, others).add(node, 0)
+
+
+def blocks_again(record: bytes, origin: Origin, /) -> list[TextBlock]:
+    """The blocks of a record that is read again."""
+    value = lenient_json(record)[0]
+    if origin.locator == TOOLS:
+        return blocks_beside(value, record, origin.offset, origin.length, TOOLS)
+    if isinstance(value, str):
+        return all_blocks([_continued(value)], origin)
+    return all_blocks(spoken_in(mapping(value)), origin)
+
+
+def _continued(path: str) -> ChatMessage:
+    return ChatMessage(notice(clean_text(f"continued in {path}")))
+
+
+class _Trajectories:
+    """Takes trajectories, each a conversation of its own."""
+
+    def __init__(self, assembly: Assembly, path: Path, others: Others) -> None:
+        self._assembly = assembly
+        self._path = path
+        self._folder = path.parent
+        self._others = others
+        self._count = 0
+
+    def add(self, node: Node, depth: int, file: int = 0) -> None:
+        """Add a trajectory, what it goes on in, and those of its subagents."""
+        fields = node.fields()
+        chat = ChatThread(self._assembly, self._count)
+        self._count += 1
+        if depth == 0:
+            names = [string(fields[name].value()) for name in ("session_id", "trajectory_id") if name in fields]
+            self._assembly.identifier = next(filter(None, names), "")
+        if (defining := chat.defining(_agent(fields).get("tool_definitions"), file)) is not None:
+            chat.thread.add(defining)
+        self._steps(fields["steps"].items() if "steps" in fields else [], chat, _model(fields), file)
+        self._subagents(fields, depth, file)
+        seen = {self._path.resolve()}
+        while CONTINUED in fields and isinstance(place := fields[CONTINUED].value(), str) and place:
+            following = self._following(place, seen) if depth == 0 else None
+            if following is None:
+                there = fields[CONTINUED]
+                chat.add([_continued(place)], Origin(there.offset, there.length, 0, file))
+                break
+            file, fields = following.number, following.node.fields()
+            self._assembly.record_counts["continuation"] += 1
+            steps = fields["steps"].items() if "steps" in fields else []
+            first = begin_continuation(self._assembly, chat, _agent(fields).get("tool_definitions"), steps, file)
+            self._steps(steps[first:], chat, _model(fields), file, is_continued=True)
+            self._subagents(fields, depth, file)
+
+    def _following(self, place: str, seen: set[Path]) -> Numbered | None:
+        """The file in which a trajectory goes on, where it stands beside it or below."""
+        if "://" in place or "\x00" in place:
+            return None
+        path = (self._folder / place).resolve()
+        if path in seen or not path.is_relative_to(self._folder.resolve()):
+            return None
+        seen.add(path)
+        found = self._others.open(path)
+        return found if found is not None and is_trajectory(found.node.value()) else None
+
+    def _subagents(self, fields: Mapping[str, Node], depth: int, file: int) -> None:
+        for one in fields["subagent_trajectories"].items() if "subagent_trajectories" in fields else ():
+            if depth < MOST_DEPTH:
+                self.add(one, depth + 1, file)
+            else:
+                self._assembly.diagnose("subagents nested too deeply", 0, max(one.offset, 0), skipped=True)
+
+    def _steps(
+        self, items: list[Node], chat: ChatThread, model: str, file: int = 0, *, is_continued: bool = False
+    ) -> None:
+        copied: list[int] | None = None if is_continued else []
+        for item, step in objects_among(items, "a step", self._assembly):
+            count_step(self._assembly, step)
+            if is_aggregate(step) and step.get("metrics"):
+                reason = "metrics of several calls together, which cannot be told apart"
+                self._assembly.diagnose(reason, 0, max(item.offset, 0), skipped=False)
+            is_copied = step.get("is_copied_context") is True
+            if copied and not is_copied:
+                _continue(self._assembly, chat, copied[0])
+                copied = None
+            added = chat.add(spoken_in(step, model), Origin(item.offset, item.length, 0, file))
+            self._link(step)
+            if copied is not None and is_copied:
+                copied += added
+            elif string(step.get("source")) != "system":
+                copied = None
+
+    def _link(self, step: Mapping[str, Any]) -> None:
+        """Note the files of subagents that a step's calls started; those inside this one are read with it."""
+        for result in objects(mapping(step.get("observation")).get("results")):
+            for reference in objects(result.get("subagent_trajectory_ref")):
+                place = string(reference.get("trajectory_path"))
+                name = string(reference.get("trajectory_id")) or string(reference.get("session_id")) or place
+                if place and name:
+                    path = self._folder / place if "://" not in place and "\x00" not in place else None
+                    call = string(result.get("source_call_id"))
+                    self._assembly.link(SessionLink(LinkKind.SUBAGENT, name, path, call))
+
+
+def _agent(fields: Mapping[str, Node]) -> dict[str, Node]:
+    return fields["agent"].fields() if "agent" in fields else {}
+
+
+def _model(fields: Mapping[str, Node]) -> str:
+    agent = _agent(fields)
+    return string(agent["model_name"].value()) if "model_name" in agent else ""
+
+
+def _continue(assembly: Assembly, chat: ChatThread, first: int) -> None:
+    """A trajectory that begins with steps of another goes on where that one was compacted."""
+    chat.thread.begin(ContextCause.COMPACTION, list(chat.thread.members))
+    assembly.compactions.append(Compaction(first, trigger="continuation"))

@@ -1,0 +1,141 @@
+"""Which rollouts belong together: subagents, what started them, and forks.
+
+A subagent is a rollout of its own whose header names its parent; the parent's events name the threads it spawned.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from inspector.session.formats.codex.records import EVENT, META
+from inspector.session.links import LinkKind, SessionLink
+from inspector.session.values import mapping, string
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from inspector.session.assembly import Assembly
+    from inspector.session.formats.codex.blocks import RolloutLine
+
+
+UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+SPAWNED = frozenset({"collab_agent_spawn_end", "sub_agent_spawn_end"})
+
+DAYS_AROUND = (0, -1, 1)
+"""Folders are of local days, ids of universal time."""
+
+
+def parent_of(header: Mapping[str, Any]) -> str:
+    """The thread that started this one as a subagent; empty for one that a person began, or forked."""
+    source = mapping(mapping(header.get("source")).get("subagent"))
+    spawned = mapping(source.get("thread_spawn"))
+    return string(spawned.get("parent_thread_id")) or string(header.get("parent_thread_id"))
+
+
+def is_subagent(header: Mapping[str, Any]) -> bool:
+    """Whether a rollout is a subagent's, also where it does not say whose."""
+    return "subagent" in mapping(header.get("source")) or bool(parent_of(header))
+
+
+def note_header(header: Mapping[str, Any], assembly: Assembly) -> None:
+    """Take from a rollout's own header what started it, or what it goes on from."""
+    parent, origin = parent_of(header), string(header.get("forked_from_id"))
+    if parent or (origin and is_subagent(header)):
+        title = string(header.get("agent_nickname")) or string(header.get("agent_role"))
+        assembly.link(SessionLink(LinkKind.PARENT, parent or origin))
+        assembly.title = assembly.title or title
+    elif origin:
+        assembly.link(SessionLink(LinkKind.CONTINUED, origin))
+
+
+def note_event(payload: Mapping[str, Any], assembly: Assembly) -> None:
+    """Take from an event which subagent a call started."""
+    if string(payload.get("type")) in SPAWNED and (thread := string(payload.get("new_thread_id"))):
+        title = string(payload.get("new_agent_nickname")) or string(payload.get("new_agent_role"))
+        call = string(payload.get("call_id"))
+        assembly.link(SessionLink(LinkKind.SUBAGENT, thread, None, call, title))
+
+
+def locate(path: Path, identifier: str) -> Path | None:
+    """The rollout with an id, among those that are kept with another one.
+
+    Args:
+        path: A rollout.
+        identifier: The id of the one looked for.
+    """
+    if not UUID.fullmatch(identifier):
+        return None
+    for folder in dict.fromkeys((path.parent, *_folders_of(path, identifier))):
+        found = sorted(folder.glob(f"rollout-*-{identifier}.jsonl*"))
+        if found:
+            return found[0]
+    return None
+
+
+def _folders_of(path: Path, identifier: str) -> Iterator[Path]:
+    """Where a rollout is kept by the time in its id: the first 48 bits of it, in milliseconds (RFC 9562, 5.7)."""
+    root = next((folder for folder in path.parents if folder.name in ("sessions", "archived_sessions")), None)
+    if root is None:
+        return
+    try:
+        began = datetime.fromtimestamp(int(identifier.replace("-", "")[:12], 16) / 1000, UTC)
+    except (OverflowError, OSError, ValueError):
+        return
+    for days in DAYS_AROUND:
+        yield root.with_name("sessions") / (began + timedelta(days=days)).strftime("%Y/%m/%d")
+    yield root.with_name("archived_sessions")
+
+
+PAUSE_SECONDS = 0.05
+"""A longer pause between two lines is the end of what was copied: copies are written at once."""
+
+START_SECONDS = 2.0
+"""A turn that began within this time of the fork, or later, is the fork's own."""
+
+
+class Lineage:
+    """Tells copied lines from a rollout's own.
+
+    Attributes:
+        identifier: The rollout's own id, from its first header.
+    """
+
+    def __init__(self) -> None:
+        self.identifier = ""
+        self._has_header = False
+        self._only_headers = True
+        self._instant: float | None = None
+        self._before: float | None = None
+        self._forked: float | None = None
+
+    def is_inherited(self, line: RolloutLine) -> bool:
+        """Whether a line, the next one of the file, was copied."""
+        if line.kind == META:
+            identifier = string(line.payload.get("id"))
+            if not self._has_header:
+                self._has_header, self.identifier = True, identifier
+                self._forked = line.time if string(line.payload.get("forked_from_id")) else None
+                return False
+            if self._only_headers and identifier != self.identifier and self._instant is None:
+                self._instant = self._before = line.time if line.time is not None else 0.0
+        elif self._only_headers and self._forked is not None and line.time == self._forked:
+            self._instant = self._before = line.time
+        self._only_headers = self._only_headers and line.kind == META
+        if self._instant is not None and self._is_own(line):
+            self._instant = None
+        self._before = line.time if line.time is not None else self._before
+        return self._instant is not None
+
+    def _is_own(self, line: RolloutLine) -> bool:
+        if line.time is not None and self._before is not None and line.time - self._before > PAUSE_SECONDS:
+            return True
+        if line.kind != EVENT or line.payload.get("type") not in ("task_started", "turn_started"):
+            return False
+        started = line.payload.get("started_at")
+        if not isinstance(started, (int, float)) or self._instant is None:
+            return False
+        return bool(started >= self._instant - START_SECONDS)

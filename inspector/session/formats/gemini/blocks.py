@@ -1,0 +1,220 @@
+"""From one record to its blocks, with their texts: the same for a record read first and for one read again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from inspector.session.blocks import TextBlock, compact_json, text_block
+from inspector.session.decoding import clean_text
+from inspector.session.formats.gemini.records import BESIDE, SPOKEN
+from inspector.session.media import media_of_base64
+from inspector.session.model import BlockKind, Media, Origin, Usage
+from inspector.session.objects import object_of
+from inspector.session.values import count, mapping, objects, sequence, string
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+
+CONTENT, THOUGHTS, CALLS, RESULTS = "content", "thoughts", "toolCalls", "result"
+"""Locators: the fields of a record in which a block can stand."""
+
+FAILED = frozenset({"cancelled", "error"})
+
+
+@dataclass
+class Parts:
+    """The blocks of a record.
+
+    Attributes:
+        thoughts: Summaries of what the model thought. They are not sent again: counts of prompts that leave them out
+            agree with what the API reports, to a fraction of a thousandth in a real session.
+        spoken: What the record says itself.
+        results: The results of the tools that it calls, which are sent behind it.
+    """
+
+    thoughts: list[TextBlock] = field(default_factory=list)
+    spoken: list[TextBlock] = field(default_factory=list)
+    results: list[TextBlock] = field(default_factory=list)
+
+
+def blocks_again(record: bytes, origin: Origin, /) -> list[TextBlock]:
+    """The blocks of a record that is read again."""
+    value, _ = object_of(record)
+    if value is None:
+        return []
+    parts = parts_of(value, record, origin.offset)
+    return [*parts.thoughts, *parts.spoken, *parts.results]
+
+
+def parts_of(record: Mapping[str, Any], raw: bytes, offset: int) -> Parts:
+    """The blocks of a record.
+
+    Args:
+        record: The record.
+        raw: Its bytes.
+        offset: Where they stand in the file.
+    """
+    origin = Origin(offset, len(raw))
+    kind = string(record.get("type"))
+    if kind == "gemini":
+        return _response(record, origin)
+    if kind == "user" or (kind in BESIDE and _has_data(record)):
+        return Parts(spoken=list(_content(record, BlockKind.USER_TEXT, origin)))
+    if kind in BESIDE:
+        text = "\n".join(made.text for made in _content(record, BlockKind.OTHER, origin))
+        return Parts(spoken=[text_block(BlockKind.OTHER, f"{kind}: {text}", _at(origin, 0, CONTENT))])
+    return Parts(spoken=[text_block(BlockKind.OTHER, raw.decode(errors="replace"), _at(origin, 0, CONTENT))])
+
+
+def is_sent(record: Mapping[str, Any]) -> bool:
+    """Whether a record is part of the conversation. Pictures that a tool read are sent in records of type `info`."""
+    kind = string(record.get("type"))
+    return kind in SPOKEN or (kind in BESIDE and _has_data(record))
+
+
+def _has_data(record: Mapping[str, Any]) -> bool:
+    return any("inlineData" in part or "fileData" in part for part in objects(record.get("content")))
+
+
+def _response(record: Mapping[str, Any], origin: Origin) -> Parts:
+    content = list(_content(record, BlockKind.ASSISTANT_TEXT, origin))
+    calls = objects(record.get("toolCalls"))
+    # Newer versions put calls into the content too, once the program has changed its list of messages.
+    has_calls = any(made.block.kind is BlockKind.TOOL_CALL for made in content)
+    parts = Parts(spoken=content)
+    for index, thought in enumerate(objects(record.get("thoughts"))):
+        subject, text = string(thought.get("subject")), string(thought.get("description"))
+        text = clean_text(f"**{subject}** {text}" if subject else text)
+        parts.thoughts.append(text_block(BlockKind.THINKING, text, _at(origin, index, THOUGHTS)))
+    for index, call in enumerate(calls):
+        place = _at(origin, index, CALLS)
+        if not has_calls:
+            parts.spoken.append(_call(call, place))
+        if call.get("result"):
+            parts.results.append(_result_of_call(call, _at(origin, index, RESULTS)))
+    return parts
+
+
+def _content(record: Mapping[str, Any], text_kind: BlockKind, origin: Origin) -> Iterator[TextBlock]:
+    content = record.get("content")
+    if isinstance(content, str):
+        if content:
+            yield text_block(text_kind, clean_text(content), _at(origin, 0, CONTENT))
+        return
+    for index, part in enumerate(content if isinstance(content, list) else [content] if content else []):
+        yield _part(part, text_kind, _at(origin, index, CONTENT))
+
+
+def _part(part: Any, text_kind: BlockKind, origin: Origin) -> TextBlock:
+    if isinstance(part, str):
+        return text_block(text_kind, clean_text(part), origin)
+    fields = mapping(part)
+    signature = len(string(fields.get("thoughtSignature")))
+    if isinstance(fields.get("text"), str):
+        kind = BlockKind.THINKING if fields.get("thought") else text_kind
+        return text_block(kind, clean_text(fields["text"]), origin, signature_characters=signature)
+    if "functionCall" in fields:
+        return _call(mapping(fields["functionCall"]), origin, signature)
+    if "functionResponse" in fields:
+        return _result([part], string(mapping(fields["functionResponse"]).get("id")), "", origin)
+    media, data = _media([part])
+    if media:
+        kind = BlockKind.IMAGE if media[0].media_type.startswith("image/") else BlockKind.DOCUMENT
+        return text_block(kind, "", origin, media=media, media_data=data)
+    return text_block(BlockKind.OTHER, clean_text(compact_json(part)), origin)
+
+
+def _call(call: Mapping[str, Any], origin: Origin, signature: int = 0) -> TextBlock:
+    return text_block(
+        BlockKind.TOOL_CALL,
+        clean_text(compact_json(call.get("args", {}))),
+        origin,
+        tool_call_id=clean_text(string(call.get("id"))),
+        tool_name=clean_text(string(call.get("name"))),
+        signature_characters=signature,
+    )
+
+
+def _result_of_call(call: Mapping[str, Any], origin: Origin) -> TextBlock:
+    result = call.get("result")
+    has_failed = string(call.get("status")) in FAILED
+    parts = result if isinstance(result, list) else [result]
+    return _result(parts, string(call.get("id")), string(call.get("name")), origin, has_failed=has_failed)
+
+
+def _result(parts: list[Any], call: str, name: str, origin: Origin, *, has_failed: bool = False) -> TextBlock:
+    """A tool result: usually one function response, beside which texts, images and documents may stand."""
+    texts, inner = [], []
+    for part in parts:
+        fields = mapping(part)
+        if "functionResponse" in fields:
+            answer = mapping(fields["functionResponse"])
+            name = name or string(answer.get("name"))
+            response = answer.get("response")
+            has_failed = has_failed or (bool(mapping(response).get("error")) and "output" not in mapping(response))
+            texts.append(_answer(response))
+            inner += sequence(answer.get("parts"))
+        elif isinstance(part, str) or isinstance(fields.get("text"), str):
+            texts.append(part if isinstance(part, str) else fields["text"])
+        elif "inlineData" not in fields and "fileData" not in fields:
+            texts.append(compact_json(part))
+    media, data = _media([*parts, *inner])
+    return text_block(
+        BlockKind.TOOL_RESULT,
+        clean_text("\n".join(texts)),
+        origin,
+        tool_call_id=clean_text(call),
+        tool_name=clean_text(name),
+        is_error=has_failed,
+        media=media,
+        media_data=data,
+        plain_text=len(parts) == 1 and not media,
+    )
+
+
+def _answer(response: Any) -> str:
+    """What a tool answered: its `output`, or its `error`, or whatever else it is made of."""
+    if isinstance(response, str):
+        return response
+    for key in ("output", "error"):
+        value = mapping(response).get(key)
+        if isinstance(value, str) and len(response) == 1:
+            return value
+    return compact_json(response)
+
+
+def _media(parts: list[Any]) -> tuple[tuple[Media, ...], tuple[bytes, ...]]:
+    media, encoded = [], []
+    for part in objects(parts):
+        inline, file = mapping(part.get("inlineData")), mapping(part.get("fileData"))
+        if inline:
+            data = string(inline.get("data")).encode(errors="replace")
+            media.append(media_of_base64(clean_text(string(inline.get("mimeType"))), data))
+            encoded.append(data)
+        elif file:
+            media.append(Media(clean_text(string(file.get("mimeType"))), 0))
+            encoded.append(string(file.get("fileUri")).encode(errors="replace"))
+    return tuple(media), tuple(encoded)
+
+
+def _at(origin: Origin, part: int, locator: str) -> Origin:
+    return Origin(origin.offset, origin.length, part, 0, locator)
+
+
+def usage_of(record: Mapping[str, Any]) -> Usage | None:
+    """A response's usage as ours; None where there is none.
+
+    `input` includes what was read from the cache; `output` leaves out thoughts, and `input` what tools that run at the
+    provider put into the prompt (`toolUsePromptTokenCount`). The five add up to `total`.
+    """
+    reported = mapping(record.get("tokens"))
+    cached, thoughts = count(reported.get("cached")), count(reported.get("thoughts"))
+    usage = Usage(
+        uncached=max(count(reported.get("input")) - cached, 0) + count(reported.get("tool")),
+        cache_read=cached,
+        output=count(reported.get("output")) + thoughts,
+        reasoning=thoughts,
+    )
+    return usage if usage.prompt or usage.output else None

@@ -1,0 +1,131 @@
+"""The tables of Goose's database (`crates/goose/src/session/session_manager.rs` in block/goose)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from inspector.session.assembly import Assembly
+from inspector.session.blocks import compact_json
+from inspector.session.decoding import clean_text, lenient_json
+from inspector.session.format import Inside
+from inspector.session.formats.goose.blocks import blocks_of_record
+from inspector.session.formats.goose.reader import GooseMessage, describe, entry_of, fill
+from inspector.session.locator import Locator
+from inspector.session.model import Origin
+from inspector.session.rows import RowsGoneError
+from inspector.session.selecting import Selector, row_of
+from inspector.session.times import seconds_of_any
+from inspector.session.values import mapping, string
+
+if TYPE_CHECKING:
+    import sqlite3
+    from pathlib import Path
+
+    from inspector.session.selecting import Columns, Row
+    from inspector.session.texts import BlocksOfRecord
+
+SESSION_COLUMNS = ("id", "name", "description", "working_dir", "session_type", "updated_at", "model_config_json")
+
+MESSAGE_COLUMNS = ("id", "message_id", "role", "content_json", "created_timestamp", "metadata_json")
+
+OF_THEIR_OWN = frozenset({"hidden", "sub_agent"})
+"""Types of sessions that no person began."""
+
+MESSAGE = "message "
+"""What the names of rows begin with."""
+
+
+class GooseRows:
+    """The rows of one session.
+
+    Attributes:
+        blocks_of_record: Gives the blocks of a row read again.
+    """
+
+    def __init__(self, session: str) -> None:
+        """Begin.
+
+        Args:
+            session: The session's id; empty for the newest that a person began.
+        """
+        self.blocks_of_record: BlocksOfRecord = blocks_of_record
+        self._session = session
+        self._about: Row = {}
+        self._entries: list[GooseMessage] = []
+        self._known: dict[object, tuple[int, GooseMessage]] = {}
+        self._columns: Columns = {}
+
+    def read(self, connection: sqlite3.Connection) -> None:
+        """Take what the rows hold now. Rows that did not change are not looked into again.
+
+        Raises:
+            RowsGoneError: The session is not there.
+        """
+        self._columns.clear()  # a new version adds some
+        selector = Selector(connection, self._columns)
+        sessions = _sessions(selector)
+        if not self._session and sessions:
+            self._session = string((sessions_of_people(sessions) or sessions)[0]["id"])
+        self._about = next((row for row in sessions if row["id"] == self._session), {})
+        if not self._about:
+            raise RowsGoneError(f"no session {self._session}".strip())
+        condition = "WHERE session_id = ? ORDER BY id"
+        names, rows = selector.select("messages", MESSAGE_COLUMNS, condition, self._session)
+        known, self._known = self._known, {}
+        self._entries = []
+        for values in rows:
+            fingerprint = hash(values)
+            before = known.get(values[0])
+            entry = before[1] if before is not None and before[0] == fingerprint else _entry(row_of(names, values))
+            self._known[values[0]] = (fingerprint, entry)
+            self._entries.append(entry)
+
+    def assemble(self) -> Assembly:
+        """The session, put together from what was read."""
+        assembly = Assembly()
+        describe(self._about, assembly)
+        assembly.record_counts["session"] += 1
+        for role, count in Counter(entry.role for entry in self._entries).items():
+            assembly.record_counts[f"message:{role.value}"] += count
+        settings = string(self._about.get("model_config_json")).encode(errors="replace")
+        model = mapping(lenient_json(settings)[0]) if settings else {}
+        fill(assembly, self._entries, string(model.get("model_name")))
+        return assembly
+
+    def fetch(self, connection: sqlite3.Connection, name: str) -> bytes | None:
+        """A row's record by its name."""
+        selector = Selector(connection, self._columns)
+        rows = selector.rows("messages", MESSAGE_COLUMNS, "WHERE id = ?", name.removeprefix(MESSAGE))
+        return compact_json(rows[0]).encode(errors="replace") if rows else None
+
+
+def sessions_inside(path: Path, connection: sqlite3.Connection) -> list[Inside]:
+    """The sessions in a database, newest first."""
+    return [
+        Inside(
+            path=Locator(path, string(row["id"])).path,
+            identifier=string(row["id"]),
+            title=clean_text(string(row.get("name")) or string(row.get("description"))),
+            # Which session started a subagent's is not recorded, only that one did.
+            parent=string(row.get("session_type")) if string(row.get("session_type")) in OF_THEIR_OWN else "",
+            working_directory=clean_text(string(row.get("working_dir"))),
+            modified=seconds_of_any(row.get("updated_at")) or 0.0,
+        )
+        for row in _sessions(Selector(connection))
+    ]
+
+
+def sessions_of_people(sessions: list[Row]) -> list[Row]:
+    """Those that a person began."""
+    return [row for row in sessions if string(row.get("session_type")) not in OF_THEIR_OWN]
+
+
+def _sessions(selector: Selector) -> list[Row]:
+    """Every session's row, newest first."""
+    rows = [row for row in selector.rows("sessions", SESSION_COLUMNS, "ORDER BY rowid DESC") if string(row.get("id"))]
+    return sorted(rows, key=lambda row: -(seconds_of_any(row.get("updated_at")) or 0.0))
+
+
+def _entry(row: Row) -> GooseMessage:
+    return entry_of(row, Origin(0, 0, 0, 0, f"{MESSAGE}{row['id']}"))

@@ -1,0 +1,215 @@
+"""Sessions that Goose keeps in files: JSON lines in old versions, and exports of one session."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, structs
+
+from inspector.session.assembly import Assembly
+from inspector.session.decoding import lenient_json
+from inspector.session.documents import DocumentReader
+from inspector.session.formats.goose.blocks import blocks_of_message, blocks_of_record
+from inspector.session.formats.goose.records import NAME, is_export, is_metadata
+from inspector.session.lines import LinesReader
+from inspector.session.model import BlockKind, Compaction, Message, Origin, Role
+from inspector.session.nodes import objects_among
+from inspector.session.objects import object_lines
+from inspector.session.sample import Sample
+from inspector.session.threads import Thread
+from inspector.session.times import seconds_of_any
+from inspector.session.values import mapping, string
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from inspector.session.model import Block
+    from inspector.session.nodes import Node
+    from inspector.session.reading import Reader
+    from inspector.session.texts import BlocksOfRecord
+
+
+ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT}
+
+GO_ON = "Your context was compacted"
+"""How the message begins that follows a summary."""
+
+
+class GooseMessage(Struct, frozen=True, gc=False):
+    """One message, read.
+
+    Attributes:
+        role: Who it speaks for.
+        blocks: Its parts.
+        time: Seconds since the epoch, or None.
+        identifier: Its id; empty where it has none.
+        for_model: It is visible to the model.
+        for_person: It is visible to the person.
+    """
+
+    role: Role
+    blocks: tuple[Block, ...]
+    time: float | None
+    identifier: str = ""
+    for_model: bool = True
+    for_person: bool = True
+
+    @property
+    def is_spoken(self) -> bool:
+        """Whether it holds anything that can be sent."""
+        return self.role is not Role.OTHER and any(block.kind is not BlockKind.OTHER for block in self.blocks)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it is the word to go on behind a summary."""
+        is_hidden = self.role is Role.ASSISTANT and not self.for_person
+        return is_hidden and bool(self.blocks) and self.blocks[0].preview.startswith(GO_ON)
+
+
+def entry_of(message: Mapping[str, Any], origin: Origin) -> GooseMessage:
+    """A message of a file or a row of the database, read."""
+    about = message.get("metadata")
+    if isinstance(message.get("metadata_json"), str):
+        about = lenient_json(message["metadata_json"].encode(errors="replace"))[0]
+    marks = mapping(about)
+    return GooseMessage(
+        role=ROLES.get(string(message.get("role")), Role.OTHER),
+        blocks=tuple(made.block for made in blocks_of_message(message, origin)),
+        time=seconds_of_any(message.get("created") or message.get("created_timestamp")),
+        identifier=string(message.get("id")) or string(message.get("message_id")) or origin.locator,
+        for_model=marks.get("agentVisible") is not False,
+        for_person=marks.get("userVisible") is not False,
+    )
+
+
+def fill(assembly: Assembly, entries: Sequence[GooseMessage], model: str = "") -> None:
+    """Fill an assembly from all messages of a session.
+
+    Args:
+        assembly: What to fill.
+        entries: The messages, in order.
+        model: The model's name.
+    """
+    starts = {index for index in range(len(entries)) if _begins_anew(entries, index)}
+    last = max(starts, default=0)
+    thread, names = Thread(assembly), dict[str, str]()
+    index = 0
+    while index < len(entries):
+        entry = _named(entries[index], names)
+        index += 1
+        if index - 1 in starts:
+            thread.compact(Compaction(0, time=entry.time), _message(entry, is_summary=True))
+            continue
+        is_sent = entry.is_spoken and (entry.for_model or index - 1 < last)
+        if not is_sent or entry.role is not Role.ASSISTANT or entry.goes_on:
+            thread.add(_message(entry, is_sent=is_sent), is_sent=is_sent)
+            continue
+        # What follows without a word of the other side is the same response.
+        while index < len(entries) and _continues(entries[index], is_now=index >= last):
+            entry = structs.replace(entry, blocks=entry.blocks + _named(entries[index], names).blocks)
+            index += 1
+        thread.respond(_message(entry), model=model)
+
+
+def _continues(entry: GooseMessage, *, is_now: bool) -> bool:
+    is_sent = entry.is_spoken and (entry.for_model or not is_now)
+    return is_sent and entry.role is Role.ASSISTANT and not entry.goes_on
+
+
+def _begins_anew(entries: Sequence[GooseMessage], index: int) -> bool:
+    """Whether a message is the summary that a compaction left."""
+    entry = entries[index]
+    if entry.role is not Role.USER or entry.for_person or not entry.is_spoken:
+        return False
+    following = entries[index + 1] if index + 1 < len(entries) else None
+    if following is not None and following.goes_on:
+        return True
+    before = next((entries[place] for place in range(index - 1, -1, -1) if entries[place].is_spoken), None)
+    return entry.for_model and before is not None and not before.for_model
+
+
+def _named(entry: GooseMessage, names: dict[str, str]) -> GooseMessage:
+    """The entry, its results with the names of their tools."""
+    for block in entry.blocks:
+        if block.kind is BlockKind.TOOL_CALL:
+            names[block.tool_call_id] = block.tool_name
+    if not any(block.kind is BlockKind.TOOL_RESULT for block in entry.blocks):
+        return entry
+    blocks = tuple(
+        structs.replace(block, tool_name=names.get(block.tool_call_id, ""))
+        if block.kind is BlockKind.TOOL_RESULT
+        else block
+        for block in entry.blocks
+    )
+    return structs.replace(entry, blocks=blocks)
+
+
+def _message(entry: GooseMessage, *, is_sent: bool = True, is_summary: bool = False) -> Message:
+    return Message(
+        role=entry.role if is_sent else Role.OTHER,
+        blocks=entry.blocks,
+        time=entry.time,
+        identifier=entry.identifier,
+        is_meta=is_sent and not entry.for_person and not is_summary,
+        is_summary=is_summary,
+    )
+
+
+class GooseInterpreter:
+    """Makes a session out of lines: one that says what the session is, and its messages."""
+
+    def __init__(self) -> None:
+        self.blocks_of_record: BlocksOfRecord = blocks_of_record
+        self._assembly = Assembly()
+        self._entries: list[GooseMessage] = []
+        self._is_settled = True
+
+    @property
+    def assembly(self) -> Assembly:
+        """What has been taken so far. What a message is shows by those behind it, so that all are put together anew."""
+        if not self._is_settled:
+            made = Assembly()
+            fill(made, self._entries)
+            self._assembly.put(made.messages, made.calls, made.contexts, made.compactions)
+            self._is_settled = True
+        return self._assembly
+
+    def take(self, data: bytes, offset: int, first_line: int) -> None:
+        """Take whole lines. What cannot be read becomes a diagnostic."""
+        for line in object_lines(data, offset, first_line, self._assembly):
+            if is_metadata(line.value):
+                self._assembly.record_counts["metadata"] += 1
+                describe(line.value, self._assembly)
+                continue
+            self._assembly.record_counts[string(line.value.get("role")) or "(no role)"] += 1
+            self._entries.append(entry_of(line.value, Origin(line.offset, len(line.data))))
+            self._is_settled = False
+
+
+def file_reader(path: Path) -> Reader:
+    """A reader for a file of either kind."""
+    sample = Sample(path)
+    if sample.is_lines and not is_export(sample.records[0]):
+        return LinesReader(path, NAME, GooseInterpreter())
+    return DocumentReader(path, NAME, _interpret, blocks_of_record)
+
+
+def describe(about: Mapping[str, Any], assembly: Assembly) -> None:
+    """Take up what is said of a session."""
+    assembly.agent = "Goose"
+    assembly.identifier = string(about.get("id")) or assembly.identifier
+    assembly.title = string(about.get("name")) or string(about.get("description")) or assembly.title
+    assembly.working_directory = string(about.get("working_dir")) or assembly.working_directory
+
+
+def _interpret(node: Node, assembly: Assembly) -> None:
+    fields = node.fields()
+    describe({name: field.value() for name, field in fields.items() if name != "conversation"}, assembly)
+    entries = []
+    items = fields["conversation"].items() if "conversation" in fields else []
+    for item, value in objects_among(items, "a message", assembly):
+        assembly.record_counts[string(value.get("role")) or "(no role)"] += 1
+        entries.append(entry_of(value, Origin(item.offset, item.length)))
+    model = mapping(fields["model_config"].value()).get("model_name") if "model_config" in fields else ""
+    fill(assembly, entries, string(model))

@@ -1,0 +1,202 @@
+"""The tables of Hermes' database. Every version adds columns, so that they are asked for by name where they exist."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from inspector.session.assembly import Assembly
+from inspector.session.blocks import compact_json
+from inspector.session.decoding import clean_text
+from inspector.session.format import Inside
+from inspector.session.formats.hermes.blocks import (
+    MESSAGE,
+    SESSION,
+    HermesMessage,
+    blocks_of_record,
+    blocks_of_row,
+    blocks_of_session,
+    entry_of,
+)
+from inspector.session.formats.hermes.reader import StoredSession, fill
+from inspector.session.formats.hermes.records import is_meta
+from inspector.session.formats.hermes.related import chain_of, heads, subagent_parent
+from inspector.session.links import LinkKind, SessionLink
+from inspector.session.locator import Locator
+from inspector.session.rows import RowsGoneError
+from inspector.session.selecting import Selector, row_of
+from inspector.session.times import seconds_of_any
+from inspector.session.values import string
+
+if TYPE_CHECKING:
+    import sqlite3
+    from pathlib import Path
+
+    from inspector.session.selecting import Columns, Row
+    from inspector.session.texts import BlocksOfRecord
+
+SESSION_COLUMNS = (
+    *("id", "source", "model", "model_config", "parent_session_id", "started_at", "ended_at", "end_reason"),
+    *("title", "cwd", "last_activity_at"),
+)
+
+MESSAGE_COLUMNS = (
+    *("id", "session_id", "role", "content", "tool_call_id", "tool_calls", "tool_name", "timestamp", "finish_reason"),
+    *("reasoning", "reasoning_content", "_compressed_summary", "active", "compacted", "api_content", "display_kind"),
+)
+
+
+class Tables:
+    """What can be asked of a database, whatever version wrote it."""
+
+    def __init__(self, connection: sqlite3.Connection, columns: Columns | None = None) -> None:
+        """Begin.
+
+        Args:
+            connection: The database.
+            columns: As in `Selector`.
+        """
+        self._selector = Selector(connection, columns)
+
+    def sessions(self) -> dict[str, Row]:
+        """Every session's row, without its system text."""
+        rows = self._selector.rows("sessions", SESSION_COLUMNS, "")
+        return {string(row["id"]): row for row in rows if string(row.get("id"))}
+
+    def messages(self, session: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """A session's messages in the order they were written: names of their columns, and the rows."""
+        return self._selector.select("messages", MESSAGE_COLUMNS, "WHERE session_id = ? ORDER BY id", session)
+
+    def message(self, identifier: str) -> Row | None:
+        """One message's row."""
+        rows = self._selector.rows("messages", MESSAGE_COLUMNS, "WHERE id = ?", identifier)
+        return rows[0] if rows else None
+
+    def system_text(self, session: str) -> str:
+        """A session's system text: its own, or one that it has in common with others."""
+        own = self._selector.rows("sessions", ("system_prompt", "system_prompt_hash"), "WHERE id = ?", session)
+        if not own:
+            return ""
+        if name := own[0].get("system_prompt_hash"):
+            shared = self._selector.rows("system_prompts", ("prompt",), "WHERE hash = ?", name)
+            if shared and string(shared[0].get("prompt")):
+                return string(shared[0]["prompt"])
+        return string(own[0].get("system_prompt"))
+
+    def last_times(self) -> dict[str, float]:
+        """When every session's last message was written."""
+        query = "SELECT session_id, MAX(timestamp) FROM messages GROUP BY session_id"
+        return {str(session): seconds_of_any(time) or 0.0 for session, time in self._selector.connection.execute(query)}
+
+
+class HermesRows:
+    """The rows of one conversation.
+
+    Attributes:
+        blocks_of_record: Gives the blocks of a row read again.
+    """
+
+    def __init__(self, session: str) -> None:
+        """Begin.
+
+        Args:
+            session: The id of one of its sessions; empty for the conversation that was spoken in last.
+        """
+        self.blocks_of_record: BlocksOfRecord = blocks_of_record
+        self._session = session
+        self._chain: list[Row] = []
+        self._parent = ""
+        self._parts: list[StoredSession] = []
+        self._known: dict[object, tuple[int, HermesMessage | None]] = {}
+        self._columns: Columns = {}
+
+    def read(self, connection: sqlite3.Connection) -> None:
+        """Take what the rows hold now. Rows that did not change are not looked into again.
+
+        Raises:
+            RowsGoneError: The session is not there.
+        """
+        self._columns.clear()  # a new version adds some
+        tables = Tables(connection, self._columns)
+        sessions = tables.sessions()
+        self._session = self._session or _newest(sessions, tables.last_times())
+        if self._session not in sessions:
+            raise RowsGoneError(f"no session {self._session}".strip())
+        self._chain = chain_of(sessions, self._session)
+        self._parent = subagent_parent(sessions, self._chain[0])
+        known, self._known = self._known, {}
+        self._parts = [self._part(row, tables, known) for row in self._chain]
+
+    def assemble(self) -> Assembly:
+        """The session, put together from what was read."""
+        assembly = Assembly()
+        fill(assembly, self._chain, self._parts)
+        if self._parent:
+            assembly.link(SessionLink(LinkKind.PARENT, self._parent))
+        return assembly
+
+    def fetch(self, connection: sqlite3.Connection, name: str) -> bytes | None:
+        """A row's record by its name."""
+        tables = Tables(connection, self._columns)
+        if name.startswith(SESSION):
+            row: Row | None = {"system_prompt": tables.system_text(name.removeprefix(SESSION))}
+        else:
+            row = tables.message(name.removeprefix(MESSAGE))
+        return None if row is None else compact_json(row).encode(errors="replace")
+
+    def _part(
+        self, session: Row, tables: Tables, known: dict[object, tuple[int, HermesMessage | None]]
+    ) -> StoredSession:
+        identifier = string(session["id"])
+        system = blocks_of_session({"system_prompt": tables.system_text(identifier)}, SESSION + identifier)
+        entries = []
+        names, rows = tables.messages(identifier)
+        for values in rows:
+            fingerprint = hash(values)
+            before = known.get(values[0])
+            entry = before[1] if before is not None and before[0] == fingerprint else _entry(row_of(names, values))
+            self._known[values[0]] = (fingerprint, entry)
+            if entry is not None:
+                entries.append(entry)
+        blocks = tuple(made.block for made in system)
+        return StoredSession(string(session.get("model")), seconds_of_any(session.get("started_at")), blocks, entries)
+
+
+def sessions_inside(path: Path, connection: sqlite3.Connection) -> list[Inside]:
+    """The conversations in a database, newest first."""
+    tables = Tables(connection)
+    sessions, times = tables.sessions(), tables.last_times()
+    found = []
+    for head in heads(sessions):
+        chain = chain_of(sessions, string(head["id"]))
+        titles = [clean_text(string(row.get("title"))) for row in chain]
+        folders = [clean_text(string(row.get("cwd"))) for row in chain]
+        parent = subagent_parent(sessions, head)
+        found.append(
+            Inside(
+                path=Locator(path, string(head["id"])).path,
+                identifier=string(head["id"]),
+                title=next((title for title in reversed(titles) if title), ""),
+                parent=string(chain_of(sessions, parent)[0]["id"]) if parent in sessions else parent,
+                working_directory=next((folder for folder in reversed(folders) if folder), ""),
+                modified=max(_activity(row, times) for row in chain),
+            )
+        )
+    found.sort(key=lambda one: (-one.modified, one.identifier))
+    return found
+
+
+def _entry(row: Row) -> HermesMessage | None:
+    if is_meta(row):
+        return None
+    name = f"{MESSAGE}{row['id']}"
+    return entry_of(row, blocks_of_row(row, name), name)
+
+
+def _newest(sessions: dict[str, Row], times: dict[str, float]) -> str:
+    """The session that a person began, or that continues one, in which something was said last."""
+    own = [identifier for identifier, row in sessions.items() if not subagent_parent(sessions, row)]
+    return max(own or list(sessions), key=lambda name: (_activity(sessions[name], times), name), default="")
+
+
+def _activity(row: Row, times: dict[str, float]) -> float:
+    return max(times.get(string(row["id"]), 0.0), seconds_of_any(row.get("started_at")) or 0.0)

@@ -1,0 +1,44 @@
+"""Telling Hermes' files and tables from others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from inspector.session.formats.plain.records import ROLES
+from inspector.session.values import mapping, string
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+NAME = "hermes"
+
+META = "session_meta"
+"""The role of an entry that says something of the session."""
+
+TABLES = {
+    "sessions": frozenset({"id", "source", "parent_session_id", "started_at"}),
+    "messages": frozenset({"id", "session_id", "role", "content", "tool_calls", "timestamp"}),
+}
+"""The tables, and columns of them, by which a database is told to be Hermes'."""
+
+
+def is_document(value: object) -> bool:
+    """Whether a value is a session as Hermes writes it whole."""
+    about = mapping(value)
+    messages = about.get("messages")
+    is_own = isinstance(about.get("session_id"), str) and any(
+        name in about for name in ("system_prompt", "platform", "base_url")
+    )
+    if not is_own or not isinstance(messages, list):
+        return False
+    first = messages[:20]
+    return not first or sum(map(_has_role, first)) * 2 > len(first)
+
+
+def is_meta(record: Mapping[str, Any]) -> bool:
+    """Whether a line says what the session is."""
+    return record.get("role") == META
+
+
+def _has_role(item: object) -> bool:
+    return string(mapping(item).get("role")) in ROLES | {META}

@@ -1,0 +1,237 @@
+"""Sessions in OpenCode's database: rows that are updated in place while a response streams.
+
+Only the tables of sessions, messages and parts are ever read; others hold credentials.
+"""
+
+from __future__ import annotations
+
+import json
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+from inspector.session.assembly import Assembly
+from inspector.session.decoding import lenient_json
+from inspector.session.format import Inside
+from inspector.session.formats.opencode.blocks import (
+    MessageView,
+    PartView,
+    SessionView,
+    blocks_of_record,
+    message_view,
+    part_view,
+)
+from inspector.session.formats.opencode.messages import Stored, fill
+from inspector.session.locator import Locator
+from inspector.session.model import Origin, Role
+from inspector.session.rows import RowsGoneError
+from inspector.session.times import seconds_of_any
+from inspector.session.values import mapping, string
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from inspector.session.texts import BlocksOfRecord
+
+LISTED = {
+    "message": "SELECT id, time_updated, time_created FROM message WHERE session_id = ? ORDER BY time_created, id",
+    "part": "SELECT id, time_updated, message_id FROM part WHERE session_id = ? ORDER BY id",
+}
+"""Which rows there are; the data, most of the bytes, stands behind these columns and is not read for it."""
+
+DATA = {
+    "message": "SELECT id, CAST(data AS BLOB) FROM message WHERE id IN (SELECT value FROM json_each(?))",
+    "part": "SELECT id, CAST(data AS BLOB) FROM part WHERE id IN (SELECT value FROM json_each(?))",
+}
+
+View = TypeVar("View")
+
+RECENT_MILLISECONDS = 2000
+"""Rows updated this shortly before the newest are read again: two updates may carry the same time."""
+
+
+class Row(NamedTuple, Generic[View]):
+    """A row as it was read last.
+
+    Attributes:
+        updated: When it was updated, as stored.
+        role: What it was read as: parts are read by the role of their message.
+        digest: Of its data.
+        view: What was made of it; None where it cannot be read.
+    """
+
+    updated: Any
+    role: Role
+    digest: bytes
+    view: View | None
+
+
+class OpenCodeRows:
+    """The rows of one session."""
+
+    def __init__(self, session: str) -> None:
+        """Begin.
+
+        Args:
+            session: The session's id; empty for the newest that is nobody's child.
+        """
+        self.blocks_of_record: BlocksOfRecord = blocks_of_record
+        self._session = session
+        self._view = SessionView()
+        self._messages: dict[str, Row[MessageView]] = {}
+        self._parts: dict[str, Row[PartView]] = {}
+        self._parts_of: dict[str, list[str]] = {}
+        self._stored: dict[str, Stored] = {}
+
+    def read(self, connection: sqlite3.Connection) -> None:
+        """Take what the rows hold now: of those that changed the data, of the others that they are there."""
+        view = _session(connection, self._session)
+        if view is None:
+            what = f"no session {self._session}" if self._session else "no sessions"
+            raise RowsGoneError(f"{what} in this database")
+        self._view, self._session = view, view.identifier
+        messages = _listed(connection, "message", self._session)
+        parts = _listed(connection, "part", self._session)
+        created = {identifier: seconds_of_any(time) for identifier, _, time in messages}
+        for identifier, updated, data in _changed(connection, "message", messages, self._messages):
+            self._messages[identifier] = self._message(identifier, updated, created[identifier], data)
+        self._messages = {name: self._messages[name] for name in created if name in self._messages}
+        message_of = {identifier: message for identifier, _, message in parts}
+        roles = {name: row.view.role if row.view is not None else Role.OTHER for name, row in self._messages.items()}
+        for identifier, updated, data in _changed(connection, "part", parts, self._parts):
+            role = roles.get(message_of[identifier], Role.OTHER)
+            self._parts[identifier] = self._part(identifier, updated, role, data)
+        self._parts = {name: self._parts[name] for name in message_of if name in self._parts}
+        self._parts_of = {}
+        for identifier in self._parts:
+            self._parts_of.setdefault(message_of[identifier], []).append(identifier)
+
+    def assemble(self) -> Assembly:
+        """The session, put together from what was read."""
+        assembly = Assembly()
+        stored: dict[str, Stored] = {}
+        for identifier, message in self._messages.items():
+            if message.view is None:
+                assembly.diagnose(f"message {identifier} cannot be read", 0, 0, skipped=True)
+                continue
+            rows = [(part, self._parts[part].view) for part in self._parts_of.get(identifier, ())]
+            parts = [view for _, view in rows if view is not None]
+            for part in (part for part, view in rows if view is None):
+                assembly.diagnose(f"part {part} cannot be read", 0, 0, skipped=True)
+            before = self._stored.get(identifier)
+            if before is None or before.message is not message.view or not _same(before.parts, parts):
+                before = Stored(message.view, parts)
+            stored[identifier] = before
+        self._stored = stored
+        fill(assembly, self._view, list(stored.values()))
+        return assembly
+
+    def fetch(self, connection: sqlite3.Connection, name: str) -> bytes | None:
+        """A row's data by `message/…` or `part/…`."""
+        table, _, identifier = name.partition("/")
+        rows = connection.execute(DATA[table], (json.dumps([identifier]),)).fetchall() if table in DATA else []
+        return next((data for _, data in rows if isinstance(data, bytes)), None)
+
+    def _message(self, identifier: str, updated: Any, created: float | None, data: bytes) -> Row[MessageView]:
+        before = self._messages.get(identifier)
+        digest = blake2b(data, digest_size=16).digest()
+        if before is not None and digest == before.digest:
+            return before._replace(updated=updated)
+        value = lenient_json(data)[0]
+        origin = Origin(0, len(data), 0, 0, f"message/{identifier}")
+        view = message_view(value, identifier, created, origin) if isinstance(value, dict) else None
+        return Row(updated, Role.OTHER, digest, view)
+
+    def _part(self, identifier: str, updated: Any, role: Role, data: bytes) -> Row[PartView]:
+        before = self._parts.get(identifier)
+        digest = blake2b(data, digest_size=16).digest()
+        if before is not None and digest == before.digest and role is before.role:
+            return before._replace(updated=updated)
+        value = lenient_json(data)[0]
+        origin = Origin(0, len(data), 0, 0, f"part/{identifier}")
+        view = part_view(value, identifier, role, origin) if isinstance(value, dict) else None
+        return Row(updated, role, digest, view)
+
+
+def _same(before: Sequence[PartView], now: Sequence[PartView]) -> bool:
+    return len(before) == len(now) and all(old is new for old, new in zip(before, now, strict=True))
+
+
+def sessions_inside(path: Path, connection: sqlite3.Connection) -> list[Inside]:
+    """Every session of a database, the newest first."""
+    found = [_view_of(row) for row in _session_rows(connection)]
+    return [
+        Inside(
+            path=Locator(path, view.identifier).path,
+            identifier=view.identifier,
+            title=view.title,
+            parent=view.parent,
+            working_directory=view.directory,
+            modified=view.modified,
+        )
+        for view in sorted(found, key=lambda view: (-view.modified, view.identifier))
+    ]
+
+
+def _session(connection: sqlite3.Connection, identifier: str) -> SessionView | None:
+    """The named session, or the newest that nobody started, or the newest."""
+    found = [_view_of(row) for row in _session_rows(connection)]
+    if identifier:
+        return next((view for view in found if view.identifier == identifier), None)
+    own = [view for view in found if not view.parent] or found
+    return min(own, key=lambda view: (-view.modified, view.identifier), default=None)
+
+
+def _session_rows(connection: sqlite3.Connection) -> Iterator[dict[str, Any]]:
+    rows = connection.execute("SELECT * FROM session")
+    names = [column[0] for column in rows.description]
+    for row in rows:
+        yield dict(zip(names, row, strict=True))
+
+
+def _view_of(row: Mapping[str, Any]) -> SessionView:
+    revert = mapping(lenient_json(string(row.get("revert")).encode())[0])
+    return SessionView(
+        identifier=string(row.get("id")),
+        title=string(row.get("title")),
+        directory=string(row.get("directory")),
+        version=string(row.get("version")),
+        parent=string(row.get("parent_id")),
+        reverted_message=string(revert.get("messageID")),
+        reverted_part=string(revert.get("partID")),
+        modified=seconds_of_any(row.get("time_updated")) or 0.0,
+    )
+
+
+def _listed(connection: sqlite3.Connection, table: str, session: str) -> list[tuple[str, Any, Any]]:
+    """The rows of a session, without their data. An id that is no text names nothing."""
+    rows = connection.execute(LISTED[table], (session,)).fetchall()
+    return [row for row in rows if isinstance(row[0], str)]
+
+
+def _changed(
+    connection: sqlite3.Connection,
+    table: str,
+    listed: Sequence[tuple[str, Any, Any]],
+    known: Mapping[str, Row[Any]],
+) -> Iterator[tuple[str, Any, bytes]]:
+    """Those of the listed rows that may have changed, with their data, which is empty where it is not to be had."""
+    times = [updated for _, updated, _ in listed if isinstance(updated, (int, float))]
+    recent = max(times, default=0) - RECENT_MILLISECONDS
+    wanted = {
+        identifier: updated
+        for identifier, updated, _ in listed
+        if (before := known.get(identifier)) is None
+        or before.updated != updated
+        or not isinstance(updated, (int, float))
+        or updated >= recent
+    }
+    if not wanted:
+        return
+    found = {}
+    for identifier, content in connection.execute(DATA[table], (json.dumps(list(wanted)),)):
+        found[identifier] = content if isinstance(content, bytes) else b""
+    # The index of a damaged database leads nowhere or to other rows: what is listed and not found cannot be read.
+    for identifier, updated in wanted.items():
+        yield identifier, updated, found.get(identifier, b"")

@@ -1,0 +1,304 @@
+"""Sessions as OpenCode kept them before it had a database: a small file for every session, message and part.
+
+    storage/session/<project>/<session>.json
+    storage/message/<session>/<message>.json
+    storage/part/<message>/<part>.json
+
+Each file is rewritten whole when it changes, so that it may be found half-written.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+from inspector.session.assembly import Assembly
+from inspector.session.decoding import lenient_json
+from inspector.session.errors import SessionError
+from inspector.session.format import Inside
+from inspector.session.formats.opencode.blocks import (
+    ERROR,
+    MessageView,
+    PartView,
+    SessionView,
+    blocks_of_record,
+    message_view,
+    part_view,
+    session_view,
+)
+from inspector.session.formats.opencode.blocks import session_view as view_of_session
+from inspector.session.formats.opencode.messages import Stored, fill
+from inspector.session.formats.opencode.records import MESSAGES, PARTS, SESSIONS, is_session_file
+from inspector.session.locator import Locator
+from inspector.session.model import Origin, Role, TextUnavailableError
+from inspector.session.nodes import objects_among
+from inspector.session.opening import Place, open_for_reading
+from inspector.session.paths import is_folder
+from inspector.session.reading import Change, Progress
+from inspector.session.texts import NamedTexts
+from inspector.session.values import mapping
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from inspector.session.model import Session
+    from inspector.session.nodes import Node
+
+
+SETTLED_SECONDS = 2.0
+"""Until it is this old a file is read again whenever it is looked at, and may still be half-written."""
+
+MANY_FILES = 2000
+
+REST = 20
+"""Looking at many files takes time; that many times as long passes before they are looked at again."""
+
+View = TypeVar("View")
+
+
+class Kept(NamedTuple, Generic[View]):
+    """A file as it was read last.
+
+    Attributes:
+        place: Its state then.
+        view: What was made of it; None where it cannot be read.
+    """
+
+    place: Place
+    view: View | None
+
+
+def sessions_inside(storage: Path) -> list[Inside]:
+    """Every session of a tree, the newest first."""
+    found = []
+    for project in _entries(storage / SESSIONS):
+        for entry in _entries(project.path):
+            value = _decoded(entry.path)
+            if entry.name.endswith(".json") and isinstance(value, dict):
+                view = view_of_session(value)
+                path = storage / SESSIONS / project.name / entry.name
+                found.append(_inside(path, view))
+    return sorted(found, key=lambda inside: (-inside.modified, inside.identifier))
+
+
+def inside_session_file(path: Path, document: Any) -> list[Inside]:
+    """A session's own file, which says whose child it is; nothing for any other file."""
+    if not is_session_file(path, document):
+        return []
+    return [_inside(path, view_of_session(document))]
+
+
+class TreeReader:
+    """Reads one session of a tree."""
+
+    def __init__(self, path: Path, format_name: str) -> None:
+        """Find the session.
+
+        Args:
+            path: Its file; or the tree, with or without the session's id: without, it is the newest that is nobody's
+                child.
+            format_name: The format's name.
+
+        Raises:
+            SessionError: It is not there.
+        """
+        self._path = path
+        self._format = format_name
+        self._file = _session_file(path)
+        self._storage = self._file.absolute().parents[2]
+        self._view = SessionView()
+        self._messages: dict[str, Kept[MessageView]] = {}
+        self._parts: dict[str, dict[str, Kept[PartView]]] = {}
+        self._texts = NamedTexts(str(self._storage), self._fetch, blocks_of_record)
+        self._session: Session | None = None
+        self._looked = (0.0, 0.0)
+
+    def load(self) -> Iterator[Progress]:
+        """Read all files."""
+        yield Progress(0, 1)
+        self._read()
+        self._session = self._assemble().snapshot(self._format, self._path, self._texts, (self._file,))
+        yield Progress(1, 1)
+
+    def snapshot(self) -> Session:
+        """What has been read."""
+        if self._session is None:
+            self._session = self._assemble().snapshot(self._format, self._path, self._texts, (self._file,))
+        return self._session
+
+    def refresh(self) -> Change:
+        """Look at all files again, and read those that changed."""
+        try:
+            self._file.stat()
+        except FileNotFoundError:
+            return Change.VANISHED
+        except OSError:
+            return Change.UNREADABLE
+        before, (ended, took) = self.snapshot(), self._looked
+        count = len(self._messages) + sum(map(len, self._parts.values()))
+        if count > MANY_FILES and time.monotonic() - ended < took * REST:
+            return Change.NONE
+        self._read()
+        assembly = self._assemble()
+        assembly.reuse(before)
+        session = assembly.snapshot(self._format, self._path, self._texts, (self._file,))
+        if session == before:
+            return Change.NONE
+        self._session = session
+        return Change.APPENDED
+
+    def watched(self) -> Path:
+        """The folder of the session's messages; parts, in folders of their own, are looked at every second."""
+        messages = self._storage / MESSAGES / self._file.stem
+        return messages if is_folder(messages) else self._file.parent
+
+    def _read(self) -> None:
+        began = time.monotonic()
+        value = _decoded(self._file)
+        if isinstance(value, dict):
+            self._view = view_of_session(value)
+        self._messages = _taken(
+            self._storage / MESSAGES / self._file.stem,
+            self._messages,
+            lambda value, name, size: message_view(
+                value, name, None, self._origin(MESSAGES, self._file.stem, name, size)
+            ),
+        )
+        self._parts = {message: self._parts_of(message) for message in self._messages}
+        self._looked = (time.monotonic(), time.monotonic() - began)
+
+    def _parts_of(self, message: str) -> dict[str, Kept[PartView]]:
+        view = self._messages[message].view
+        role = view.role if view is not None else Role.OTHER
+        return _taken(
+            self._storage / PARTS / message,
+            self._parts.get(message, {}),
+            lambda value, name, size: part_view(value, name, role, self._origin(PARTS, message, name, size)),
+        )
+
+    def _origin(self, kind: str, folder: str, name: str, size: int) -> Origin:
+        return Origin(0, size, 0, 0, f"{kind}/{folder}/{name}.json")
+
+    def _assemble(self) -> Assembly:
+        assembly = Assembly()
+        views = [(name, kept.view) for name, kept in self._messages.items()]
+        sound = [(name, view) for name, view in views if view is not None]
+        sound.sort(key=lambda item: (item[1].created or 0.0, item[0]))
+        for name, view in views:
+            if view is None:
+                assembly.diagnose(f"message {name} cannot be read", 0, 0, skipped=True)
+        stored = []
+        for name, view in sound:
+            parts = []
+            for part, kept in sorted(self._parts.get(name, {}).items()):
+                if kept.view is not None:
+                    parts.append(kept.view)
+                else:
+                    assembly.diagnose(f"part {part} cannot be read", 0, 0, skipped=True)
+            stored.append(Stored(view, parts))
+        fill(assembly, self._view, stored)
+        assembly.identifier = self._view.identifier or self._file.stem
+        return assembly
+
+    def _fetch(self, name: str) -> bytes:
+        try:
+            with open_for_reading(self._storage / name) as file:
+                return file.read()
+        except (SessionError, OSError) as error:
+            raise TextUnavailableError(f"{name} cannot be read: {error}") from error
+
+
+def _inside(path: Path, view: SessionView) -> Inside:
+    return Inside(path, view.identifier or path.stem, view.title, view.parent, view.directory, view.modified)
+
+
+def _session_file(path: Path) -> Path:
+    locator = Locator.of(path)
+    if not is_folder(locator.file):
+        return locator.file
+    inside = sessions_inside(locator.file)
+    if locator.session:
+        named = [one for one in inside if one.identifier == locator.session]
+    else:
+        named = [one for one in inside if not one.parent] or inside
+    if not named:
+        what = f"no session {locator.session}" if locator.session else "no sessions"
+        raise SessionError(f"{path}: {what} in this folder. Give the path of a session's file below it.")
+    return named[0].path
+
+
+def _taken(
+    folder: Path, known: dict[str, Kept[View]], view: Callable[[dict[str, Any], str, int], View]
+) -> dict[str, Kept[View]]:
+    """The files of a folder by name without extension, those that changed read again."""
+    taken: dict[str, Kept[View]] = {}
+    now = time.time()
+    for entry in _entries(folder):
+        name = entry.name.removesuffix(".json")
+        try:
+            place = Place.of(entry.stat())
+        except OSError:
+            continue
+        before = known.get(name)
+        is_young = now - place.modified / 1e9 < SETTLED_SECONDS
+        if name == entry.name or (before is not None and before.place == place and not is_young):
+            if before is not None:
+                taken[name] = before
+            continue
+        data = _bytes_of(entry.path)
+        value = lenient_json(data)[0]
+        if isinstance(value, dict):
+            made = view(value, name, len(data))
+            taken[name] = before if before is not None and before == Kept(place, made) else Kept(place, made)
+        elif before is not None:
+            taken[name] = before  # half-written: what was there before counts until it is whole
+        elif not is_young:
+            taken[name] = Kept(place, None)
+    return taken
+
+
+def _entries(folder: Path | str) -> list[os.DirEntry[str]]:
+    try:
+        return sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError:
+        return []
+
+
+def _bytes_of(path: Path | str) -> bytes:
+    from pathlib import Path
+
+    try:
+        with open_for_reading(Path(path)) as file:
+            return file.read()
+    except (SessionError, OSError):
+        return b""
+
+
+def _decoded(path: Path | str) -> Any:
+    return lenient_json(_bytes_of(path))[0]
+
+
+def interpret(node: Node, assembly: Assembly) -> None:
+    """Fill an assembly from a document."""
+    fields = node.fields()
+    messages = fields["messages"].items() if "messages" in fields else node.items()
+    session = session_view(mapping(fields["info"].value()) if "info" in fields else {})
+    stored = []
+    for message in messages:
+        inner = message.fields()
+        if "info" not in inner:
+            assembly.diagnose("not a message", 0, max(message.offset, 0), skipped=True)
+            continue
+        info = inner["info"]
+        view = message_view(mapping(info.value()), "", None, Origin(info.offset, info.length, 0, 0, ERROR))
+        parts = []
+        for part, value in objects_among(inner["parts"].items() if "parts" in inner else (), "a part", assembly):
+            parts.append(part_view(value, "", view.role, _origin(part)))
+        stored.append(Stored(view, parts))
+    fill(assembly, session, stored)
+
+
+def _origin(node: Node) -> Origin:
+    return Origin(node.offset, node.length)

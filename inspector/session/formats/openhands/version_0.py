@@ -1,0 +1,365 @@
+"""Reading what OpenHands' version 0 wrote: folders of events, trajectories, and results of evaluations."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from inspector.session.assembly import Assembly
+from inspector.session.blocks import compact_json
+from inspector.session.decoding import lenient_json
+from inspector.session.documents import DocumentReader
+from inspector.session.errors import SessionError
+from inspector.session.folders import FolderReader
+from inspector.session.format import Inside
+from inspector.session.formats.chat import ChatMessage, ChatThread, all_blocks, notice
+from inspector.session.formats.openhands.reader import Accumulated, Events
+from inspector.session.formats.openhands.records import (
+    QUIET_ACTIONS,
+    QUIET_OBSERVATIONS,
+    VERSION_0,
+    events_folder,
+    has_history,
+    number_in,
+)
+from inspector.session.formats.plain.usage import usage_of
+from inspector.session.lines import LinesReader
+from inspector.session.locator import Locator
+from inspector.session.model import Origin, Role
+from inspector.session.nodes import FileNode, objects_among
+from inspector.session.objects import object_lines
+from inspector.session.opening import open_for_reading
+from inspector.session.paths import is_folder
+from inspector.session.sample import Sample
+from inspector.session.times import seconds_of_any
+from inspector.session.values import count, mapping, objects, sequence, string
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from inspector.session.blocks import TextBlock
+    from inspector.session.nodes import Node
+    from inspector.session.objects import ObjectLine
+    from inspector.session.reading import Reader
+    from inspector.session.texts import BlocksOfRecord
+
+
+OF_ACTION = frozenset({"action", "cause", "id", "llm_metrics", "message", "source", "timestamp", "tool_call_metadata"})
+"""Fields of an event that say what it is, not what was called with."""
+
+NOT_ARGUMENTS = frozenset(
+    {"action_risk", "blocking", "confirmation_state", "cwd", "final_thought", "hidden", "impl_source", "is_confirmed"}
+    | {"is_input", "is_static", "keep_prompt", "kernel_init_code", "security_risk", "thought"}
+)
+"""What stands among an action's arguments beside those the model gave."""
+
+
+def spoken_in(event: Mapping[str, Any], *, is_first: bool = False) -> ChatMessage | None:
+    """What an event says; None where it says nothing.
+
+    Args:
+        event: The event.
+        is_first: It begins the conversation: early versions do not say that its message is a person's.
+    """
+    time = seconds_of_any(event.get("timestamp"))
+    if isinstance(event.get("observation"), str):
+        return _observation(event, time)
+    action = string(event.get("action"))
+    args = mapping(event.get("args")) or {name: value for name, value in event.items() if name not in OF_ACTION}
+    if action in QUIET_ACTIONS:
+        return None
+    if action == "system":
+        tools = sequence(args.get("tools"))
+        parts = [{"type": "text", "text": compact_json(tools)}] if tools else []
+        return ChatMessage({"role": "system", "content": [*parts, _text(args.get("content"))]}, time)
+    if action == "condensation":
+        summary = args.get("summary")
+        if not isinstance(summary, str):
+            return None
+        return ChatMessage({"role": "user", "content": summary}, time, is_summary=True, is_meta=True)
+    source = string(event.get("source"))
+    if action == "message" and (source == "user" or (is_first and not source)):
+        urls = sequence(args.get("image_urls")) or sequence(args.get("images_urls"))
+        images = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
+        content = [_text(args.get("content")), *images] if images else string(args.get("content"))
+        return ChatMessage({"role": "user", "content": content}, time)
+    if not action or source in ("user", "environment"):
+        return ChatMessage(notice(string(event.get("message")) or compact_json(dict(event))), time)
+    return _answer(event, action, args, time)
+
+
+def response_of(event: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The model's response that an action came from; empty where it is not recorded."""
+    return mapping(mapping(event.get("tool_call_metadata")).get("model_response"))
+
+
+def call_id(event: Mapping[str, Any]) -> str:
+    """The id of the call that an action is or an observation answers."""
+    own = string(mapping(event.get("tool_call_metadata")).get("tool_call_id"))
+    number = event.get("cause") if isinstance(event.get("observation"), str) else event.get("id")
+    return own or (f"event-{number}" if isinstance(number, int) else "")
+
+
+def _answer(event: Mapping[str, Any], action: str, args: Mapping[str, Any], time: float | None) -> ChatMessage:
+    response = response_of(event)
+    said = mapping(mapping(next(iter(objects(response.get("choices"))), {})).get("message"))
+    value: dict[str, Any] = {"role": "assistant", "reasoning_content": string(said.get("reasoning_content")) or None}
+    if action == "message":
+        value["content"] = string(args.get("content"))
+    else:
+        thought = args.get("thought")
+        text = string(thought) if not isinstance(thought, dict) else string(thought.get("text"))
+        value["content"] = text or None
+        value["tool_calls"] = [{"id": call_id(event), "function": _function(event, action, args, said)}]
+    return ChatMessage(
+        value,
+        time,
+        identifier=string(response.get("id")),
+        is_call=True,
+        model=string(response.get("model")),
+        usage=usage_of(response.get("usage")),
+    )
+
+
+def _function(
+    event: Mapping[str, Any], action: str, args: Mapping[str, Any], said: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """The call as the model made it, where that is recorded; else the action it became."""
+    for call in objects(said.get("tool_calls")):
+        if call.get("id") == call_id(event) and isinstance(call.get("function"), dict):
+            return mapping(call["function"])
+    name = string(mapping(event.get("tool_call_metadata")).get("function_name")) or action
+    return {"name": name, "arguments": {key: value for key, value in args.items() if key not in NOT_ARGUMENTS}}
+
+
+def _observation(event: Mapping[str, Any], time: float | None) -> ChatMessage | None:
+    kind = string(event.get("observation"))
+    if kind in QUIET_OBSERVATIONS:
+        return None
+    if kind in ("condense", "recall"):
+        return ChatMessage(notice(string(event.get("message")) or string(event.get("content")) or kind), time)
+    extras = mapping(event.get("extras"))
+    urls = sequence(event.get("image_urls")) or sequence(extras.get("image_urls"))
+    images = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
+    text = string(event.get("content"))
+    content: Any = [{"type": "text", "text": text}, *images] if images else text
+    value = {"role": "tool", "tool_call_id": call_id(event), "content": content, "is_error": kind == "error"}
+    return ChatMessage(value, time)
+
+
+def _text(value: Any) -> dict[str, Any]:
+    return {"type": "text", "text": string(value)}
+
+
+def blocks_again_0(record: bytes, origin: Origin, /) -> list[TextBlock]:
+    """The blocks of an event that is read again."""
+    # Whether a message was the first says who spoke, and only a person's has images.
+    said = spoken_in(mapping(lenient_json(record)[0]), is_first=True)
+    return all_blocks([said], origin) if said is not None else []
+
+
+class OpenHands0Session:
+    """Takes events in order and fills an assembly.
+
+    Attributes:
+        assembly: What is filled.
+    """
+
+    def __init__(self, assembly: Assembly | None = None) -> None:
+        """Begin.
+
+        Args:
+            assembly: What to fill; a new one where not given.
+        """
+        self.assembly = assembly if assembly is not None else Assembly()
+        self.assembly.agent = "OpenHands"
+        self._chat = ChatThread(self.assembly)
+        self._events = Events()
+        self._sums = Accumulated()
+        self._open: dict[str, int] = {}
+        self._count = 0
+        self._last_call = ""
+
+    def tell(self, about: Any) -> None:
+        """Take up what stands beside the events."""
+        self.assembly.title = string(mapping(about).get("title")) or self.assembly.title
+
+    def add(self, event: dict[str, Any], origin: Origin) -> None:
+        """Take an event."""
+        self._count += 1
+        observation = event.get("observation")
+        name = f"observation:{observation}" if isinstance(observation, str) else f"action:{event.get('action')}"
+        self.assembly.record_counts[name] += 1
+        said = spoken_in(event, is_first=not self.assembly.messages)
+        if event.get("action") == "condensation":
+            self._condense(event, said, origin)
+        elif said is not None and said.is_call:
+            self._respond(event, said, origin)
+        elif said is not None:
+            if said.role is Role.TOOL and not said.value.get("tool_call_id"):
+                said = replace(said, value={**said.value, "tool_call_id": self._last_call})
+            for index in self._chat.add([said], origin):
+                self._events.note(index, str(event.get("id")), self.assembly.messages[index].blocks)
+
+    def _respond(self, event: Mapping[str, Any], said: ChatMessage, origin: Origin) -> None:
+        """Add an answer; several actions of one response are one answer. Early versions give no ids: order tells."""
+        if said.value.get("tool_calls") and not call_id(event):
+            self._last_call = f"event-{self._count}"
+            (call,) = said.value["tool_calls"]
+            said = replace(said, value={**said.value, "tool_calls": [{**call, "id": self._last_call}]})
+        elif said.value.get("tool_calls"):
+            self._last_call = call_id(event)
+        usage = self._sums.added(mapping(event.get("llm_metrics")).get("accumulated_token_usage"))
+        if said.usage is None:
+            said = replace(said, usage=usage)
+        response = string(response_of(event).get("id"))
+        if response and response in self._open:
+            (message,) = self._chat.messages([replace(said, value={**said.value, "reasoning_content": None})], origin)
+            self.assembly.add_blocks(self._open[response], list(message.blocks))
+            self._events.note(self._open[response], str(event.get("id")), message.blocks)
+            return
+        (index,) = self._chat.add([said], origin)
+        self._open = {response: index} if response else {}
+        self._events.note(index, str(event.get("id")), self.assembly.messages[index].blocks)
+
+    def _condense(self, event: Mapping[str, Any], said: ChatMessage | None, origin: Origin) -> None:
+        args = mapping(event.get("args"))
+        first, last = args.get("forgotten_events_start_id"), args.get("forgotten_events_end_id")
+        forgotten = [str(one) for one in sequence(args.get("forgotten_event_ids"))]
+        if not forgotten and isinstance(first, int) and isinstance(last, int):
+            known = range(first, min(last, first + (1 << 20)) + 1)
+            forgotten = [str(one) for one in known]
+        summary = self._chat.messages([said], origin)[0] if said is not None else None
+        time = said.time if said is not None else None
+        self._events.condense(self._chat, summary, forgotten, count(args.get("summary_offset")), time)
+
+
+class LinesInterpreter0:
+    """Makes a session out of lines: events of one conversation, or whole conversations of which one is read."""
+
+    def __init__(self, session: str = "") -> None:
+        """Begin.
+
+        Args:
+            session: The conversation to read; the newest, which stands last, where none is named.
+        """
+        self.blocks_of_record: BlocksOfRecord = blocks_again_0
+        self._session = session
+        self._assembly = Assembly()
+        self._events: OpenHands0Session | None = None
+        self._chosen: ObjectLine | None = None
+        self._counted: Counter[str] = Counter()
+        self._is_settled = True
+
+    @property
+    def assembly(self) -> Assembly:
+        """What has been taken so far: the conversation that is read now."""
+        if not self._is_settled and self._chosen is not None:
+            counts = self._assembly.record_counts
+            fresh = Assembly()
+            add_history(FileNode(self._chosen.data, self._chosen.offset), self._chosen.value, fresh)
+            self._assembly.put(fresh.grown(), fresh.calls, fresh.contexts, fresh.compactions)
+            self._assembly.identifier = name_of(self._chosen.value, self._chosen.line)
+            self._assembly.agent, self._assembly.title = fresh.agent, fresh.title
+            counts.subtract(self._counted)
+            counts.update(fresh.record_counts)
+            self._counted = fresh.record_counts
+            for name in [name for name, count in counts.items() if not count]:
+                del counts[name]
+            self._is_settled = True
+        return self._assembly
+
+    def take(self, data: bytes, offset: int, first_line: int) -> None:
+        """Take whole lines. What cannot be read becomes a diagnostic."""
+        for line in object_lines(data, offset, first_line, self._assembly):
+            if has_history(line.value):
+                self._assembly.record_counts["conversation"] += 1
+                if self._session in ("", name_of(line.value, line.line)):
+                    self._chosen, self._is_settled = line, False
+                continue
+            self._events = self._events or OpenHands0Session(self._assembly)
+            self._events.add(line.value, Origin(line.offset, len(line.data)))
+
+
+def reader_0(path: Path, name: str) -> Reader:
+    """A reader for a conversation.
+
+    Raises:
+        SessionError: There are no events.
+    """
+    locator = Locator.of(path)
+    if not is_folder(locator.file):
+        if Sample(locator.file).is_lines:
+            if locator.session and locator.session not in {
+                one.identifier for one in conversations_inside(locator.file)
+            }:
+                raise SessionError(f"{path}: no conversation {locator.session}. Give the path alone to open the last.")
+            return LinesReader(path, name, LinesInterpreter0(locator.session))
+        return DocumentReader(path, name, _interpret, blocks_again_0)
+    folder = events_folder(path, VERSION_0)
+    if folder is None:
+        raise SessionError(f"{path}: no events in this directory. Give the folder of one conversation.")
+    conversation = OpenHands0Session()
+    conversation.assembly.identifier = (folder.parent if folder.name == "events" else folder).name
+    return FolderReader(path, folder, name, lambda one: number_in(one, VERSION_0), conversation, blocks_again_0)
+
+
+def conversations_inside(path: Path) -> Sequence[Inside]:
+    """The conversations of a file of results, newest first; none where it holds no more than one.
+
+    Raises:
+        SessionError: It cannot be read.
+    """
+    if not Sample(path).is_lines or not any(map(has_history, Sample(path).records)):
+        return ()
+    found: list[Inside] = []
+    with open_for_reading(path) as file:
+        data = file.read()
+    modified = path.stat().st_mtime
+    for line in object_lines(data, 0, 1, Assembly()):
+        if has_history(line.value):
+            identifier = name_of(line.value, line.line)
+            title = string(mapping(line.value.get("issue")).get("title"))
+            found.append(Inside(Locator(path, identifier).path, identifier, title, modified=modified))
+    return found[::-1] if len(found) > 1 else ()
+
+
+def name_of(value: Mapping[str, Any], line: int) -> str:
+    """What a conversation of a file of results is called."""
+    number = mapping(value.get("issue")).get("number")
+    named = string(value.get("instance_id")) or (f"issue-{number}" if isinstance(number, int) else "")
+    return named.replace("/", "-") or f"line-{line}"
+
+
+def add_history(node: Node, value: Mapping[str, Any], assembly: Assembly) -> None:
+    """Fill an assembly from a whole conversation."""
+    conversation = OpenHands0Session(assembly)
+    assembly.title = string(mapping(value.get("issue")).get("title"))
+    fields = node.fields()
+    for item, event in objects_among(
+        _events(fields["history"].items() if "history" in fields else []), "an event", assembly
+    ):
+        conversation.add(event, Origin(item.offset, item.length))
+
+
+def _events(items: Sequence[Node]) -> Iterator[Node]:
+    """The events in a history, in which early versions put each action and its observation into a list of two."""
+    for item in items:
+        inner = item.items()
+        if inner:
+            yield from inner
+        else:
+            yield item
+
+
+def _interpret(node: Node, assembly: Assembly) -> None:
+    value = node.value()
+    if isinstance(value, dict):
+        add_history(node, value, assembly)
+        assembly.identifier = name_of(value, 0) if name_of(value, 0) != "line-0" else ""
+        return
+    conversation = OpenHands0Session(assembly)
+    for item, event in objects_among(node.items(), "an event", assembly):
+        conversation.add(event, Origin(item.offset, item.length))

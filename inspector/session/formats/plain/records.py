@@ -1,0 +1,194 @@
+"""Telling message lists, requests and logs apart, and finding the conversations in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from inspector.session.formats.streamed_answers import REPLY, StreamNode, answer_of
+from inspector.session.values import mapping, string
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from inspector.session.nodes import Node
+
+
+class Form(StrEnum):
+    """Whose API a conversation is written for."""
+
+    ANTHROPIC = "anthropic"
+    OPENAI = "openai"
+
+
+ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
+
+LISTS = ("messages", "traj", "conversations", "conversation")
+"""Fields that hold a message list, in requests and in the files of datasets and benchmarks."""
+
+FUNCTION_CALL = "function_call"
+
+SPEAKERS = {"human": "user", "gpt": "assistant", FUNCTION_CALL: "assistant", "observation": "tool"}
+"""Roles as ShareGPT files name them, in `from`; the text stands in `value`."""
+
+ANTHROPIC_PARTS = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking", "document", "compaction"})
+OPENAI_FIELDS = ("tool_calls", "tool_call_id", "function_call", "refusal", "reasoning_content")
+
+
+@dataclass
+class Request:
+    """One conversation, or one request of a log, as it stands in a file.
+
+    Attributes:
+        messages: The message list.
+        system: The system text beside it.
+        tools: The tool definitions beside it.
+        response: The message that answered it.
+        reply: The whole response around that message.
+        about: Fields beside the messages that say something of the call: model, time, usage.
+    """
+
+    messages: list[Node]
+    system: Node | None = None
+    tools: Node | None = None
+    response: Node | None = None
+    reply: dict[str, Any] = field(default_factory=dict)
+    about: dict[str, Any] = field(default_factory=dict)
+
+
+def is_message(value: object) -> bool:
+    """Whether a value is one chat message."""
+    if not isinstance(value, dict):
+        return False
+    if str(value.get("role")) in ROLES:
+        return any(name in value for name in ("content", "parts", *OPENAI_FIELDS))
+    return isinstance(value.get("from"), str) and isinstance(value.get("value"), str)
+
+
+def is_request(value: object, depth: int = 0) -> bool:
+    """Whether a value holds a message list: itself, in a field, or in the items of a list of runs."""
+    if depth > 3:
+        return False
+    if isinstance(value, list):
+        return bool(value) and (
+            sum(is_message(item) for item in value) * 2 > len(value)
+            or any(is_request(item, depth + 1) for item in value[:10])
+        )
+    if not isinstance(value, dict):
+        return False
+    inner = next((value[name] for name in LISTS if isinstance(value.get(name), list)), None)
+    if inner is not None:
+        return not inner or sum(is_message(item) for item in inner) * 2 > len(inner)
+    if _is_completion(value):
+        return True
+    return any(is_request(value[name], depth + 1) for name in ("request", "body") if isinstance(value.get(name), dict))
+
+
+def _is_completion(value: dict[str, Any]) -> bool:
+    """Whether a value is a response of OpenAI's API, recorded without its request."""
+    choices = value.get("choices")
+    return isinstance(choices, list) and any(
+        isinstance(one, dict) and is_message(one.get("message")) for one in choices
+    )
+
+
+def form_of(values: Sequence[Any]) -> Form:
+    """Whose API the values are written for, by what only one of them has; OpenAI's where nothing tells."""
+    scores = {Form.ANTHROPIC: 0, Form.OPENAI: 0}
+    for value in values:
+        for form in _signs(value, 0):
+            scores[form] += 1
+    return Form.ANTHROPIC if scores[Form.ANTHROPIC] > scores[Form.OPENAI] else Form.OPENAI
+
+
+def _signs(value: Any, depth: int) -> Iterator[Form]:
+    if depth > 5:
+        return
+    if isinstance(value, list):
+        for item in value[:40]:
+            yield from _signs(item, depth + 1)
+        return
+    if not isinstance(value, dict):
+        return
+    yield from _own_signs(value)
+    for name in (*LISTS, "content", "tools", "request", "response", "body", "message"):
+        if isinstance(value.get(name), (list, dict)):
+            yield from _signs(value[name], depth + 1)
+
+
+def _own_signs(value: dict[str, Any]) -> Iterator[Form]:
+    if str(value.get("type")) in ANTHROPIC_PARTS or value.get("type") == "message" or "input_schema" in value:
+        yield Form.ANTHROPIC
+    if "messages" in value and ("system" in value or str(value.get("model", "")).startswith("claude")):
+        yield Form.ANTHROPIC
+    if value.get("role") in ("system", "developer", "tool", "function") or any(
+        value.get(name) for name in OPENAI_FIELDS
+    ):
+        yield Form.OPENAI
+    if "choices" in value:
+        yield Form.OPENAI
+
+
+def requests_of(node: Node, depth: int = 0) -> Iterator[Request]:
+    """Every conversation or request inside a value, in order."""
+    if depth > 3:
+        return
+    items = node.items()
+    if items:
+        if sum(is_message(item.value()) for item in items) * 2 > len(items):
+            yield Request(items)
+            return
+        for item in items:
+            yield from requests_of(item, depth + 1)
+        return
+    fields = node.fields()
+    inner: dict[str, Node] = fields["request"].fields() if "request" in fields else {}
+    around = {**fields, **inner, **(inner["body"].fields() if "body" in inner else {})}
+    for name in LISTS:
+        if name in around and around[name].raw().lstrip().startswith(b"["):
+            yield _request(around[name], around)
+            return
+    if "body" in fields:
+        yield from requests_of(fields["body"], depth + 1)
+    elif "choices" in fields or string(mapping(node.value()).get("role")) == "assistant":
+        yield Request([], None, None, *_response(node))
+    elif is_message(node.value()):
+        yield Request([node])
+
+
+def _request(messages: Node, fields: dict[str, Node]) -> Request:
+    response, reply = _response(fields.get("response"))
+    if response is None and "choices" in fields:
+        response, reply = _message_of_choices(fields), {}
+    about: dict[str, Any] = {
+        name: fields[name].value()
+        for name in ("model", "timestamp", "created", "created_at", "time", "usage", "id")
+        if name in fields
+    }
+    return Request(messages.items(), fields.get("system"), fields.get("tools"), response, reply, about)
+
+
+def _response(node: Node | None) -> tuple[Node | None, dict[str, Any]]:
+    """The message in a response, and the response around it without its texts."""
+    if node is None:
+        return None, {}
+    fields = node.fields()
+    if "body" in fields:
+        return _response(fields["body"])
+    reply: dict[str, Any] = {
+        name: fields[name].value() for name in ("model", "usage", "id", "created") if name in fields
+    }
+    if (answer := _message_of_choices(fields)) is not None:
+        return answer, reply
+    value = node.value()
+    if is_message(value):
+        return node, reply
+    if isinstance(value, str) and is_message(answered := answer_of(value)):
+        return StreamNode(node), {name: answered[name] for name in REPLY if name in answered}
+    return None, reply
+
+
+def _message_of_choices(fields: dict[str, Node]) -> Node | None:
+    choices = fields["choices"].items() if "choices" in fields else []
+    return next((inside["message"] for choice in choices if "message" in (inside := choice.fields())), None)

@@ -1,0 +1,234 @@
+"""Items of OpenAI's Responses API: from one item to who it speaks for and its blocks.
+
+An item is a message, a piece of reasoning, a call of a tool or a tool's output. Types and fields as in the API's
+reference, and those that Codex adds (`codex-rs/protocol/src/models.rs` of openai/codex).
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any
+
+from inspector.session.blocks import TextBlock, compact_json, text_block
+from inspector.session.decoding import clean_text, lenient_json
+from inspector.session.formats.plain.blocks import ROLE_OF, blocks_of_entry, result_block
+from inspector.session.formats.responses.records import CALL, OUTPUT, SUMMARIES
+from inspector.session.media import media_of_base64
+from inspector.session.model import BlockKind, Origin, Role
+from inspector.session.values import sequence, string
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from inspector.session.formats.plain.blocks import Names
+
+
+EXIT_CODE = re.compile(r"\A(?:Chunk ID: .*\n|Wall time: .*\n)*(?:Exit code:|Process exited with code) (-?\d+)")
+"""How Codex begins what a command printed, from 0.72 on."""
+
+JSON_OUTPUT = re.compile(r'\A\s*\{\s*"output"\s*:')
+"""How older versions wrap it: the string is JSON, and the model is sent it like that."""
+
+FAILURES = (
+    "apply_patch verification failed",
+    "aborted",
+    "collab spawn failed",
+    "err: ",
+    "exec_command failed",
+    "execution error",
+    "failed in sandbox",
+    "failed to parse function arguments",
+    "Script failed",
+    "unsupported call",
+    "unsupported custom tool call",
+    "write_stdin failed",
+)
+"""How outputs begin that report failure without an exit code."""
+
+
+def reports_failure(output: Any) -> bool:
+    """Whether a tool's output says that it failed: an exit code other than 0, or a known beginning."""
+    if isinstance(output, dict):
+        return output.get("success") is False or reports_failure(output.get("content"))
+    if isinstance(output, list):
+        if any(_exit_code(item) for item in output):
+            return True
+        texts = (item.get("text") for item in output if isinstance(item, dict))
+        return reports_failure(next((text for text in texts if isinstance(text, str)), None))
+    if not isinstance(output, str):
+        return False
+    if (match := EXIT_CODE.match(output)) is not None:
+        return int(match[1]) != 0
+    if JSON_OUTPUT.match(output):
+        return _recorded_code(output) not in (None, 0)
+    return output.startswith(FAILURES)
+
+
+def content_of_output(output: Any) -> Any:
+    """The content of an output: a string, or a list of parts."""
+    return output["content"] if isinstance(output, dict) and "content" in output else output
+
+
+def _exit_code(item: Any) -> Any:
+    """The exit code of one command of `shell_call_output`, None where it has none."""
+    outcome = item.get("outcome") if isinstance(item, dict) else None
+    return outcome.get("exit_code") if isinstance(outcome, dict) else None
+
+
+def _recorded_code(output: str) -> Any:
+    value, _ = lenient_json(output.encode(errors="replace"))
+    metadata = value.get("metadata") if isinstance(value, dict) else None
+    return metadata.get("exit_code") if isinstance(metadata, dict) else None
+
+
+NOT_SENT = frozenset({"compaction_trigger", "configuration_update", "ghost_snapshot", "item_reference"})
+"""Types that are no part of a prompt by themselves."""
+
+SERVER_CALL_RESULTS = ("output", "outputs", "result", "results", "error")
+"""Fields in which a call that ran at the provider has what it returned, or why it did not."""
+
+CALL_ARGUMENTS = (
+    *("arguments", "input", "action", "actions", "query", "queries", "code", "operation", "tools", "revised_prompt"),
+)
+
+IMAGE_CALL = "image_generation_call"
+
+
+class Side(Enum):
+    """Who adds an item to the conversation."""
+
+    RESPONSE = auto()
+    """The model."""
+    USER = auto()
+    SYSTEM = auto()
+    TOOL = auto()
+    SUMMARY = auto()
+    """A compaction: neither."""
+    OTHER = auto()
+    """Nobody: it is shown and not sent."""
+
+
+def side_of(item: Mapping[str, Any]) -> Side:
+    """Who adds an item to the conversation."""
+    kind = item.get("type")
+    if kind == "message" or (kind is None and "role" in item):
+        role = ROLE_OF.get(string(item.get("role")), Role.OTHER)
+        return SIDE_OF_ROLE.get(role, Side.OTHER)
+    if not isinstance(kind, str) or kind in NOT_SENT:
+        return Side.OTHER
+    if kind in SIDE_OF_TYPE:
+        return SIDE_OF_TYPE[kind]
+    if kind in SUMMARIES:
+        return Side.SUMMARY
+    if kind.endswith(CALL):
+        return Side.RESPONSE
+    return Side.TOOL if kind.endswith(OUTPUT) else Side.OTHER
+
+
+SIDE_OF_ROLE = {
+    Role.SYSTEM: Side.SYSTEM,
+    Role.USER: Side.USER,
+    Role.ASSISTANT: Side.RESPONSE,
+    Role.TOOL: Side.TOOL,
+}
+
+SIDE_OF_TYPE = {
+    "additional_tools": Side.SYSTEM,
+    "agent_message": Side.USER,
+    "mcp_approval_request": Side.RESPONSE,
+    "mcp_approval_response": Side.USER,
+    "mcp_list_tools": Side.SYSTEM,
+    "reasoning": Side.RESPONSE,
+}
+
+
+def blocks_of_item(item: Mapping[str, Any], origin: Origin, names: Names) -> list[TextBlock]:
+    """The blocks of one item.
+
+    Args:
+        item: The item.
+        origin: Where it stands; its first block is `origin.part`, and every further one counts on.
+        names: Names of the tools of known call ids, for outputs.
+    """
+    side, kind = side_of(item), string(item.get("type"))
+    if side is Side.OTHER:
+        return [text_block(BlockKind.OTHER, clean_text(compact_json(dict(item))), origin)]
+    if kind in ("message", "agent_message", ""):
+        spoken = item if "role" in item else {**item, "role": "user"}
+        made = blocks_of_entry(spoken, origin.offset, origin.length, names)
+        return [_moved(block, origin, number) for number, block in enumerate(made)]
+    if kind == "reasoning":
+        return [_reasoning(item, origin)]
+    if side is Side.SUMMARY:
+        encrypted = len(string(item.get("encrypted_content")))
+        return [text_block(BlockKind.THINKING, "", origin, signature_characters=encrypted)]
+    if side is Side.TOOL:
+        return [_output(item, origin, names)]
+    if side is Side.RESPONSE and kind.endswith(CALL):
+        return _call(item, kind, origin)
+    text = clean_text(compact_json(item.get("tools", dict(item))))
+    return [text_block(BlockKind.SYSTEM_TEXT if side is Side.SYSTEM else BlockKind.OTHER, text, origin)]
+
+
+def name_of_call(item: Mapping[str, Any]) -> str:
+    """The tool that a call names: its own name, within its namespace where it has one, or what its type says."""
+    name = string(item.get("name"))
+    if not name:
+        return string(item.get("type")).removesuffix(CALL)
+    namespace = string(item.get("namespace")) or string(item.get("server_label"))
+    if not namespace or name.startswith(namespace):
+        return name
+    return f"{namespace}{name}" if namespace.endswith("_") else f"{namespace}__{name}"
+
+
+def call_id_of(item: Mapping[str, Any]) -> str:
+    """What joins a call and its output; the item's own id for tools that run at the provider."""
+    return string(item.get("call_id")) or string(item.get("id"))
+
+
+def _reasoning(item: Mapping[str, Any], origin: Origin) -> TextBlock:
+    parts = sequence(item.get("content")) or sequence(item.get("summary"))
+    texts = [string(part.get("text")) if isinstance(part, dict) else string(part) for part in parts]
+    text = "\n\n".join(text for text in texts if text)
+    encrypted = len(string(item.get("encrypted_content")))
+    return text_block(BlockKind.THINKING, clean_text(text), origin, signature_characters=encrypted)
+
+
+def _call(item: Mapping[str, Any], kind: str, origin: Origin) -> list[TextBlock]:
+    given = next((item[name] for name in CALL_ARGUMENTS if item.get(name) is not None), None)
+    text = given if isinstance(given, str) else compact_json(given if given is not None else {})
+    identifier, name = call_id_of(item), name_of_call(item)
+    blocks = [text_block(BlockKind.TOOL_CALL, clean_text(text), origin, tool_call_id=identifier, tool_name=name)]
+    returned = next((item[field] for field in SERVER_CALL_RESULTS if item.get(field)), None)
+    if returned is None:
+        return blocks
+    beside = Origin(origin.offset, origin.length, origin.part + 1, origin.file, origin.locator)
+    if kind == IMAGE_CALL and isinstance(returned, str):
+        data = returned.encode(errors="replace")
+        media = (media_of_base64("image/png", data),)
+        shown = text_block(
+            BlockKind.TOOL_RESULT, "", beside, tool_call_id=identifier, tool_name=name, media=media, media_data=(data,)
+        )
+    else:
+        shown = result_block(returned, identifier, name, bool(item.get("error")), beside)
+    return [*blocks, shown]
+
+
+def _output(item: Mapping[str, Any], origin: Origin, names: Names) -> TextBlock:
+    call = string(item.get("call_id")) or string(item.get("tool_call_id"))
+    output = next((item[name] for name in ("output", "tools", "content") if name in item), None)
+    if isinstance(output, dict) and not isinstance(output.get("content"), (str, list)):
+        output = [output] if "type" in output else compact_json(output)
+    elif item.get("type") == "tool_search_output":
+        output = compact_json(output)
+    is_error = reports_failure(output) or item.get("status") == "failed"
+    return result_block(content_of_output(output), call, names.get(call, string(item.get("name"))), is_error, origin)
+
+
+def _moved(made: TextBlock, origin: Origin, number: int) -> TextBlock:
+    """A block of a message, numbered like those of other items."""
+    from msgspec import structs
+
+    place = Origin(origin.offset, origin.length, origin.part + number, origin.file, origin.locator)
+    return TextBlock(structs.replace(made.block, origin=place), made.text)

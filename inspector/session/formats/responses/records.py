@@ -1,0 +1,204 @@
+"""Telling items of the Responses API, and finding its conversations in documents and logs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from inspector.session.decoding import lenient_json
+from inspector.session.formats.streamed_answers import events_of
+from inspector.session.values import mapping, objects, string
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from inspector.session.nodes import Node
+
+
+BEGUN = frozenset({"response.created", "response.in_progress", "response.queued"})
+
+ENDED = frozenset({"response.completed", "response.done", "response.failed", "response.incomplete"})
+
+ITEM_DONE = "response.output_item.done"
+
+OWN_FIELDS = frozenset({"delta", "item", "item_id", "output_index", "response", "response_id", "sequence_number"})
+
+
+class Streamed(NamedTuple):
+    """What a stream brought.
+
+    Attributes:
+        response: The response as the last event has it that holds it.
+        items: Its items that were finished.
+    """
+
+    response: Node | None
+    items: list[Node]
+
+
+def is_event(value: object) -> bool:
+    """Whether a value is an event of a response."""
+    return string(mapping(value).get("type")).startswith("response.") and bool(OWN_FIELDS & mapping(value).keys())
+
+
+def streamed(events: Iterable[Node]) -> Streamed:
+    """What the events of one stream brought."""
+    response, items = None, []
+    for event in events:
+        fields = event.fields()
+        kind = fields["type"].value() if "type" in fields else ""
+        if kind in BEGUN | ENDED and "response" in fields:
+            response = fields["response"]
+        elif kind == ITEM_DONE and "item" in fields:
+            items.append(fields["item"])
+    return Streamed(response, items)
+
+
+SUMMARIES = frozenset({"compaction", "compaction_summary", "context_compaction"})
+"""What stands, encrypted, for a conversation that the server compacted."""
+
+CALL, OUTPUT = "_call", "_output"
+
+CALLS = frozenset(
+    {"apply_patch_call", "code_interpreter_call", "computer_call", "custom_tool_call", "file_search_call"}
+    | {"function_call", "image_generation_call", "local_shell_call", "mcp_call", "shell_call", "tool_search_call"}
+    | {"web_search_call"}
+)
+
+OUTPUTS = frozenset({name + OUTPUT for name in CALLS} | {"tool_search_output"})
+
+PARTS = frozenset({"input_text", "output_text", "input_image", "input_file"})
+"""Content parts that only this API has."""
+
+LISTS = ("input", "items", "input_items")
+"""Fields that hold items: in requests, and in files of programs that keep them."""
+
+WRAPPERS = ("request", "response", "body", "body_raw")
+"""Fields that hold a request or response: an object, or a string of it or of the events in which it came."""
+
+ABOUT = ("model", "created_at", "created", "timestamp", "time", "usage", "id", "previous_response_id")
+
+
+@dataclass
+class Exchange:
+    """A request with what answered it, as far as they are recorded.
+
+    Attributes:
+        input: The items that were sent.
+        output: The items that came back.
+        instructions: The system text beside the items.
+        tools: The tool definitions beside them.
+        about: Fields that say something of the call: model, time, usage, ids.
+        is_answered: There was a response, with or without items.
+        is_request: There was a request: what the items follow from is known.
+    """
+
+    input: list[Node] = field(default_factory=list)
+    output: list[Node] = field(default_factory=list)
+    instructions: Node | None = None
+    tools: Node | None = None
+    about: dict[str, Any] = field(default_factory=dict)
+    is_answered: bool = False
+    is_request: bool = True
+
+
+def is_item(value: object) -> bool:
+    """Whether a value is an item whose type, other than a message's, is the API's own."""
+    if not isinstance(value, dict):
+        return False
+    kind = value.get("type")
+    if not isinstance(kind, str):
+        return False
+    if kind == "message":
+        return "role" in value and "content" in value
+    if kind == "reasoning":
+        return "summary" in value or "encrypted_content" in value
+    if kind in OUTPUTS:
+        return "call_id" in value
+    return kind in SUMMARIES or (kind in CALLS and any(name in value for name in ("call_id", "id", "action")))
+
+
+def is_own_item(value: object) -> bool:
+    """Whether a value is an item that no other API would have."""
+    if not is_item(value) or not isinstance(value, dict):
+        return False
+    if value["type"] != "message":
+        return True
+    content = value["content"]
+    return any(str(part.get("type")) in PARTS for part in objects(content))
+
+
+def is_exchange(value: object, depth: int = 0) -> bool:
+    """Whether a value is a request or response of this API, or holds one."""
+    if depth > 3 or not isinstance(value, dict):
+        return False
+    if any(is_list_of_items(value.get(name)) for name in (*LISTS, "output")):
+        return True
+    if isinstance(value.get("input"), str) and is_list_of_items(value.get("output"), least=0):
+        return True
+    return any(_holds_exchange(value.get(name), depth + 1) for name in WRAPPERS)
+
+
+def _holds_exchange(value: object, depth: int) -> bool:
+    if not isinstance(value, str):
+        return is_exchange(value, depth)
+    if value.lstrip().startswith("{"):
+        return is_exchange(lenient_json(value.encode(errors="replace"))[0], depth)
+    return any(is_event(event) for event in events_of(value))
+
+
+def is_list_of_items(value: object, least: int = 1) -> bool:
+    """Whether a value is a list of items, at least one of them this API's own."""
+    if not isinstance(value, list) or len(value) < least:
+        return False
+    own = sum(is_own_item(item) for item in value)
+    plain = sum(isinstance(item, dict) and "role" in item and "content" in item for item in value)
+    return own >= least and (own + plain) * 2 >= len(value)
+
+
+def response_alone(node: Node) -> Exchange:
+    """A response whose request stands elsewhere."""
+    exchange = Exchange(is_request=False)
+    _collect(node, exchange, 0)
+    return exchange
+
+
+def exchanges_of(node: Node, depth: int = 0) -> Iterator[Exchange]:
+    """Every conversation or exchange inside a value, in order."""
+    if depth > 3:
+        return
+    items = node.items()
+    if items:
+        if is_list_of_items([item.value() for item in items]):
+            yield Exchange(items)
+            return
+        for item in items:
+            yield from exchanges_of(item, depth + 1)
+        return
+    if is_exchange(node.value()):
+        yield response_alone(node)
+
+
+def _collect(node: Node, exchange: Exchange, depth: int) -> None:
+    """Take over what a request, a response or what is around them says."""
+    from inspector.session.escaped import events_inside, inside_string  # telling formats apart needs neither
+
+    fields = node.fields()
+    for name in LISTS:
+        if name in fields and not exchange.is_request:
+            exchange.input = fields[name].items() or [fields[name]]
+            exchange.is_request = True
+    if "output" in fields:
+        exchange.output, exchange.is_answered = fields["output"].items(), True
+    instructions, tools = fields.get("instructions"), fields.get("tools")
+    # A response repeats both.
+    exchange.instructions = exchange.instructions or instructions
+    exchange.tools = exchange.tools or tools
+    exchange.about |= {name: value for name in ABOUT if name in fields and (value := fields[name].value()) is not None}
+    if depth < 3:
+        for name in WRAPPERS:
+            if name in fields:
+                came = streamed(events_inside(fields[name]))
+                _collect(came.response or inside_string(fields[name]) or fields[name], exchange, depth + 1)
+                if came.items and not exchange.output:
+                    exchange.output, exchange.is_answered = came.items, True

@@ -1,0 +1,264 @@
+"""Putting a run of SWE-agent together, from its history of messages, or from its steps where there is none."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from inspector.session.decoding import lenient_json
+from inspector.session.formats.chat import ChatMessage, ChatThread, all_blocks
+from inspector.session.formats.plain.usage import usage_of
+from inspector.session.model import Compaction, Origin, Role
+from inspector.session.nodes import objects_among
+from inspector.session.times import seconds_of_any
+from inspector.session.values import mapping, objects, sequence, string
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from inspector.session.assembly import Assembly
+    from inspector.session.blocks import TextBlock
+    from inspector.session.nodes import Node
+
+
+FENCE = re.compile(r"```(?:\w+)?[ \t]*\n(?P<command>.*?)\n?```", re.DOTALL)
+
+TOOL = "bash"
+"""What the one tool is called that runs such commands."""
+
+
+def parts_of_answer(text: str, command: str | None = None, identifier: str = "") -> list[dict[str, Any]]:
+    """An answer as content parts: what is said before the command, its call, and what is said behind it.
+
+    Args:
+        text: The answer.
+        command: The command that was run, where that is recorded; only a fence that holds it is a call.
+        identifier: The id that the call gets.
+    """
+    fences = list(FENCE.finditer(text))
+    if command is None:
+        found = fences[0] if len(fences) == 1 else None
+    else:
+        found = next((one for one in reversed(fences) if one["command"].strip() == command.strip()), None)
+    if found is None:
+        return [{"type": "text", "text": text}] if text else []
+    call = {"type": "tool_use", "id": identifier, "name": TOOL, "input": {"command": found["command"]}}
+    before, after = text[: found.start()].strip(), text[found.end() :].strip()
+    said = [{"type": "text", "text": before}] if before else []
+    return [*said, call, *([{"type": "text", "text": after}] if after else [])]
+
+
+def has_call(parts: Sequence[object]) -> bool:
+    """Whether a call is among content parts, which may be anything in a damaged file."""
+    return any(isinstance(part, dict) and part.get("type") == "tool_use" for part in parts)
+
+
+ELIDED = re.compile(r"\s*Old environment output: \(\d+ lines? omitted\)")
+"""What history processors leave of an observation (`sweagent/agent/history_processors.py`, LastNObservations)."""
+
+PROMPTS = ("query", "messages")
+"""Fields in which a step has the prompt it answered; early versions wrote its answer into it too."""
+
+
+def swe_spoken_in(entry: Mapping[str, Any], *, is_result: bool = False, call: str = "") -> list[ChatMessage]:
+    """What an entry of the history, or a step, says.
+
+    Args:
+        entry: The entry.
+        is_result: A user's message that is what a command printed.
+        call: The id of the call that a command written between fences is, or that is answered.
+    """
+    if "observation" in entry and "role" not in entry:
+        answer = {"role": "assistant", "content": entry.get("response"), "action": entry.get("action")}
+        result = {"role": "tool", "tool_call_id": call, "content": string(entry.get("observation"))}
+        return [*swe_spoken_in(answer, call=call), ChatMessage(result)]
+    role = string(entry.get("role"))
+    value: dict[str, Any] = {"role": role, "content": entry.get("content")}
+    if role == "assistant":
+        thought = [part for part in objects(entry.get("thinking_blocks")) if part.get("type")]
+        value["tool_calls"] = objects(entry.get("tool_calls"))
+        value["reasoning_content"] = string(entry.get("reasoning_content")) or None if not thought else None
+        content = value["content"]
+        if isinstance(content, str) and not value["tool_calls"]:
+            content = parts_of_answer(content, string(entry.get("action")) or "\0", call)
+        elif isinstance(content, str):
+            content = [{"type": "text", "text": content}] if content else []
+        value["content"] = [*thought, *sequence(content)]
+        return [ChatMessage(value, is_call=True)]
+    content = value["content"] = "" if value["content"] is None else value["content"]
+    if role == "tool" or (is_result and isinstance(content, str)):
+        named = [name for name in sequence(entry.get("tool_call_ids")) if isinstance(name, str)]
+        identifier = string(entry.get("tool_call_id")) or (named[0] if named else call)
+        return [ChatMessage({"role": "tool", "tool_call_id": identifier, "content": content})]
+    return [ChatMessage(value)]
+
+
+def swe_blocks_again(record: bytes, origin: Origin, /) -> list[TextBlock]:
+    """The blocks of an entry that is read again."""
+    return all_blocks(swe_spoken_in(mapping(lenient_json(record)[0])), origin)
+
+
+def swe_interpret(node: Node, assembly: Assembly) -> None:
+    """Fill an assembly from a run."""
+    fields = node.fields()
+    assembly.agent = "SWE-agent"
+    environment = string(fields["environment"].value()) if "environment" in fields else ""
+    assembly.title = environment if environment != "main" else ""
+    run = _Run(assembly, _model(mapping(fields["replay_config"].value()) if "replay_config" in fields else {}))
+    steps = fields["trajectory"].items() if "trajectory" in fields else []
+    history = fields["history"].items() if "history" in fields else []
+    for item in history or steps:
+        run.add(item)
+    if history:
+        run.note_elisions(steps)
+
+
+def _model(configuration: Mapping[str, Any]) -> str:
+    return string(mapping(mapping(configuration.get("agent")).get("model")).get("name"))
+
+
+class _Run:
+    """Takes the entries of a history in order."""
+
+    def __init__(self, assembly: Assembly, model: str) -> None:
+        self._assembly = assembly
+        self._model = model
+        self._chat = ChatThread(assembly)
+        self._calls = 0
+        self._awaits = ""
+        self._call_at: list[str] = []
+        self._responses: list[int] = []
+
+    def add(self, item: Node) -> None:
+        """Add an entry. Demonstrations are counted and left out."""
+        entry = item.value()
+        self._call_at.append("")
+        if not isinstance(entry, dict):
+            self._assembly.diagnose("not a message", 0, max(item.offset, 0), skipped=True)
+            return
+        if entry.get("is_demo"):
+            self._assembly.record_counts["demonstration"] += 1
+            return
+        role = string(entry.get("role")) or ("step" if "observation" in entry else "(no role)")
+        self._assembly.record_counts[role] += 1
+        is_result = role == "user" and bool(self._awaits) and entry.get("message_type", "observation") == "observation"
+        if role in ("assistant", "step"):
+            self._calls += 1
+        call = self._awaits if is_result or role == "tool" else f"action-{self._calls}"
+        said = swe_spoken_in(entry, is_result=is_result, call=call)
+        said = [replace(one, model=self._model) if one.is_call else one for one in said]
+        added = self._chat.add(said, Origin(item.offset, item.length))
+        self._awaits = ""
+        for one, index in zip(said, added, strict=True):
+            if one.is_call:
+                self._responses.append(index)
+                content = one.value["content"]
+                self._awaits = call if has_call(content) or entry.get("action") else ""
+            elif one.role is Role.TOOL:
+                self._call_at[-1] = string(one.value.get("tool_call_id"))
+
+    def note_elisions(self, steps: list[Node]) -> None:
+        """Find in each step's prompt what history processors had cut out of it by then."""
+        gone: set[str] = set()
+        for item, response in zip(steps, self._responses, strict=False):
+            fields = item.fields()
+            prompt = next((fields[name].value() for name in PROMPTS if name in fields), None)
+            cut = {
+                self._call_at[place]
+                for place, entry in enumerate(sequence(prompt))
+                if place < len(self._call_at) and _is_elided(mapping(entry).get("content"))
+            } - {""}
+            if new := sorted(cut - gone):
+                gone |= cut
+                self._assembly.compactions.append(
+                    Compaction(response, trigger="history processor", cleared_tool_call_ids=tuple(new))
+                )
+
+
+def _is_elided(content: Any) -> bool:
+    texts = [content] if isinstance(content, str) else [part.get("text") for part in objects(content)]
+    return any(isinstance(text, str) and ELIDED.match(text) is not None for text in texts)
+
+
+def mini_spoken_in(entry: Mapping[str, Any], *, call: str = "", is_result: bool = False) -> ChatMessage:
+    """What a message says.
+
+    Args:
+        entry: The message: of the chat completions API, or an item or a whole response of the Responses API.
+        call: The id of the call that a command written between fences is, or that is answered.
+        is_result: A user's message that is what a command printed.
+    """
+    extra = mapping(entry.get("extra"))
+    response = mapping(extra.get("response")) or (entry if isinstance(entry.get("output"), list) else {})
+    time = seconds_of_any(extra.get("timestamp"))
+    if entry.get("type") == "function_call_output":
+        value = {"role": "tool", "tool_call_id": string(entry.get("call_id")), "content": entry.get("output")}
+        return ChatMessage(value, time)
+    role = string(entry.get("role")) or ("assistant" if isinstance(entry.get("output"), list) else "")
+    if role == "assistant":
+        return ChatMessage(
+            _answer(entry, call),
+            time,
+            is_call=True,
+            identifier=string(response.get("id")),
+            model=string(response.get("model")),
+            usage=usage_of(response.get("usage")),
+        )
+    if is_result and isinstance(entry.get("content"), str):
+        return ChatMessage({"role": "tool", "tool_call_id": call, "content": entry["content"]}, time)
+    return ChatMessage({name: entry[name] for name in ("role", "content", "tool_call_id") if name in entry}, time)
+
+
+def _answer(entry: Mapping[str, Any], call: str) -> dict[str, Any]:
+    if isinstance(entry.get("output"), list):
+        return _items(objects(entry["output"]))
+    value = {name: entry[name] for name in ("role", "content", "tool_calls", "reasoning_content") if name in entry}
+    content = value.get("content")
+    if isinstance(content, str) and not value.get("tool_calls"):
+        value["content"] = parts_of_answer(content, identifier=call)
+    return value
+
+
+def _items(items: list[dict[str, Any]]) -> dict[str, Any]:
+    """A response of the Responses API as one message."""
+    parts: list[Any] = []
+    calls = []
+    for item in items:
+        if item.get("type") == "function_call":
+            function = {"name": item.get("name"), "arguments": item.get("arguments")}
+            calls.append({"id": item.get("call_id"), "function": function})
+        elif item.get("type") == "reasoning":
+            parts += [{"type": "thinking", "thinking": string(one.get("text"))} for one in objects(item.get("summary"))]
+        else:
+            parts += objects(item.get("content"))
+    return {"role": "assistant", "content": parts, "tool_calls": calls}
+
+
+def mini_blocks_again(record: bytes, origin: Origin, /) -> list[TextBlock]:
+    """The blocks of a message that is read again."""
+    return all_blocks([mini_spoken_in(mapping(lenient_json(record)[0]))], origin)
+
+
+def mini_interpret(node: Node, assembly: Assembly) -> None:
+    """Fill an assembly from a run."""
+    fields = node.fields()
+    info = mapping(fields["info"].value()) if "info" in fields else {}
+    assembly.agent = " ".join(filter(None, ("mini-swe-agent", string(info.get("mini_version")))))
+    assembly.identifier = string(fields["instance_id"].value()) if "instance_id" in fields else ""
+    model = string(mapping(mapping(info.get("config")).get("model")).get("model_name"))
+    chat = ChatThread(assembly)
+    calls, awaits = 0, ""
+    items = fields["messages"].items() if "messages" in fields else node.items()
+    for item, entry in objects_among(items, "a message", assembly):
+        role = string(entry.get("role")) or string(entry.get("type")) or string(entry.get("object")) or "(no role)"
+        assembly.record_counts[role] += 1
+        is_result = role == "user" and bool(awaits)
+        calls += not is_result
+        call = awaits if is_result else f"action-{calls}"
+        said = mini_spoken_in(entry, call=call, is_result=is_result)
+        if said.is_call and not said.model:
+            said = replace(said, model=model)
+        chat.add([said], Origin(item.offset, item.length))
+        content = said.value.get("content")
+        awaits = call if said.is_call and isinstance(content, list) and has_call(content) else ""
