@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inspector.atomic_files import APPLICATION
-from inspector.session.targets import problem_with_target
+from inspector.session.overwrite_guard import problem_with_target
 
 if TYPE_CHECKING:
     from inspector.strategies.plan import Plan

@@ -11,7 +11,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from inspector.session.targets import problem_with_target
+from inspector.session.overwrite_guard import problem_with_target
 from inspector.ui.pictures import SUFFIX, Subject
 from inspector.ui.screens.dialog import Dialog, key_words
 from inspector.ui.widgets.choice_strip import Choices, ChoiceStrip

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from inspector.session.links import SessionLink
-    from inspector.session.model import Session
+    from inspector.session.model import Session, SessionLink
 
 
 class Related(Studying):
@@ -39,7 +38,7 @@ class Related(Studying):
         block = parts.timeline.cursor_block
         if not 0 <= block < len(session.all_blocks):
             return None
-        from inspector.session.family import subagent_of
+        from inspector.session.related import subagent_of
 
         link = subagent_of(session, session.all_blocks[block].tool_call_id)
         return None if link is None else (session, link)
@@ -49,7 +48,7 @@ class Related(Studying):
         """The session that started this one; None where nothing did."""
         if self.session is None or not self.session.links:
             return None
-        from inspector.session.family import parent_of
+        from inspector.session.related import parent_of
 
         return parent_of(self.session)
 
@@ -73,7 +72,7 @@ class Related(Studying):
 
     @work(thread=True, group="link", exclusive=True, description="find a session that belongs to this one")
     def _open_link(self, session: Session, link: SessionLink) -> None:
-        from inspector.session.family import locate
+        from inspector.session.related import locate
 
         path = locate(session, link)
         if path is not None:
