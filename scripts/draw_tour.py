@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from inspector.cli.growing import GrowingCopy
-from inspector.ui.pictures import picture_of_screen
+from inspector.ui.screenshots.svg import picture_of_screen
 from inspector.ui.settings import Settings
-from inspector.ui.tour import TouringApp
-from inspector.ui.tour_steps import STEPS
+from inspector.ui.tour.player import TouringApp
+from inspector.ui.tour.steps import STEPS
 
 ROOT = Path(__file__).resolve().parent.parent
 

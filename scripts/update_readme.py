@@ -18,14 +18,14 @@ from strategy_pictures import picture
 from inspector.cli.commands import COMMANDS
 from inspector.session.registry import all_formats
 from inspector.strategies.registry import STRATEGIES
-from inspector.ui.setting_list import SETTINGS
+from inspector.ui.settings import SETTINGS
 from inspector.ui.themes import THEME_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from inspector.strategies.core.parameters import Parameter
-    from inspector.ui.help import HelpSection
+    from inspector.ui.help.keys import HelpSection
 
 ROOT = Path(__file__).resolve().parent.parent
 

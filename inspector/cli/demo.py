@@ -55,8 +55,8 @@ def play(sample: Sample, speed: float) -> int:
         sample: What is opened; it grows quickly if it grows at all.
         speed: How much faster than for reading.
     """
-    from inspector.ui.tour import TouringApp
-    from inspector.ui.tour_steps import STEPS
+    from inspector.ui.tour.player import TouringApp
+    from inspector.ui.tour.steps import STEPS
 
     with ExitStack() as stack:
         shown = sample.path

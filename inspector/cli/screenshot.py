@@ -106,7 +106,7 @@ def _screen(options: Namespace, plans: list[Plan]) -> str:
 
 async def _picture(options: Namespace, plan: Plan | None) -> str:
     from inspector.ui.headless import running_session, settled
-    from inspector.ui.pictures import picture_of_screen
+    from inspector.ui.screenshots.svg import picture_of_screen
     from inspector.ui.settings import Settings
 
     async with running_session(options.path, plan, options.size, Settings(theme=options.theme)) as pilot:

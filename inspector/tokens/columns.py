@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inspector.session.grown import unchanged
 from inspector.session.model import BlockKind
-from inspector.session.snapshot_list import unchanged
 from inspector.tokens.rules import fixed_tokens, sends_text
 from inspector.tokens.texts import EMPTY_ROW, digest_of
 

@@ -7,32 +7,30 @@ import signal
 import sys
 from contextlib import suppress
 from functools import partial
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from textual import on, work
 from textual.app import App, InvalidModeError, SystemCommand
 
 from inspector.safe_text import one_line
-from inspector.ui.collecting import CollectingApp
-from inspector.ui.dragging import DraggingApp
-from inspector.ui.painting import PaintingApp
-from inspector.ui.screens.inspect import InspectScreen
+from inspector.ui.main.screen import InspectScreen
+from inspector.ui.performance.frame_batching import PaintingApp
+from inspector.ui.performance.gc_scheduler import CollectingApp
+from inspector.ui.performance.mouse_throttle import DraggingApp
+from inspector.ui.sessions.tabs import HOME, SessionTabs, Tab, Tabs, TabTitle
 from inspector.ui.settings import Settings, load_settings, save_setting
-from inspector.ui.tabs import HOME, Tab, Tabs
 from inspector.ui.themes import DARK, THEME_WORDS, THEMES
-from inspector.ui.widgets.header import SessionHeader, is_recent
-from inspector.ui.widgets.session_tabs import SessionTabs, TabTitle
+from inspector.ui.toolkit.header import SessionHeader, is_recent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from pathlib import Path
 
     from textual.screen import Screen
 
     from inspector.report.summary_cache import ReadSummary
     from inspector.strategies.plan import Plan
-    from inspector.ui.screens.sessions import SessionsScreen
+    from inspector.ui.sessions.screen import SessionsScreen
 
 MOST_AT_ONCE = 9
 """Named sessions that are opened together; more of them stand in the list."""
@@ -57,7 +55,7 @@ class InspectorApp(DraggingApp, CollectingApp, PaintingApp):
     """Opens a session file and follows it."""
 
     TITLE = "inspector"
-    CSS_PATH = "inspector.tcss"
+    CSS_PATH = Path(__file__).with_name("inspector.tcss")  # absolute: Textual looks beside the class that is run
     DEFAULT_MODE = HOME
 
     def __init__(
@@ -105,7 +103,7 @@ class InspectorApp(DraggingApp, CollectingApp, PaintingApp):
 
     def sessions_screen(self) -> Screen[None]:
         """The list of sessions: the named ones, and what is in the named folders or in the agents' own."""
-        from inspector.ui.screens.sessions import SessionsScreen
+        from inspector.ui.sessions.screen import SessionsScreen
 
         named = (*self._paths, *self._listed)
         return SessionsScreen(named, self._folders, self._sessions_read, keeps=self.settings.keep_list)
@@ -257,7 +255,7 @@ class InspectorApp(DraggingApp, CollectingApp, PaintingApp):
     @work(thread=True, group="keymap", description="check the keymap", exit_on_error=False)
     def _check_keymap(self) -> None:
         """Find names and keys of the user's keymap that do nothing: to know all names, every screen is imported."""
-        from inspector.ui.keymap import problems_with_keymap
+        from inspector.ui.help.keymap import problems_with_keymap
 
         for problem in problems_with_keymap(self.settings.keymap):
             self.call_from_thread(self._tell_problem, f"keymap: {problem}")
@@ -287,8 +285,8 @@ class InspectorApp(DraggingApp, CollectingApp, PaintingApp):
 
     def action_help(self) -> None:
         """Say what the keys do where the focus is."""
-        from inspector.ui.help import help_sections
-        from inspector.ui.screens.help import FIRST_STEPS, HelpScreen
+        from inspector.ui.help.keys import help_sections
+        from inspector.ui.help.screen import FIRST_STEPS, HelpScreen
 
         if not isinstance(self.screen, HelpScreen):
             is_main = isinstance(self.screen, InspectScreen)
@@ -297,7 +295,7 @@ class InspectorApp(DraggingApp, CollectingApp, PaintingApp):
     @work(group="dialog", exclusive=True, description="save a picture", exit_on_error=False)
     async def action_picture(self) -> None:
         """Save a picture of the screen, or of the context chart."""
-        from inspector.ui.picturing import save_a_picture
+        from inspector.ui.screenshots.dialog import save_a_picture
 
         screen = next((each for each in self.screen_stack if isinstance(each, InspectScreen)), None)
         try:
@@ -311,8 +309,8 @@ class InspectorApp(DraggingApp, CollectingApp, PaintingApp):
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Every command by name, those that apply now."""
-        from inspector.ui.key_commands import key_commands
-        from inspector.ui.screens.study import StudyScreen
+        from inspector.ui.help.keys import key_commands
+        from inspector.ui.study import StudyScreen
 
         if isinstance(screen, InspectScreen | StudyScreen):
             yield from screen.commands()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from inspector.session.errors import SessionError
 from inspector.ui.app import InspectorApp
-from inspector.ui.screens.inspect import InspectScreen
+from inspector.ui.main.screen import InspectScreen
 from inspector.ui.settings import Settings
 
 if TYPE_CHECKING:

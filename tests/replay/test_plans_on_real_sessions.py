@@ -11,7 +11,7 @@ from inspector.replay.comparison import compared, plans_to_compare
 from inspector.replay.inputs import ReplayInputs
 from inspector.replay.prices import Pricing
 from inspector.replay.replay import replay
-from inspector.session.discovery import sessions_in
+from inspector.session.discover import sessions_in
 from inspector.session.errors import SessionError
 from inspector.session.open import open_session
 from inspector.strategies.history.history import History

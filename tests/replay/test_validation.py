@@ -15,7 +15,7 @@ from inspector.replay.prices import Pricing
 from inspector.replay.prompt_fit import prompt_fit
 from inspector.replay.replay import replay
 from inspector.replay.validation import validate
-from inspector.session.discovery import sessions_in
+from inspector.session.discover import sessions_in
 from inspector.session.errors import SessionError
 from inspector.session.model import BlockKind, Call, Role, Session, Usage
 from inspector.session.open import open_session

@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 
 from inspector.tokens.counter import Counter, load_counter
 from inspector.ui.app import InspectorApp
-from inspector.ui.screens.inspect import InspectScreen
+from inspector.ui.main.screen import InspectScreen
 from inspector.ui.settings import Settings
 from tests.ui.recordings import Recording, recording
 

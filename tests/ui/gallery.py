@@ -9,11 +9,11 @@ from textual.app import App, ComposeResult
 from textual.binding import BindingType
 
 from inspector.strategies.core.rendition import Action, Rendition, Slice
-from inspector.ui.chart.series import ChartSeries
+from inspector.ui.chart.view import ChartSeries
+from inspector.ui.chart.widget import ContextChart
 from inspector.ui.detail.content import CutNote, DetailContent
-from inspector.ui.widgets.context_chart import ContextChart
-from inspector.ui.widgets.detail import Detail
-from inspector.ui.widgets.timeline import Timeline
+from inspector.ui.detail.widget import Detail
+from inspector.ui.timeline.widget import Timeline
 from tests.hostile import HOSTILE_TEXTS
 from tests.ui import synthetic
 

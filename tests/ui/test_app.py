@@ -8,14 +8,14 @@ import pytest
 
 from inspector.strategies.plan import Plan
 from inspector.ui.app import InspectorApp
-from inspector.ui.messages import ReplayReady, SessionAppended, SessionLoaded, TokensCounted
-from inspector.ui.screens.diagnostics import DiagnosticsScreen
-from inspector.ui.screens.help import HelpScreen
-from inspector.ui.screens.inspect import InspectScreen
-from inspector.ui.screens.sessions import SessionsScreen
+from inspector.ui.controller.messages import ReplayReady, SessionAppended, SessionLoaded, TokensCounted
+from inspector.ui.dialogs.diagnostics_dialog import DiagnosticsScreen
+from inspector.ui.help.screen import HelpScreen
+from inspector.ui.main.screen import InspectScreen
+from inspector.ui.plan.entry import StrategyToggle
+from inspector.ui.plan.slider import LimitSlider
+from inspector.ui.sessions.screen import SessionsScreen
 from inspector.ui.settings import Settings, load_settings
-from inspector.ui.widgets.limit_slider import LimitSlider
-from inspector.ui.widgets.strategy_toggle import StrategyToggle
 from tests.session.claude_lines import SESSION
 from tests.session.test_links import claude_child, claude_parent
 from tests.ui.recordings import recording
@@ -332,7 +332,7 @@ async def test_a_folder_lists_its_sessions(running, session_file) -> None:
 
 
 async def test_sessions_can_be_chosen_without_naming_any(session_file, monkeypatch) -> None:
-    monkeypatch.setattr("inspector.session.discovery.places", lambda folders: [(session_file.path.parent, None)])
+    monkeypatch.setattr("inspector.session.listing.places", lambda folders: [(session_file.path.parent, None)])
     app = InspectorApp([], settings=Settings())
     async with app.run_test() as pilot:
         for _ in range(400):

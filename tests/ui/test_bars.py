@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.ui.timeline.bars import BEYOND, CUT, EIGHTHS, bar, length, outside_bar
+from inspector.ui.toolkit.bars import BEYOND, CUT, EIGHTHS, bar, length, outside_bar
 
 amounts = st.integers(0, 3_000)
 widths = st.integers(0, 30)

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from inspector.strategies.plan import Plan
-from inspector.ui.messages import ReplayReady, SessionAppended
+from inspector.ui.controller.messages import ReplayReady, SessionAppended
 from tests.ui.recordings import recording
 
 if TYPE_CHECKING:

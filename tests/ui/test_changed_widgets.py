@@ -9,7 +9,7 @@ from textual.geometry import Region
 from textual.screen import Screen
 from textual.widgets import Static
 
-from inspector.ui.changed_widgets import ChangedWidgetsCompositor, seen_in
+from inspector.ui.performance.partial_compositor import ChangedWidgetsCompositor, seen_in
 from tests.terminal import TerminalProgram
 
 SAMPLE = Path(__file__).parents[2] / "sample_sessions" / "coding-agent.jsonl"

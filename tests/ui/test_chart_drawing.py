@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from inspector.ui.chart.drawing import BREAK, draw_chart, layout_of, short_size, upper_end
-from inspector.ui.chart.series import ChartSeries, Level, columns_of
+from inspector.ui.chart.view import ChartSeries, Level, columns_of
 
 tokens = st.lists(st.integers(0, 300_000), max_size=300)
 calls = st.lists(st.integers(-5, 310), max_size=5).map(tuple)

@@ -5,8 +5,8 @@ import weakref
 
 import pytest
 
-from inspector.ui import collecting
-from inspector.ui.collecting import CollectingApp
+from inspector.ui.performance import gc_scheduler
+from inspector.ui.performance.gc_scheduler import CollectingApp
 
 
 class Cycle:
@@ -22,7 +22,7 @@ def switched_off(monkeypatch):
         "SECONDS_OF_ABSENCE": 0.2,
         "MOST_SECONDS_BETWEEN": 60,
     }.items():
-        monkeypatch.setattr(collecting, name, seconds)
+        monkeypatch.setattr(gc_scheduler, name, seconds)
     gc.collect()
     gc.disable()
     yield
@@ -48,7 +48,7 @@ async def test_what_holds_itself_goes_when_no_key_was_pressed_for_a_while(switch
 
 
 async def test_what_was_there_at_a_full_collection_goes_at_the_next_one(switched_off, monkeypatch):
-    monkeypatch.setattr(collecting, "SECONDS_TO_FIRST_FULL", 0)
+    monkeypatch.setattr(gc_scheduler, "SECONDS_TO_FIRST_FULL", 0)
     async with CollectingApp().run_test() as pilot:
         kept = Cycle()
         assert await until(pilot, lambda: gc.get_freeze_count() > 0)
@@ -61,8 +61,8 @@ async def test_what_was_there_at_a_full_collection_goes_at_the_next_one(switched
 
 
 async def test_nothing_is_done_where_the_collector_works_by_itself(monkeypatch):
-    monkeypatch.setattr(collecting, "SECONDS_BETWEEN", 0.02)
-    monkeypatch.setattr(collecting, "SECONDS_TO_FIRST_FULL", 0)
+    monkeypatch.setattr(gc_scheduler, "SECONDS_BETWEEN", 0.02)
+    monkeypatch.setattr(gc_scheduler, "SECONDS_TO_FIRST_FULL", 0)
     frozen = gc.get_freeze_count()
     async with CollectingApp().run_test() as pilot:
         await pilot.pause(0.5)

@@ -10,9 +10,9 @@ from inspector.replay.comparison import compare, plans_to_compare
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import STRATEGIES
 from inspector.ui import numbers
-from inspector.ui.screens.compare import BASELINE, CURRENT, CompareScreen
-from inspector.ui.screens.help import HelpScreen
-from inspector.ui.widgets.facts import Facts
+from inspector.ui.compare.screen import BASELINE, CURRENT, CompareScreen
+from inspector.ui.figure_table.widget import Facts
+from inspector.ui.help.screen import HelpScreen
 from tests.hostile import DISTURBING, hostile_copy
 
 

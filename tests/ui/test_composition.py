@@ -11,12 +11,12 @@ from inspector.replay.context_blocks import ContextBlocks
 from inspector.replay.context_groups import Grouping
 from inspector.replay.ledger import Figure, HowKnown
 from inspector.strategies.plan import Plan
+from inspector.ui.breakdown.rows import EVERYTHING, block_table, own_sorting, part_of, part_table
+from inspector.ui.breakdown.screen import CompositionScreen
+from inspector.ui.figure_table.drawing import header_pieces, row_pieces, widths_for
+from inspector.ui.figure_table.table import Sorting
+from inspector.ui.help.screen import HelpScreen
 from inspector.ui.numbers import MINUS
-from inspector.ui.screens.composition import CompositionScreen
-from inspector.ui.screens.help import HelpScreen
-from inspector.ui.tables.composition import EVERYTHING, block_table, own_sorting, part_of, part_table
-from inspector.ui.tables.drawing import header_pieces, row_pieces, widths_for
-from inspector.ui.tables.figures import Sorting
 from tests.hostile import DISTURBING, hostile_copy
 from tests.ui import synthetic
 
@@ -147,7 +147,7 @@ async def test_a_division_that_fails_is_told_and_the_next_one_is_made(running, s
             raise RuntimeError("[/b] out of luck")
 
         with monkeypatch.context() as patched:
-            patched.setattr("inspector.ui.screens.composition.composition_of", broken)
+            patched.setattr("inspector.ui.breakdown.screen.composition_of", broken)
             await run.pilot.press("2")
             await run.until(lambda: "[/b] out of luck" in screen.status.notice)
         await run.pilot.press("3")

@@ -6,8 +6,8 @@ import pytest
 from textual.app import App, ComposeResult
 
 from inspector.strategies.plan import Plan
-from inspector.ui.chart.series import ChartSeries
-from inspector.ui.widgets.context_chart import ContextChart
+from inspector.ui.chart.view import ChartSeries
+from inspector.ui.chart.widget import ContextChart
 
 SERIES = ChartSeries(np.arange(1, 101, dtype=np.int64) * 1000, np.arange(1, 101, dtype=np.int64) * 600, 120_000)
 

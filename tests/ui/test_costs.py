@@ -7,10 +7,10 @@ import pytest
 from textual.widgets import Input, Static
 
 from inspector.replay.terms import Terms
+from inspector.ui.cost.assumptions import TERMS, TermError
 from inspector.ui.cost.rows import Section
-from inspector.ui.cost.terms import TERMS, TermError
-from inspector.ui.screens.costs import CostsScreen
-from inspector.ui.screens.explain import ExplainScreen
+from inspector.ui.cost.screen import CostsScreen
+from inspector.ui.explain.dialog import ExplainScreen
 from tests.ui.conftest import Running
 from tests.ui.recordings import Recording
 

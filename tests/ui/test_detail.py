@@ -11,10 +11,10 @@ from textual.worker import WorkerFailed
 
 from inspector.session.model import TextUnavailableError
 from inspector.strategies.core.rendition import Action, Rendition, Slice
+from inspector.ui.detail import widget as module
 from inspector.ui.detail.content import CutNote, DetailContent, SectionKind
 from inspector.ui.detail.views import EMPTY
-from inspector.ui.widgets import detail as module
-from inspector.ui.widgets.detail import LOADING, NOTHING_CHOSEN, Detail
+from inspector.ui.detail.widget import LOADING, NOTHING_CHOSEN, Detail
 from tests.hostile import HOSTILE_TEXTS
 
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")

@@ -2,8 +2,7 @@
 
 from inspector.strategies.plan import Plan
 from inspector.ui.detail.content import Document, Section, SectionKind
-from inspector.ui.detail.joined import Joined
-from inspector.ui.detail.views import VIEWS
+from inspector.ui.detail.views import VIEWS, Joined
 
 PLAN = Plan.from_specs(["tiered-stale:data=1,search=1,action=1,confirmation=1,default=1"])
 

@@ -5,8 +5,8 @@ from textual import events
 from textual.app import ComposeResult
 from textual.widget import Widget
 
-from inspector.ui.dragging import DraggingApp
-from inspector.ui.painting import FRAME
+from inspector.ui.performance.frame_batching import FRAME
+from inspector.ui.performance.mouse_throttle import DraggingApp
 
 
 class Held(Widget):

@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.safe_text import cell_width, one_line
-from inspector.ui.tables.drawing import GUTTER, column_at, header_pieces, row_pieces, widths_for
-from inspector.ui.tables.figures import Cell, Column, Length, Row, Sorting, Table
+from inspector.ui.figure_table.drawing import GUTTER, column_at, header_pieces, row_pieces, widths_for
+from inspector.ui.figure_table.table import Cell, Column, Length, Row, Sorting, Table
 
 COLUMNS = (
     Column("name", "plan", 8, 12, is_text=True, falls=False),

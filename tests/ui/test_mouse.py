@@ -4,12 +4,12 @@ import pytest
 from textual.screen import ModalScreen
 
 from inspector.strategies.plan import Plan
-from inspector.ui.screens.help import HelpScreen
-from inspector.ui.screens.picker import Picker
-from inspector.ui.screens.value_dialog import ValueDialog
+from inspector.ui.dialogs.picker import Picker
+from inspector.ui.dialogs.value_dialog import ValueDialog
+from inspector.ui.help.screen import HelpScreen
+from inspector.ui.plan.entry import StrategyToggle
 from inspector.ui.timeline.arrangement import Order
-from inspector.ui.widgets.pane import Pane
-from inspector.ui.widgets.strategy_toggle import StrategyToggle
+from inspector.ui.toolkit.pane import Pane
 
 PLAN = Plan.from_specs(["tiered-stale", "clear-old", "token-budget"])
 

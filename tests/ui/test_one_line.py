@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.content import Content
 
-from inspector.ui.one_line import Part, one_line
+from inspector.ui.toolkit.one_line import Part, one_line
 
 TITLE = Part(Content("abcdefghijklmnopqrstuvwxy"), 2, least=10)
 WINDOW = Part(Content("200k window"), 4)

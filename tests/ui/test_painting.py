@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from textual.app import App, ComposeResult
 from textual.widgets import Static
 
-from inspector.ui import painting
-from inspector.ui.painting import FRAME, PaintingApp, hold_painting, in_one_frame
+from inspector.ui.performance import frame_batching
+from inspector.ui.performance.frame_batching import FRAME, PaintingApp, hold_painting, in_one_frame
 
 if TYPE_CHECKING:
     import pytest
@@ -45,7 +45,7 @@ async def until_drawn(pilot: Pilot[None], drawn: list[str], wanted: set[str]) ->
 
 
 async def test_what_is_held_back_is_painted_when_the_rest_of_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(painting, "SECONDS_HELD", 60.0)
+    monkeypatch.setattr(frame_batching, "SECONDS_HELD", 60.0)
     app = TwoLines()
     async with app.run_test() as pilot:
         await pilot.pause(2 * FRAME)
@@ -110,7 +110,7 @@ async def test_nothing_is_held_back_again_before_the_rest_of_a_change_that_takes
         app.hold_painting()
         first.update("late")
         await until_drawn(pilot, app.drawn, {"first late"})
-        monkeypatch.setattr(painting, "SECONDS_HELD", 60.0)
+        monkeypatch.setattr(frame_batching, "SECONDS_HELD", 60.0)
         app.hold_painting()
         first.update("at once")
         await until_drawn(pilot, app.drawn, {"first at once"})

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from inspector.session.errors import SessionError
 from inspector.ui.headless import running_session
-from inspector.ui.pictures import Subject, picture_of_chart, picture_of_screen, save_picture, suggested_path
-from inspector.ui.screens.picture_dialog import problem_with_picture
+from inspector.ui.screenshots.dialog import problem_with_picture
+from inspector.ui.screenshots.svg import Subject, picture_of_chart, picture_of_screen, save_picture, suggested_path
 from inspector.ui.settings import Settings
 
 WHEN = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)

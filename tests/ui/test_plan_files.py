@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 
 from inspector.strategies.plan import Plan
+from inspector.ui.dialogs.picker import Picker
+from inspector.ui.plan.export_dialog import ExportScreen
 from inspector.ui.plan.library import library_folder, problem_with_name, save_named, saved_plans, target_of
-from inspector.ui.screens.export import ExportScreen
-from inspector.ui.screens.picker import Picker
 
 PLAN = Plan.from_specs(["tiered-stale:data=40"])
 

@@ -6,11 +6,11 @@ from inspector.replay.sizes import Sizes
 from inspector.strategies.core.scale import Scale
 from inspector.strategies.plan import Plan
 from inspector.ui.plan.difference import setting_rows
+from inspector.ui.plan.difference_dialog import DifferenceScreen
 from inspector.ui.plan.sizes import histogram, shape_of
+from inspector.ui.plan.slider import MARK, LimitSlider
 from inspector.ui.plan.tools import tool_choices, with_tools
-from inspector.ui.screens.difference import DifferenceScreen
-from inspector.ui.screens.tools_dialog import ToolsDialog
-from inspector.ui.widgets.limit_slider import MARK, LimitSlider
+from inspector.ui.plan.tools_dialog import ToolsDialog
 
 
 @given(st.lists(st.integers(0, 500_000), max_size=50), st.integers(1, 60))

@@ -15,9 +15,9 @@ from inspector.session.model import BlockKind, Session
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import strategy_for
-from inspector.ui.screens.inspect_keys import INSPECT_BINDINGS
-from inspector.ui.widgets.figure_table import FigureTable
-from inspector.ui.widgets.timeline import Timeline
+from inspector.ui.figure_table.widget import FigureTable
+from inspector.ui.main.keys import INSPECT_BINDINGS
+from inspector.ui.timeline.widget import Timeline
 from tests.session.claude_lines import SESSION
 from tests.session.test_links import claude_child, claude_parent
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pytest
 
 from inspector.strategies.plan import Plan
-from inspector.ui.pager import PagerError, pager_command, show_in_pager
+from inspector.ui.detail.pager import PagerError, pager_command, show_in_pager
 
 PLAN = Plan.from_specs(["tiered-stale"])
 

@@ -36,8 +36,8 @@ def compare(name: str, shown: str) -> None:
 @pytest.fixture
 def old_session(session_file, monkeypatch) -> Path:
     os.utime(session_file.path, (NOW - 3 * 86_400, NOW - 3 * 86_400))
-    for module in ("inspect", "session_screen"):
-        monkeypatch.setattr(f"inspector.ui.screens.{module}.time", lambda: NOW)
+    for module in ("screen", "session_screen"):
+        monkeypatch.setattr(f"inspector.ui.main.{module}.time", lambda: NOW)
     return session_file.path
 
 

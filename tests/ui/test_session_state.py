@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from inspector.strategies.plan import Plan
-from inspector.ui.session_state import SessionState, load_state, save_state, state_path
-from inspector.ui.widgets.strategy_toggle import StrategyToggle
+from inspector.ui.controller.saved_state import SessionState, load_state, save_state, state_path
+from inspector.ui.plan.entry import StrategyToggle
 from tests.conftest import ROOT
 from tests.terminal import TerminalProgram
 

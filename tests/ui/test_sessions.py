@@ -6,11 +6,11 @@ import os
 from typing import TYPE_CHECKING
 
 from inspector.report.session_summary import SessionSummary
-from inspector.session.discovery import Header
+from inspector.session.listing import Header
 from inspector.ui.app import InspectorApp
-from inspector.ui.screens.sessions import SessionsScreen
+from inspector.ui.sessions.list_widget import SessionList
+from inspector.ui.sessions.screen import SessionsScreen
 from inspector.ui.settings import Settings
-from inspector.ui.widgets.session_list import SessionList
 from tests.session.growing import GROWING
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.ui.keymap import problems_with_keymap
-from inspector.ui.session_state import state_path
+from inspector.ui.controller.saved_state import state_path
+from inspector.ui.help.keymap import problems_with_keymap
 from inspector.ui.settings import Settings, load_settings, save_setting, settings_path, with_line
 
 

@@ -11,7 +11,7 @@ import time
 import traceback
 from typing import TYPE_CHECKING, Any
 
-from inspector.ui.screens.sessions import SessionsScreen
+from inspector.ui.sessions.screen import SessionsScreen
 from tests.ui.recordings import recording
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from inspector.tokens.table import TokenTable
-from inspector.ui.messages import FileChanged, SessionAppended, WorkFailed
+from inspector.ui.controller.messages import FileChanged, SessionAppended, WorkFailed
 from inspector.ui.settings import Settings
-from inspector.ui.widgets.pane import Placeholder
+from inspector.ui.toolkit.pane import Placeholder
 from tests.hostile import DISTURBING, hostile_copy
 from tests.ui.recordings import recording
 

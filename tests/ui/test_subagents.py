@@ -10,12 +10,11 @@ from inspector.safe_text import cell_width
 from inspector.session.open import open_session
 from inspector.strategies.history.history import History
 from inspector.tokens.table import TokenTable
-from inspector.ui.timeline.columns import columns_for
+from inspector.ui.timeline.drawing import columns_for, row_pieces
 from inspector.ui.timeline.rows import Rows
-from inspector.ui.timeline.strip import row_pieces
 from inspector.ui.timeline.subagents import Subagent, opened_within, started_at, unfolded
 from inspector.ui.timeline.view import TimelineView
-from inspector.ui.widgets.timeline import Timeline
+from inspector.ui.timeline.widget import Timeline
 from tests.session.claude_lines import SESSION, Script
 from tests.session.test_links import claude_child, claude_parent
 

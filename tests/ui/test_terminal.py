@@ -10,7 +10,7 @@ import pyte
 import pytest
 from textual.binding import Binding
 
-from inspector.ui.screens.inspect_keys import INSPECT_BINDINGS
+from inspector.ui.main.keys import INSPECT_BINDINGS
 from tests.program import COMMAND, environment
 
 CORPUS_SESSION = "claude-code/fe5e1c67-53e7-4862-81ae-d0e013e3270b.jsonl"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.ui.keymap import named_bindings
+from inspector.ui.help.keymap import named_bindings
 from tests.conftest import ROOT
 from tests.terminal import KEYS, TerminalProgram
 

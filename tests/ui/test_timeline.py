@@ -13,7 +13,7 @@ from inspector.session.model import BlockKind, Message, Role
 from inspector.ui.numbers import whole
 from inspector.ui.timeline.arrangement import Order
 from inspector.ui.timeline.view import TimelineView
-from inspector.ui.widgets.timeline import Timeline
+from inspector.ui.timeline.widget import Timeline
 from tests.hostile import HOSTILE_TEXTS
 from tests.ui import synthetic
 from tests.ui.synthetic import block, message

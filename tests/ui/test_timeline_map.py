@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.ui.timeline.arrangement import Arrangement, Folds, Order, arrange
-from inspector.ui.timeline.scroll_map import BOUNDARY, CHANGED, ERROR, HIT, PIN, cells_of, marks_of
+from inspector.ui.timeline.jumps import BOUNDARY, CHANGED, ERROR, HIT, PIN, cells_of, marks_of
 from tests.ui import synthetic
 
 VIEW = synthetic.view_of(synthetic.session(300, compact_every=100))

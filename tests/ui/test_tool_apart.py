@@ -6,8 +6,8 @@ from inspector.replay.replay import Replay, replay
 from inspector.strategies.core.rendition import Action
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import parameter_of, value_of
-from inspector.ui.screens.picker import Picker
-from inspector.ui.screens.tune import TuneScreen
+from inspector.ui.dialogs.picker import Picker
+from inspector.ui.tune.screen import TuneScreen
 from inspector.ui.tune.tool_apart import tool_apart, tools_with_results
 
 SPEC = "tiered-stale:tool-set=coding,lists=true,data=70,default=70"

@@ -8,11 +8,10 @@ import pytest
 from textual.binding import Binding
 from textual.pilot import Pilot
 
-from inspector.ui.screens.inspect_keys import INSPECT_BINDINGS
+from inspector.ui.main.keys import INSPECT_BINDINGS
 from inspector.ui.settings import Settings
-from inspector.ui.tour import LAST_WORD, Step, Tour, TouringApp
-from inspector.ui.tour_steps import STEPS
-from inspector.ui.widgets.caption import Caption
+from inspector.ui.tour.player import LAST_WORD, Caption, Step, Tour, TouringApp
+from inspector.ui.tour.steps import STEPS
 
 SAMPLE = Path(__file__).resolve().parents[2] / "sample_sessions" / "coding-agent.jsonl"
 

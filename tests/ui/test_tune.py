@@ -8,12 +8,12 @@ from inspector.replay.replay import replay
 from inspector.replay.sweep import POINTS
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import STRATEGIES
-from inspector.ui.screens.help import HelpScreen
-from inspector.ui.screens.tune import TuneScreen
+from inspector.ui.help.screen import HelpScreen
+from inspector.ui.toolkit.choice_strip import ChoiceStrip
+from inspector.ui.toolkit.pane import Placeholder
 from inspector.ui.tune.drawing import LABELS, plot_columns
 from inspector.ui.tune.limits import Limits, key_of
-from inspector.ui.widgets.choice_strip import ChoiceStrip
-from inspector.ui.widgets.pane import Placeholder
+from inspector.ui.tune.screen import TuneScreen
 from tests.hostile import DISTURBING, hostile_copy
 
 SPEC = "tiered-stale:tool-set=coding,lists=true"
@@ -35,7 +35,7 @@ async def opened(run, *keys: str) -> TuneScreen:
 
 
 def figures_of(screen: TuneScreen, what: str) -> str:
-    from inspector.ui.widgets.figure_table import FigureTable
+    from inspector.ui.figure_table.widget import FigureTable
 
     row = next(row for row in screen.query_one(FigureTable).rows if row.key == what)
     return row.cells["tokens"].text
@@ -198,7 +198,7 @@ async def test_a_session_that_grows_is_replayed_again(running, session_file) -> 
 
 
 async def test_compare_tune_and_the_session_are_a_key_apart(running, session_file) -> None:
-    from inspector.ui.screens.compare import CompareScreen
+    from inspector.ui.compare.screen import CompareScreen
 
     async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
         await opened(run)

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from inspector.safe_text import safe_text
-from inspector.ui.detail.wrapping import wrap
+from inspector.ui.detail.page import wrap
 from tests.hostile import HOSTILE_TEXTS
 
 any_text = st.text(st.characters(exclude_categories=()), max_size=200)

@@ -1,1 +1,1 @@
-"""The context chart: what it shows of a replay, and drawing it as text."""
+"""The context chart: tokens in the prompt of every call, as text and as a widget."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from inspector.ui.chart.series import ChartColumns, ChartSeries, columns_of
+from inspector.ui.chart.view import ChartColumns, ChartSeries, columns_of
 from inspector.ui.numbers import elapsed
 from inspector.ui.numbers import window as window_size
 

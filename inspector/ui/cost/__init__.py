@@ -1,1 +1,1 @@
-"""What a plan costs, as the cost bar and the cost screen say it."""
+"""What a plan costs and saves: the cost bar, and the screen with every figure."""

@@ -14,8 +14,7 @@ from inspector.replay.cost_sheet import OVERHEAD
 from inspector.replay.ledger import Figure, HowKnown
 from inspector.safe_text import one_line
 from inspector.ui import numbers
-from inspector.ui.tables.cells import figure_cell
-from inspector.ui.tables.figures import Cell, Column, Row, Sorting, Table
+from inspector.ui.figure_table.table import Cell, Column, Row, Sorting, Table, figure_cell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable

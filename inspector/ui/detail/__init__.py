@@ -1,1 +1,1 @@
-"""What the detail shows: a block as text, page by page, in its views."""
+"""The detail: one block as text, page by page, in its views."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from operator import attrgetter
@@ -12,9 +13,7 @@ import numpy as np
 
 from inspector.safe_text import one_line
 from inspector.strategies.core.rendition import Action, Rendition, Slice
-from inspector.ui.detail.forms import Form, form_of, member_pieces, row_style
-from inspector.ui.detail.page import PageRow, rows_of_words
-from inspector.ui.detail.wrapping import Wrapped, wrap
+from inspector.ui.detail.page import PageRow, Wrapped, rows_of_words, wrap
 from inspector.ui.numbers import plural, whole
 
 if TYPE_CHECKING:
@@ -22,7 +21,46 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.session.format import FullOutput
+    from inspector.session.format import StoredOutput
+
+
+_LOOKED_AT: Final = 4000
+_DIFFERENCE = re.compile(
+    r"^(?:@@ -\d+(?:,\d+)? \+\d+|diff --git |\*\*\* Begin Patch|--- \S.*\n\+\+\+ \S)", re.MULTILINE
+)
+_MEMBER = re.compile(r'(\s*)("(?:[^"\\]|\\.)*")(: .*|:.*)', re.DOTALL)
+_HEADINGS: Final = ("+++", "---", "@@", "diff ", "index ", "*** ")
+
+
+class Form(StrEnum):
+    """What a text is."""
+
+    PLAIN = "plain"
+    DIFFERENCE = "difference"
+    JSON = "json"
+
+
+def form_of(text: str) -> Form:
+    """What a text is, by how it begins."""
+    return Form.DIFFERENCE if _DIFFERENCE.search(text[:_LOOKED_AT]) else Form.PLAIN
+
+
+def row_style(folded: Wrapped, row: int, plain: str) -> str:
+    """The component class of a row of a difference: that of its line's first characters; `plain` for context."""
+    start = folded.text.rfind("\n", 0, int(folded.starts[row])) + 1
+    begin = folded.text[start : start + 6]
+    if begin.startswith(_HEADINGS):
+        return "detail--hunk"
+    return {"+": "detail--added", "-": "detail--taken"}.get(begin[:1], plain)
+
+
+def member_pieces(text: str, plain: str) -> tuple[tuple[str, str], ...]:
+    """A row of laid out JSON, the name of a member apart from its value."""
+    match = _MEMBER.fullmatch(text)
+    if match is None:
+        return ((text, plain),)
+    return ((match[1], plain), (match[2], "detail--member"), (match[3], plain))
+
 
 ELLIPSIS: Final = "⋯"
 
@@ -112,7 +150,7 @@ class DetailContent:
     is_tool_call: bool = False
     media: tuple[str, ...] = ()
     record: Callable[[], bytes] | None = None
-    stored: Callable[[str], FullOutput | None] | None = None
+    stored: Callable[[str], StoredOutput | None] | None = None
     parts: tuple[DetailContent, ...] = ()
 
     def shows_the_same(self, other: DetailContent | None) -> bool:

@@ -10,8 +10,7 @@ import numpy as np
 from inspector.safe_text import fit_cells
 from inspector.strategies.core.rendition import Action, Slice
 from inspector.ui.detail.content import DetailContent, Document, Section, SectionKind, cut_note, note_section
-from inspector.ui.detail.page import PageRow, rows_of_words
-from inspector.ui.detail.wrapping import Wrapped, wrap
+from inspector.ui.detail.page import PageRow, Wrapped, rows_of_words, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,8 +6,7 @@ import json
 from difflib import unified_diff
 from typing import Final
 
-from inspector.ui.detail.content import Section, SectionKind, laid_out
-from inspector.ui.detail.forms import Form, form_of
+from inspector.ui.detail.content import Form, Section, SectionKind, form_of, laid_out
 
 NOTHING_TO_LAY_OUT: Final = "⋯ nothing to lay out: neither JSON nor a difference ⋯"
 LONGEST_COMPARED: Final = 4000

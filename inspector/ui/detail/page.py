@@ -1,17 +1,19 @@
-"""What the detail shows, row by row, whatever view of a block it is: every view is a page."""
+"""Rows of text: a long one folded by positions alone, and the page every view of a block is."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import numpy as np
+
+from inspector.safe_text import cell_width, safe_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from rich.style import Style
 
-    from inspector.ui.detail.wrapping import Wrapped
 
 MOST_FOUND: Final = 100_000
 
@@ -69,3 +71,123 @@ def rows_of_words(words: str, folded: Wrapped) -> NDArray[np.int64]:
         return places
     rows: NDArray[np.int64] = np.searchsorted(folded.starts, places, side="right").astype(np.int64) - 1
     return rows
+
+
+_UNMEASURED: Final = 255
+_NEW_LINE: Final = 10
+_CELLS = np.full(0x110000, _UNMEASURED, dtype=np.uint8)
+_CELLS[_NEW_LINE] = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Wrapped:
+    """A text folded to a width.
+
+    Attributes:
+        text: The text as it is, not safe to show.
+        starts: Per row, its first character, int32.
+        ends: Per row, the character after its last, int32. A blank the row was folded at may stand beyond the width.
+    """
+
+    text: str
+    starts: NDArray[np.int32]
+    ends: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def row(self, index: int) -> str:
+        """One row, safe to show."""
+        return safe_text(self.text[self.starts[index] : self.ends[index]])
+
+
+def wrap(text: str, width: int) -> Wrapped:
+    """Fold a text.
+
+    Args:
+        text: Any string.
+        width: Cells of a row, at least 1.
+
+    Returns:
+        At least one row, unless the text is empty. The line break at the end of a text begins no row.
+    """
+    width = max(width, 1)
+    if not text:
+        none = np.zeros(0, dtype=np.int32)
+        return Wrapped(text, none, none)
+    codes = _codes(text)
+    cells = _cells(codes)
+    breaks = np.flatnonzero(codes == _NEW_LINE)
+    starts = np.concatenate(([0], breaks + 1))
+    ends = np.append(breaks, len(text))
+    if starts[-1] == len(text):
+        starts, ends = starts[:-1], ends[:-1]
+    totals = np.add.reduceat(cells, starts, dtype=np.int64)
+    # Marks take no cells, and a row of nothing else must end too.
+    longest = 16 * width + 64
+    long = np.flatnonzero((totals > width) | (ends - starts > longest))
+    if not len(long):
+        return Wrapped(text, starts.astype(np.int32), ends.astype(np.int32))
+    is_odd = cells != 1
+    is_odd[breaks] = False
+    odd = np.flatnonzero(is_odd)
+    has_odd = np.searchsorted(odd, ends[long]) > np.searchsorted(odd, starts[long])
+    rows: list[tuple[int, int]] = []
+    for first, last, measured in zip(starts[long].tolist(), ends[long].tolist(), has_odd.tolist(), strict=True):
+        if measured:
+            _fold_measured(rows, text, first, last, cells[first:last], width, longest)
+        else:
+            _fold_narrow(rows, text, first, last, width)
+    folded = np.array(rows, dtype=np.int32)
+    starts = np.concatenate((np.delete(starts, long), folded[:, 0]))
+    ends = np.concatenate((np.delete(ends, long), folded[:, 1]))
+    order = np.argsort(starts, kind="stable")
+    return Wrapped(text, starts[order].astype(np.int32), ends[order].astype(np.int32))
+
+
+def _codes(text: str) -> NDArray[np.uint8] | NDArray[np.uint32]:
+    if text.isascii():
+        return np.frombuffer(text.encode("ascii"), dtype=np.uint8)
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+
+
+def _cells(codes: NDArray[np.uint8] | NDArray[np.uint32]) -> NDArray[np.uint8]:
+    """Cells of the safe form of every character; each character that occurs is measured once in a lifetime."""
+    present = np.zeros(128 if codes.dtype == np.uint8 else len(_CELLS), dtype=np.bool_)
+    present[codes] = True
+    for code in np.flatnonzero(present & (_CELLS[: len(present)] == _UNMEASURED)).tolist():
+        _CELLS[code] = cell_width(safe_text(chr(code)))
+    return _CELLS[codes]
+
+
+def _fold_narrow(rows: list[tuple[int, int]], text: str, first: int, last: int, width: int) -> None:
+    """Add the rows of a line whose characters all take one cell."""
+    while last - first > width:
+        end = _blank_before(text, first, first + width)
+        rows.append((first, end))
+        first = end
+    if first < last:
+        rows.append((first, last))
+
+
+def _fold_measured(
+    rows: list[tuple[int, int]], text: str, first: int, last: int, cells: NDArray[np.uint8], width: int, longest: int
+) -> None:
+    """Add the rows of a line of any characters, which take `cells`."""
+    reach = np.concatenate(([0], np.cumsum(cells, dtype=np.int64)))
+    offset = first
+    while first < last:
+        position = first - offset
+        within = reach[position : position + longest + 1]
+        fitting = int(within.searchsorted(within[0] + width, side="right")) - 1
+        end = min(first + max(fitting, 1), last)
+        if end < last:
+            end = min(_blank_before(text, first, end), last)
+        rows.append((first, end))
+        first = end
+
+
+def _blank_before(text: str, first: int, end: int) -> int:
+    """Where to fold a row that could reach to `end`: after the last blank of its second half, if it has one."""
+    blank = text.rfind(" ", first + (end - first) // 2, end + 1)
+    return blank + 1 if blank >= 0 else end

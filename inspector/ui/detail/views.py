@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+import numpy as np
 
 from inspector.safe_text import one_line
 from inspector.session.model import TextUnavailableError
-from inspector.ui.detail.content import Document, Section, SectionKind, note_section, sent_sections
-from inspector.ui.detail.forms import Form, form_of
+from inspector.ui.detail.content import Document, Form, Section, SectionKind, form_of, note_section, sent_sections
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
     from inspector.ui.detail.content import DetailContent
-    from inspector.ui.detail.page import Page
+    from inspector.ui.detail.page import Page, PageRow
+
 
 Shown = Literal["raw", "sent", "difference", "laid", "markdown", "record"]
 VIEWS: Final[tuple[tuple[Shown, str], ...]] = (
@@ -67,8 +74,6 @@ def prepare(content: DetailContent, recorded: str | None, shown: Shown, width: i
 
 def _joined(parts: tuple[DetailContent, ...], shown: Shown, width: int) -> Page:
     """All blocks of a message, each below what it is; a record that holds several of them is shown once."""
-    from inspector.ui.detail.joined import Joined
-
     named, records = [], set()
     for part in parts:
         if shown == "record" and part.record is not None:
@@ -130,3 +135,61 @@ def _record(content: DetailContent, width: int) -> Page:
 
 def _said(sentence: str, width: int) -> Page:
     return Document.of((Section(sentence, SectionKind.NOTE),), width)
+
+
+@dataclass(frozen=True, eq=False)
+class Joined:
+    """Pages one below the other.
+
+    Attributes:
+        pages: They, in order.
+        names: Whether each is the name of the one after it, which is no part of the text.
+        first_rows: Per page, its first row, and at the end the number of rows.
+    """
+
+    pages: tuple[Page, ...]
+    names: tuple[bool, ...]
+    first_rows: tuple[int, ...]
+
+    @classmethod
+    def of(cls, named: Iterable[tuple[str, Page]], width: int) -> Joined:
+        """Put pages below their names.
+
+        Args:
+            named: What each page shows, not yet safe, and the page.
+            width: Cells of a row, the first of them left out.
+        """
+        pages: list[Page] = []
+        first_rows = [0]
+        for name, page in named:
+            heading = Section(f"\n{name}" if pages else name, SectionKind.NAME)
+            for each in (Document.of((heading,), width), page):
+                pages.append(each)
+                first_rows.append(first_rows[-1] + len(each))
+        return cls(tuple(pages), tuple(place % 2 == 0 for place in range(len(pages))), tuple(first_rows))
+
+    def __len__(self) -> int:
+        return self.first_rows[-1]
+
+    def shown(self, index: int) -> PageRow:
+        """One row, safe to show."""
+        place = int(np.searchsorted(self.first_rows, index, side="right")) - 1
+        return self.pages[place].shown(index - self.first_rows[place])
+
+    def note_rows(self) -> tuple[int, ...]:
+        """Rows at which something was cut or is said, rising."""
+        rows = zip(self.first_rows, self.pages, strict=False)
+        return tuple(first + row for first, page in rows for row in page.note_rows())
+
+    def find(self, words: str) -> NDArray[np.int64]:
+        """The row of every place that holds the words, in any case, rising; names are not looked through."""
+        found = [np.zeros(0, dtype=np.int64)]
+        for first, page, is_name in zip(self.first_rows, self.pages, self.names, strict=False):
+            if not is_name:
+                found.append(page.find(words) + first)
+        return np.concatenate(found)
+
+    def whole(self) -> str:
+        """All texts, without their names."""
+        texts = (page.whole() for page, is_name in zip(self.pages, self.names, strict=True) if not is_name)
+        return "\n".join(texts)

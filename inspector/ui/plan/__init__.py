@@ -1,1 +1,1 @@
-"""A plan as the screen edits it: its choices, its history, what it is called, and what it is about."""
+"""The plan: editing, undo, saved plans, what may go wrong with it, and the panel with a control for every limit."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from inspector.strategies.plan import Plan, PlanError
 from inspector.strategies.presets import PRESETS
 from inspector.strategies.registry import STRATEGIES
-from inspector.ui.choice import Choice
+from inspector.ui.dialogs.choice import Choice
 
 if TYPE_CHECKING:
     from inspector.session.model import Session

@@ -1,1 +1,1 @@
-"""The list of sessions: finding and reading them, and what its lines say."""
+"""The list of sessions, found and read bit by bit, and the tabs of those that are open."""

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Final
 
 from inspector.safe_text import one_line
 from inspector.ui import numbers
-from inspector.ui.tables.figures import Cell, Column, Row
+from inspector.ui.figure_table.table import Cell, Column, Row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from inspector.session.discovery import Header
+    from inspector.session.listing import Header
     from inspector.ui.sessions.book import Line
 
 LIVE_SECONDS: Final = 120

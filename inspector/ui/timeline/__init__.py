@@ -1,1 +1,1 @@
-"""The timeline's rows: which there are, what is shown of them, and finding them."""
+"""The timeline: which rows there are, what is shown of them, finding them, and the widget that draws them."""

@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from inspector.safe_text import one_line
-from inspector.session.model import BlockKind, LinkKind
+from inspector.session.links import LinkKind
+from inspector.session.model import BlockKind
 from inspector.strategies.core.rendition import Action
 from inspector.ui.numbers import plural, short
-from inspector.ui.timeline.amounts import Amount
+from inspector.ui.timeline.tokens import Amount
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
-    from inspector.session.model import Session, SessionLink
+    from inspector.session.links import SessionLink
+    from inspector.session.model import Session
     from inspector.strategies.history.history import History
     from inspector.tokens.table import TokenTable
     from inspector.ui.timeline.rows import Rows

@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from inspector.strategies.core.rendition import Action
-from inspector.ui.timeline.amounts import Amount
-from inspector.ui.timeline.arrangement import Order
-from inspector.ui.timeline.folding import blocks_of_message, folded_amount, folded_preview, folded_row
+from inspector.ui.timeline.arrangement import Order, blocks_of_message, folded_amount, folded_preview, folded_row
+from inspector.ui.timeline.tokens import Amount
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from inspector.ui.timeline.amounts import ContextAmounts
     from inspector.ui.timeline.rows import Row, Rows
+    from inspector.ui.timeline.tokens import ContextAmounts
 
     Tiers = tuple[tuple[str, ...], ...]
     Decisions = tuple[NDArray[np.int64], tuple[tuple[str, str], ...]]

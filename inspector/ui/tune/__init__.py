@@ -1,1 +1,1 @@
-"""The tune screen: limits swept over their ranges, and drawing what comes of it."""
+"""The tune screen: limits swept over their ranges, and what comes of it."""

@@ -10,8 +10,7 @@ import numpy as np
 from inspector.replay.savings import savings_of
 from inspector.report.figures_table import MARKS
 from inspector.ui import numbers
-from inspector.ui.tables.cells import figure_cell, savings_style
-from inspector.ui.tables.figures import Cell, Column, Row, Table
+from inspector.ui.figure_table.table import Cell, Column, Row, Table, figure_cell, savings_style
 from inspector.ui.tune.chart import Curve, TuneChart, short_value
 from inspector.ui.tune.drawing import HERE, KNEE, LEAST, PLAN
 from inspector.ui.tune.heat_drawing import HeatChart

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from inspector.session.json.codec import compact_json, lenient_json
+from inspector.session.blocks import compact_json
+from inspector.session.decoding import lenient_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable

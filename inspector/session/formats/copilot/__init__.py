@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.errors import SessionError
-from inspector.session.files import is_file, is_folder
 from inspector.session.format import Format
 from inspector.session.formats.copilot.records import EventKind, kind_of
-from inspector.session.json.values import string
-from inspector.session.sniff import Sample
+from inspector.session.paths import is_file, is_folder
+from inspector.session.sample import Sample
+from inspector.session.values import string
 
 if TYPE_CHECKING:
-    from inspector.session.reader import Reader
+    from inspector.session.reading import Reader
 
 NAME = "copilot-cli"
 
@@ -54,13 +54,13 @@ def _is_event(record: dict[str, Any]) -> bool:
 
 def _reader(path: Path) -> Reader:
     from inspector.session.formats.copilot.reader import CopilotInterpreter
-    from inspector.session.jsonl_reader import JsonlReader
+    from inspector.session.lines import LinesReader
 
     if not is_folder(path) and _is_document(Sample(path)):
         from inspector.session.formats.copilot.document import document_reader
 
         return document_reader(path, NAME)
-    return JsonlReader(path / EVENTS if is_folder(path) else path, NAME, CopilotInterpreter(), path)
+    return LinesReader(path / EVENTS if is_folder(path) else path, NAME, CopilotInterpreter(), path)
 
 
 def _is_ignored(count_name: str) -> bool:

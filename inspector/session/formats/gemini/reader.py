@@ -6,29 +6,30 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from inspector.session.builder import OpenContext, SessionBuilder
+from inspector.session.assembly import Assembly, OpenContext
+from inspector.session.documents import DocumentReader
 from inspector.session.formats.gemini.blocks import blocks_again
 from inspector.session.formats.gemini.log import Log, Record, Share
 from inspector.session.formats.gemini.records import MESSAGES, NAME
 from inspector.session.formats.gemini.related import note_parent, note_subagents
-from inspector.session.json.lines import object_lines
-from inspector.session.json.nodes import FileNode
-from inspector.session.json.values import mapping, seconds, sequence, string
-from inspector.session.json_reader import JsonReader
-from inspector.session.jsonl_reader import JsonlReader
+from inspector.session.grown import Growing
+from inspector.session.lines import LinesReader
 from inspector.session.model import BlockKind, Call, Compaction, ContextCause, Message, Role
-from inspector.session.snapshot_list import SnapshotList
-from inspector.session.sniff import Sample
+from inspector.session.nodes import FileNode
+from inspector.session.objects import object_lines
+from inspector.session.sample import Sample
+from inspector.session.times import seconds
+from inspector.session.values import mapping, sequence, string
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from inspector.session.formats.gemini.log import Segment, Unit
-    from inspector.session.json.lines import ObjectLine
-    from inspector.session.json.nodes import Node
     from inspector.session.model import Block
-    from inspector.session.reader import Reader
+    from inspector.session.nodes import Node
+    from inspector.session.objects import ObjectLine
+    from inspector.session.reading import Reader
     from inspector.session.texts import BlocksOfRecord
 
 
@@ -51,15 +52,15 @@ class Settlement:
         self._compactions: list[Compaction] = []
         self._repeats_results = False
 
-    def settle(self, log: Log, builder: SessionBuilder) -> None:
-        """Put what a log says at the moment into a builder."""
+    def settle(self, log: Log, assembly: Assembly) -> None:
+        """Put what a log says at the moment into an assembly."""
         first = log.take_changes()
         if not self._go_on(log, first):
             self._begin_anew(log)
         contexts = self._contexts
         if len(contexts) == 1 and not contexts[0].members:
             contexts = []
-        builder.put(self._messages, self._calls, contexts, self._compactions)
+        assembly.put(self._messages, self._calls, contexts, self._compactions)
 
     def _begin_anew(self, log: Log) -> None:
         answered = {
@@ -78,7 +79,7 @@ class Settlement:
             members = [unit for unit in segment.members if id(unit) in index_of]
             places = [index_of[id(unit)] for unit in members]
             carried = sum(id(unit) in index_of for unit in segment.members[: segment.carried])
-            self._contexts.append(OpenContext(number, SnapshotList(places), segment.cause, 0, carried))
+            self._contexts.append(OpenContext(number, Growing(places), segment.cause, 0, carried))
             self._add_calls(members, places, number, carried, called)
             if segment.cause is ContextCause.COMPACTION:
                 self._compactions.append(_compaction(segment, index_of, len(self._messages)))
@@ -253,24 +254,24 @@ class GeminiInterpreter:
     def __init__(self, path: Path) -> None:
         """Begin; `path` is the file."""
         self.blocks_of_record: BlocksOfRecord = blocks_again
-        self._builder = SessionBuilder()
-        note_parent(path, self._builder)
+        self._assembly = Assembly()
+        note_parent(path, self._assembly)
         self._log = Log()
         self._settlement = Settlement()
         self._is_settled = True
 
     @property
-    def builder(self) -> SessionBuilder:
+    def assembly(self) -> Assembly:
         """What has been taken so far. Records replace one another, so that it is put together when it is asked for."""
         if not self._is_settled:
-            self._settlement.settle(self._log, self._builder)
+            self._settlement.settle(self._log, self._assembly)
             self._is_settled = True
-        return self._builder
+        return self._assembly
 
     def take(self, data: bytes, offset: int, first_line: int) -> None:
         """Take whole lines. What cannot be read becomes a diagnostic."""
-        for line in object_lines(data, offset, first_line, self._builder):
-            self._builder.record_counts[count_name(line.value)] += 1
+        for line in object_lines(data, offset, first_line, self._assembly):
+            self._assembly.record_counts[count_name(line.value)] += 1
             self._add(line)
             self._is_settled = False
 
@@ -280,20 +281,20 @@ class GeminiInterpreter:
             self._log.rewind(value["$rewindTo"])
         elif isinstance(value.get("id"), str):
             self._log.put(Record(value, line.data, line.offset))
-            note_subagents(value, self._builder)
+            note_subagents(value, self._assembly)
         elif isinstance(value.get("$set"), dict):
-            _note(value["$set"], self._builder)
+            _note(value["$set"], self._assembly)
             if isinstance(value["$set"].get(MESSAGES), list):
-                records = list(_records(FileNode(line.data, line.offset), self._builder, line.line, "$set", MESSAGES))
+                records = list(_records(FileNode(line.data, line.offset), self._assembly, line.line, "$set", MESSAGES))
                 for record in records:
-                    note_subagents(record.value, self._builder)
+                    note_subagents(record.value, self._assembly)
                 self._log.restart(records, string(value["$set"].get("lastUpdated")))
         elif isinstance(value.get("sessionId"), str):
-            _note(value, self._builder)
+            _note(value, self._assembly)
             node = FileNode(line.data, line.offset) if MESSAGES in value else None
-            for record in _records(node, self._builder, line.line, MESSAGES):
+            for record in _records(node, self._assembly, line.line, MESSAGES):
                 self._log.put(record)
-                note_subagents(record.value, self._builder)
+                note_subagents(record.value, self._assembly)
         else:
             self._log.put(Record({**value, "id": f"line {line.line}"}, line.data, line.offset))
 
@@ -301,8 +302,8 @@ class GeminiInterpreter:
 def gemini_reader(path: Path) -> Reader:
     """A reader for a session."""
     if Sample(path).is_lines:
-        return JsonlReader(path, NAME, GeminiInterpreter(path))
-    return JsonReader(path, NAME, _interpret, blocks_again)
+        return LinesReader(path, NAME, GeminiInterpreter(path))
+    return DocumentReader(path, NAME, _interpret, blocks_again)
 
 
 def count_name(value: Mapping[str, Any]) -> str:
@@ -315,19 +316,19 @@ def count_name(value: Mapping[str, Any]) -> str:
     return "metadata" if "sessionId" in value else "(no type)"
 
 
-def _interpret(node: Node, builder: SessionBuilder) -> None:
+def _interpret(node: Node, assembly: Assembly) -> None:
     value = node.value()
-    _note(mapping(value), builder)
+    _note(mapping(value), assembly)
     log = Log()
-    for place, record in enumerate(_records(node, builder, 0, MESSAGES)):
-        builder.record_counts[count_name(record.value)] += 1
-        note_subagents(record.value, builder)
+    for place, record in enumerate(_records(node, assembly, 0, MESSAGES)):
+        assembly.record_counts[count_name(record.value)] += 1
+        note_subagents(record.value, assembly)
         known = record if isinstance(record.value.get("id"), str) else _named(record, place)
         log.put(known)
-    Settlement().settle(log, builder)
+    Settlement().settle(log, assembly)
 
 
-def _records(node: Node | None, builder: SessionBuilder, line: int, *names: str) -> Iterator[Record]:
+def _records(node: Node | None, assembly: Assembly, line: int, *names: str) -> Iterator[Record]:
     """The objects in an array inside a value, with where they stand; whatever else it holds becomes a diagnostic."""
     for name in names:
         node = node.fields().get(name) if node is not None else None
@@ -336,17 +337,17 @@ def _records(node: Node | None, builder: SessionBuilder, line: int, *names: str)
         if isinstance(value, dict):
             yield Record(value, item.raw(), item.offset)
         else:
-            builder.diagnose("not a message", line, item.offset, skipped=True)
+            assembly.diagnose("not a message", line, item.offset, skipped=True)
 
 
 def _named(record: Record, place: int) -> Record:
     return record._replace(value={**record.value, "id": f"message {place}"})
 
 
-def _note(value: Mapping[str, Any], builder: SessionBuilder) -> None:
+def _note(value: Mapping[str, Any], assembly: Assembly) -> None:
     """Take up what metadata says of the session. Later metadata takes the place of earlier."""
-    builder.agent = "Gemini CLI"
-    builder.identifier = string(value.get("sessionId")) or builder.identifier
-    builder.title = string(value.get("summary")) or builder.title
+    assembly.agent = "Gemini CLI"
+    assembly.identifier = string(value.get("sessionId")) or assembly.identifier
+    assembly.title = string(value.get("summary")) or assembly.title
     folders = [folder for folder in sequence(value.get("directories")) if isinstance(folder, str)]
-    builder.working_directory = folders[0] if folders else builder.working_directory
+    assembly.working_directory = folders[0] if folders else assembly.working_directory

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.builder import SessionBuilder
-from inspector.session.files import Locator
-from inspector.session.format import ContainedSession
+from inspector.session.assembly import Assembly
+from inspector.session.blocks import compact_json
+from inspector.session.decoding import clean_text
+from inspector.session.format import Inside
 from inspector.session.formats.hermes.blocks import (
     MESSAGE,
     SESSION,
@@ -19,17 +20,18 @@ from inspector.session.formats.hermes.blocks import (
 from inspector.session.formats.hermes.reader import StoredSession, fill
 from inspector.session.formats.hermes.records import is_meta
 from inspector.session.formats.hermes.related import chain_of, heads, subagent_parent
-from inspector.session.json.codec import clean_text, compact_json
-from inspector.session.json.values import seconds_of_any, string
-from inspector.session.model import LinkKind, SessionLink
-from inspector.session.sqlite import Selector, row_of
-from inspector.session.sqlite_reader import RowsGoneError
+from inspector.session.links import LinkKind, SessionLink
+from inspector.session.locator import Locator
+from inspector.session.rows import RowsGoneError
+from inspector.session.selecting import Selector, row_of
+from inspector.session.times import seconds_of_any
+from inspector.session.values import string
 
 if TYPE_CHECKING:
     import sqlite3
     from pathlib import Path
 
-    from inspector.session.sqlite import Columns, Row
+    from inspector.session.selecting import Columns, Row
     from inspector.session.texts import BlocksOfRecord
 
 SESSION_COLUMNS = (
@@ -124,13 +126,13 @@ class HermesRows:
         known, self._known = self._known, {}
         self._parts = [self._part(row, tables, known) for row in self._chain]
 
-    def build(self) -> SessionBuilder:
+    def assemble(self) -> Assembly:
         """The session, put together from what was read."""
-        builder = SessionBuilder()
-        fill(builder, self._chain, self._parts)
+        assembly = Assembly()
+        fill(assembly, self._chain, self._parts)
         if self._parent:
-            builder.link(SessionLink(LinkKind.PARENT, self._parent))
-        return builder
+            assembly.link(SessionLink(LinkKind.PARENT, self._parent))
+        return assembly
 
     def fetch(self, connection: sqlite3.Connection, name: str) -> bytes | None:
         """A row's record by its name."""
@@ -159,7 +161,7 @@ class HermesRows:
         return StoredSession(string(session.get("model")), seconds_of_any(session.get("started_at")), blocks, entries)
 
 
-def sessions_inside(path: Path, connection: sqlite3.Connection) -> list[ContainedSession]:
+def sessions_inside(path: Path, connection: sqlite3.Connection) -> list[Inside]:
     """The conversations in a database, newest first."""
     tables = Tables(connection)
     sessions, times = tables.sessions(), tables.last_times()
@@ -170,7 +172,7 @@ def sessions_inside(path: Path, connection: sqlite3.Connection) -> list[Containe
         folders = [clean_text(string(row.get("cwd"))) for row in chain]
         parent = subagent_parent(sessions, head)
         found.append(
-            ContainedSession(
+            Inside(
                 path=Locator(path, string(head["id"])).path,
                 identifier=string(head["id"]),
                 title=next((title for title in reversed(titles) if title), ""),

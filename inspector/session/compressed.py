@@ -1,0 +1,148 @@
+"""Sessions whose file is compressed as a whole: Codex does so with rollouts that were not used for long.
+
+The content is unpacked into a temporary file without a name, and read from there; beside the session nothing is
+written. A compressed file does not grow: whoever goes on with the session unpacks it first.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from inspector.errors import InspectorError
+from inspector.session.errors import SessionError
+from inspector.session.opening import Place, open_for_reading
+from inspector.session.reading import Change, Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import BinaryIO
+
+    from inspector.session.model import Session
+    from inspector.session.reading import Reader
+
+ZSTANDARD = b"\x28\xb5\x2f\xfd"
+"""How a compressed file begins (RFC 8878, 3.1.1)."""
+
+PIECE_BYTES = 1 << 20
+
+MOST_BYTES = 1 << 32
+"""No session is larger; a small file that claims to be is refused before it fills the disk."""
+
+
+def is_compressed(head: bytes) -> bool:
+    """Whether a file with this beginning is compressed."""
+    return head.startswith(ZSTANDARD)
+
+
+def unpacked_beginning(path: Path, count: int) -> bytes:
+    """At most so many of the first bytes of what a compressed file holds; as many as can be unpacked.
+
+    Raises:
+        SessionError: It cannot be opened.
+    """
+    pieces: list[bytes] = []
+    try:
+        for piece in _pieces(open_for_reading(path)):
+            pieces.append(piece)
+            if sum(map(len, pieces)) >= count:
+                break
+    except (_DamagedError, OSError):
+        pass  # what was unpacked until then tells enough, or nothing
+    return b"".join(pieces)[:count]
+
+
+class CompressedReader:
+    """Reads a compressed session."""
+
+    def __init__(self, path: Path, open_inside: Callable[[Path], Reader]) -> None:
+        """Open a file.
+
+        Args:
+            path: The compressed file.
+            open_inside: Opens its content, once that stands in a file of its own.
+
+        Raises:
+            SessionError: It cannot be opened.
+        """
+        self._path = path
+        self._open_inside = open_inside
+        self._file = open_for_reading(path)
+        self._place = Place.of(os.fstat(self._file.fileno()))
+        self._session: Session | None = None
+        self._inside: Reader | None = None
+
+    def load(self) -> Iterator[Progress]:
+        """Unpack and read it.
+
+        Raises:
+            SessionError: It is damaged, or too large.
+        """
+        with tempfile.TemporaryDirectory(prefix="inspector-") as folder:
+            copy = Path(folder) / self._path.name.removesuffix(".zst")
+            with copy.open("wb") as written:
+                for piece in self._unpacked():
+                    written.write(piece)
+                    yield Progress(self._file.tell(), self._place.size * 2)
+            self._inside = self._open_inside(copy)
+            for done, total in self._inside.load():
+                yield Progress(self._place.size + self._place.size * done // max(total, 1), self._place.size * 2)
+        self._session = None
+
+    def snapshot(self) -> Session:
+        """What was read."""
+        if self._session is None:
+            assert self._inside is not None  # noqa: S101  # `load` is called before anything else
+            inside = self._inside.snapshot()
+            self._session = replace(inside, path=self._path, files=(self._path,))
+        return self._session
+
+    def refresh(self) -> Change:
+        """Look whether the file is still the one that was read."""
+        try:
+            place = Place.of(self._path.stat())
+        except FileNotFoundError:
+            return Change.VANISHED
+        except OSError:
+            return Change.UNREADABLE
+        return Change.NONE if place == self._place else Change.REPLACED
+
+    def watched(self) -> Path:
+        """The file's folder."""
+        return self._path.parent
+
+    def _unpacked(self) -> Iterator[bytes]:
+        count = 0
+        try:
+            for piece in _pieces(self._file):
+                count += len(piece)
+                if count > MOST_BYTES:
+                    raise SessionError(f"{self._path}: unpacks to more than {MOST_BYTES >> 30} GB. Unpack it yourself.")
+                yield piece
+        except _DamagedError as error:
+            message = f"{self._path}: the compressed file is cut off or damaged. Look for an unpacked copy of it."
+            raise SessionError(message) from error
+
+
+class _DamagedError(InspectorError):
+    """A compressed file is cut off, or was never one."""
+
+    advice = "copy the file again from where it came from"
+
+
+def _pieces(file: BinaryIO) -> Iterator[bytes]:
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
+
+    try:
+        with zstd.ZstdFile(file) as opened:
+            while piece := opened.read(PIECE_BYTES):
+                yield piece
+    except (zstd.ZstdError, EOFError) as error:
+        raise _DamagedError from error

@@ -1,0 +1,182 @@
+"""Reading sessions kept as a folder of small files, one an event, to which files are only ever added."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any, Protocol
+
+from inspector.session.decoding import lenient_json
+from inspector.session.documents import BROKEN_SECONDS
+from inspector.session.errors import SessionError
+from inspector.session.model import Diagnostic, Origin, TextUnavailableError
+from inspector.session.opening import open_for_reading, why_not_opened
+from inspector.session.others import CLOCK_SECONDS
+from inspector.session.reading import Change, Progress
+from inspector.session.texts import NamedTexts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from inspector.session.assembly import Assembly
+    from inspector.session.beside import Beside
+    from inspector.session.model import Session
+    from inspector.session.texts import BlocksOfRecord
+
+FILES_AT_ONCE = 200
+"""Progress is told, and others may run, after so many files."""
+
+
+class EventTaker(Protocol):
+    """Makes a session out of events: one format's part of reading a folder."""
+
+    assembly: Assembly
+
+    def add(self, event: dict[str, Any], origin: Origin) -> None:
+        """Take an event."""
+        ...
+
+    def tell(self, about: Any) -> None:
+        """Take up what the document beside the events says, again whenever it changes."""
+        ...
+
+
+class FolderReader:
+    """Reads a folder of events in the order of their numbers, and those that are added.
+
+    A file that is no whole JSON is being written, unless it has been left like that for a while; what is numbered
+    behind it waits.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        folder: Path,
+        format_name: str,
+        numbers: Callable[[str], int | None],
+        taker: EventTaker,
+        blocks_of_record: BlocksOfRecord,
+        beside: Sequence[Beside] = (),
+    ) -> None:
+        """Begin; nothing is read yet.
+
+        Args:
+            path: What was opened.
+            folder: Where the files are.
+            format_name: The format's name.
+            numbers: The number in a file's name; None for a file that is no event.
+            taker: Makes a session out of the events.
+            blocks_of_record: Gives the blocks of an event that is read again.
+            beside: A document that tells more of the events.
+        """
+        self._path = path
+        self._folder = folder
+        self._format = format_name
+        self._numbers = numbers
+        self._taker = taker
+        self._beside = tuple(beside)
+        self._taken: set[str] = set()
+        self._waiting = ""
+        self._modified = 0
+        self._identity = (0, 0)
+        self._texts = NamedTexts(folder.name, self._fetch, blocks_of_record)
+
+    def load(self) -> Iterator[Progress]:
+        """Read all files there are.
+
+        Raises:
+            SessionError: The folder cannot be read.
+        """
+        try:
+            names = self._look()
+        except OSError as error:
+            raise SessionError(why_not_opened(self._folder, error)) from error
+        for one in self._beside:
+            self._taker.tell(one.value())
+        for start in range(0, len(names), FILES_AT_ONCE):
+            yield Progress(start, len(names))
+            if not self._take(names[start : start + FILES_AT_ONCE]):
+                break
+        self._tell()
+        yield Progress(len(names), len(names))
+
+    def snapshot(self) -> Session:
+        """What has been read so far."""
+        unfinished = Diagnostic(f"{self._waiting} is incomplete") if self._waiting else None
+        return self._taker.assembly.snapshot(self._format, self._path, self._texts, (self._folder,), unfinished)
+
+    def refresh(self) -> Change:
+        """Look for files that were added, and at the document beside them."""
+        try:
+            status = self._folder.stat()
+            if (status.st_dev, status.st_ino) != self._identity:
+                return Change.REPLACED
+            is_quiet = status.st_mtime_ns == self._modified and not self._waiting
+            names = [] if is_quiet else self._look()
+        except FileNotFoundError:
+            return Change.VANISHED
+        except OSError:
+            return Change.UNREADABLE
+        if not is_quiet and self._taken - set(names):
+            return Change.REPLACED
+        before, waited = len(self._taken), self._waiting
+        self._take([name for name in names if name not in self._taken])
+        has_told = self._tell(only_changes=len(self._taken) == before)
+        is_same = len(self._taken) == before and self._waiting == waited and not has_told
+        return Change.NONE if is_same else Change.APPENDED
+
+    def watched(self) -> Path:
+        """The folder of the events."""
+        return self._folder
+
+    def _look(self) -> list[str]:
+        """The names of all events in order. What is added while they are listed is found the next time."""
+        status = self._folder.stat()
+        self._identity = (status.st_dev, status.st_ino)
+        is_settled = time.time() - status.st_mtime > CLOCK_SECONDS
+        self._modified = status.st_mtime_ns if is_settled else 0
+        with os.scandir(self._folder) as entries:
+            names = [entry.name for entry in entries]
+        numbered = [(number, name) for name in names if (number := self._numbers(name)) is not None]
+        return [name for _, name in sorted(numbered)]
+
+    def _take(self, names: Sequence[str]) -> bool:
+        """Take events; False where one is being written, for which all behind it wait."""
+        self._waiting = ""
+        for name in names:
+            try:
+                with open_for_reading(self._folder / name) as file:
+                    data = file.read()
+                    modified = os.fstat(file.fileno()).st_mtime
+            except (OSError, SessionError):
+                self._waiting = name
+                return False
+            value, problem = lenient_json(data)
+            if not isinstance(value, dict):
+                if time.time() - modified < BROKEN_SECONDS:
+                    self._waiting = name
+                    return False
+                self._taker.assembly.diagnose(f"{name}: {problem or 'not a JSON object'}", 0, 0, skipped=True)
+            else:
+                if problem:
+                    self._taker.assembly.diagnose(f"{name}: {problem}", 0, 0, skipped=False)
+                self._taker.add(value, Origin(0, len(data), locator=name))
+            self._taken.add(name)
+        return True
+
+    def _tell(self, *, only_changes: bool = False) -> bool:
+        """Say again what the document beside the events holds: events that came may be what it speaks of."""
+        changed = [one.changed() for one in self._beside]
+        if only_changes and not any(changed):
+            return False
+        for one in self._beside:
+            self._taker.tell(one.value())
+        return bool(self._beside) and (any(changed) or not only_changes)
+
+    def _fetch(self, name: str) -> bytes:
+        try:
+            with open_for_reading(self._folder / name) as file:
+                return file.read()
+        except (OSError, SessionError) as error:
+            raise TextUnavailableError(f"{name} is no longer in {self._folder.name}") from error

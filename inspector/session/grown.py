@@ -1,0 +1,175 @@
+"""Lists that give out states of themselves: what a session held at some moment, made without a copy of all of it.
+
+A state is kept in chunks, and a later one shares with it every chunk in which nothing changed. What differs between two
+states is therefore found without looking at what they share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain, compress, count
+from operator import is_not
+from typing import TYPE_CHECKING, Any, Final, Self, SupportsIndex, TypeVar, overload
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Item = TypeVar("Item")
+Item_co = TypeVar("Item_co", covariant=True)
+
+CHUNK: Final = 512
+"""Entries a chunk: few enough to make one anew with every state, many enough to have few of them."""
+
+
+class Grown(Sequence[Item_co]):
+    """What a list held at some moment; as a tuple of it would be. Equal to every tuple with equal entries.
+
+    One entry is had more slowly than from a tuple, all of them in order as quickly.
+    """
+
+    __slots__ = ("_chunks", "_count")
+
+    def __init__(self, items: Iterable[Item_co]) -> None:
+        entries = tuple(items)
+        self._chunks = tuple(entries[start : start + CHUNK] for start in range(0, len(entries), CHUNK))
+        self._count = len(entries)
+
+    @classmethod
+    def of_chunks(cls, chunks: Iterable[tuple[Item_co, ...]], count: int) -> Grown[Item_co]:
+        """A state of so many entries, of chunks that are full but for the last one."""
+        made = cls(())
+        made._chunks, made._count = tuple(chunks), count
+        return made
+
+    def same_until(self, other: Grown[object]) -> int:
+        """How many entries at the beginning are the same objects in another state."""
+        alike = 0
+        for one, another in zip(self._chunks, other._chunks, strict=False):
+            same = len(one) if one is another else _same_until(one, another)
+            alike += same
+            if same < CHUNK:
+                break
+        return alike
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, index: int) -> Item_co: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Item_co, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Item_co | tuple[Item_co, ...]:
+        if isinstance(index, slice):
+            return self._part(*index.indices(self._count))
+        place = index + self._count if index < 0 else index
+        if not 0 <= place < self._count:
+            raise IndexError(index)
+        return self._chunks[place // CHUNK][place % CHUNK]
+
+    def _part(self, start: int, stop: int, step: int) -> tuple[Item_co, ...]:
+        if step < 0 or stop <= start:
+            return tuple(map(self.__getitem__, range(start, stop, step)))
+        first = start // CHUNK
+        begun = tuple(chain.from_iterable(self._chunks[first : (stop - 1) // CHUNK + 1]))
+        return begun[start - first * CHUNK : stop - first * CHUNK : step]
+
+    def __iter__(self) -> Iterator[Item_co]:
+        return chain.from_iterable(self._chunks)
+
+    def __reversed__(self) -> Iterator[Item_co]:
+        return chain.from_iterable(map(reversed, reversed(self._chunks)))
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Grown):
+            return self._chunks == other._chunks
+        return tuple(self) == other if isinstance(other, tuple) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+
+class Growing(list[Item]):
+    """A list that gives out its states."""
+
+    def __init__(self, items: Iterable[Item] = ()) -> None:
+        super().__init__(items)
+        self._chunks: list[tuple[Item, ...]] = []
+        self._state: Grown[Item] = Grown(())
+        self._unchanged = 0
+
+    @property
+    def unchanged(self) -> int:
+        """How many entries at the beginning nobody has touched since the last state was given out."""
+        return self._unchanged
+
+    def state(self) -> Grown[Item]:
+        """What is in the list now; the same object while nothing happens to it."""
+        if not self._unchanged == len(self) == len(self._state):
+            first = self._unchanged // CHUNK
+            starts = range(first * CHUNK, len(self), CHUNK)
+            self._chunks[first:] = [tuple(self[start : start + CHUNK]) for start in starts]
+            self._state, self._unchanged = Grown.of_chunks(self._chunks, len(self)), len(self)
+        return self._state
+
+    def _touch(self, place: SupportsIndex | slice) -> None:
+        if isinstance(place, slice):
+            start, stop, step = place.indices(len(self))
+            first = start if step > 0 else max(min(start, stop + 1), 0)
+        else:
+            first = place.__index__()
+            first = max(first + len(self), 0) if first < 0 else first
+        self._unchanged = min(self._unchanged, first)
+
+    def __setitem__(self, place: Any, items: Any) -> None:  # of two forms in `list`, which says what they take
+        self._touch(place)
+        super().__setitem__(place, items)
+
+    def __delitem__(self, place: SupportsIndex | slice) -> None:
+        self._touch(place)
+        super().__delitem__(place)
+
+    def __imul__(self, times: SupportsIndex) -> Self:
+        self._touch(0)
+        return super().__imul__(times)
+
+    def insert(self, place: SupportsIndex, item: Item) -> None:
+        """As of a list."""
+        self._touch(place)
+        super().insert(place, item)
+
+    def pop(self, place: SupportsIndex = -1) -> Item:
+        """As of a list."""
+        self._touch(place)
+        return super().pop(place)
+
+    def remove(self, item: Item) -> None:
+        """As of a list."""
+        del self[self.index(item)]
+
+    def clear(self) -> None:
+        """As of a list."""
+        del self[:]
+
+    def reverse(self) -> None:
+        """As of a list."""
+        self[:] = self[::-1]
+
+    def sort(self, **how: Any) -> None:
+        """As of a list."""
+        self[:] = sorted(self, **how)
+
+
+def unchanged(after: Sequence[object], before: Sequence[object]) -> int:
+    """How many entries at the beginning are the same objects as before."""
+    if isinstance(after, Grown) and isinstance(before, Grown):
+        return after.same_until(before)
+    return _same_until(after, before)
+
+
+def _same_until(one: Sequence[object], another: Sequence[object]) -> int:
+    return next(compress(count(), map(is_not, one, another)), min(len(one), len(another)))

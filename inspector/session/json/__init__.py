@@ -1,1 +1,0 @@
-"""JSON as sessions hold it: lines, values with their places in a file, fields of any type, damaged text."""

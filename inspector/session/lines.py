@@ -1,0 +1,220 @@
+"""Reading files of one record a line, to which an agent appends while they are read."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Protocol
+
+from inspector.session.decoding import lenient_json
+from inspector.session.locator import Locator
+from inspector.session.model import Diagnostic
+from inspector.session.opening import Place, open_for_reading
+from inspector.session.reading import Change, Progress
+from inspector.session.texts import FileTexts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from inspector.session.assembly import Assembly
+    from inspector.session.model import Session
+    from inspector.session.texts import BlocksOfRecord
+
+SLICE_BYTES = 1 << 20
+"""Decoding a slice holds the interpreter for a few milliseconds, so that a screen stays responsive."""
+
+HEAD_BYTES = 4096
+TAIL_BYTES = 64
+
+SETTLED_SECONDS = 1.0
+"""A last line without a line end is taken as it is once its file has been left alone for this long."""
+
+
+class LineInterpreter(Protocol):
+    """Makes a session out of lines: one format's part of reading a file."""
+
+    blocks_of_record: BlocksOfRecord
+
+    @property
+    def assembly(self) -> Assembly:
+        """What has been taken so far."""
+        ...
+
+    def take(self, data: bytes, offset: int, first_line: int) -> None:
+        """Take whole lines.
+
+        Args:
+            data: The lines.
+            offset: Where they stand in the file.
+            first_line: 1-based number of the first of them.
+        """
+        ...
+
+
+class LinesReader:
+    """Reads a file line by line and keeps up with it.
+
+    Only whole lines count. A last line without a line end is read once the file has been left alone for a second, and
+    at once when a file is first opened: files that were cut from others often lack the last line end.
+    """
+
+    def __init__(self, path: Path, format_name: str, interpreter: LineInterpreter, opened: Path | None = None) -> None:
+        """Open a file.
+
+        Args:
+            path: The file.
+            format_name: The format's name.
+            interpreter: Makes a session out of its lines.
+            opened: What was asked for, where that is another place than the file.
+
+        Raises:
+            SessionError: It cannot be opened.
+        """
+        self._session_path = opened or path
+        self._path = path = Locator.of(path).file
+        self._format = format_name
+        self._interpreter = interpreter
+        self._file = open_for_reading(path)
+        self._place = Place.of(os.fstat(self._file.fileno()))
+        self._offset = 0
+        self._lines = 0
+        self._tail_taken = False  # the last line taken had no line end
+        self._tail_settled = False
+        self._unfinished: Diagnostic | None = None
+        self._head = (0, b"")
+        self._before_offset = b""
+        self._texts = FileTexts((path,), (self._file,), interpreter.blocks_of_record)
+
+    def load(self) -> Iterator[Progress]:
+        """Read all there is, in slices of about a megabyte."""
+        total = os.fstat(self._file.fileno()).st_size
+        for offset in self._read_slices():
+            yield Progress(offset, max(total, offset))
+        self._settle_tail()
+        self._remember()
+        yield Progress(max(total, self._offset), max(total, self._offset))
+
+    def snapshot(self) -> Session:
+        """What has been read so far."""
+        return self._interpreter.assembly.snapshot(
+            self._format, self._session_path, self._texts, (self._path,), self._unfinished
+        )
+
+    def watched(self) -> Path:
+        """The file's folder: watching the file itself would go silent once it is replaced."""
+        return self._path.parent
+
+    def refresh(self) -> Change:
+        """Look at the file again and read what was added."""
+        try:
+            status = self._path.stat()
+        except FileNotFoundError:
+            return Change.VANISHED
+        except OSError:
+            return Change.UNREADABLE
+        place = Place.of(status)
+        if place == self._place:
+            return self._settle(status)
+        if place[:2] != self._place[:2] or not stat.S_ISREG(status.st_mode):
+            return Change.REPLACED
+        if place.size == 0 < self._place.size:
+            return Change.UNREADABLE  # about to be written anew
+        if place.size < self._place.size or not self._is_continued():
+            return Change.REPLACED
+        self._place = place
+        before = self._offset
+        try:
+            if self._tail_taken and not self._line_end_follows():
+                return Change.REPLACED
+            had_unfinished, self._unfinished = self._unfinished, None
+            for _ in self._read_slices():
+                pass
+        except OSError:
+            return Change.UNREADABLE
+        self._remember()
+        self._tail_settled = False
+        return Change.APPENDED if self._offset > before or had_unfinished else Change.NONE
+
+    def _read_slices(self) -> Iterator[int]:
+        """Take all whole lines from the offset on; the offset after each slice."""
+        pieces: list[bytes] = []  # of one line longer than a slice
+        position = self._offset
+        descriptor = self._file.fileno()
+        while data := os.pread(descriptor, SLICE_BYTES, position):
+            position += len(data)
+            newline = data.rfind(b"\n")
+            if newline < 0:
+                pieces.append(data)
+                continue
+            self._take(b"".join((*pieces, data[: newline + 1])))
+            pieces = [data[newline + 1 :]] if newline + 1 < len(data) else []
+            yield self._offset
+
+    def _take(self, data: bytes) -> None:
+        self._interpreter.take(data, self._offset, self._lines + 1)
+        self._offset += len(data)
+        self._lines += data.count(b"\n")
+        self._tail_taken = not data.endswith(b"\n")
+        self._lines += self._tail_taken
+
+    def _settle(self, status: os.stat_result) -> Change:
+        """Take a last line without a line end once nothing has been written for a while."""
+        waits = self._place.size > self._offset and not self._tail_settled
+        if not waits or time.time() - status.st_mtime < SETTLED_SECONDS:
+            return Change.NONE
+        changed = self._settle_tail()
+        self._remember()
+        return Change.APPENDED if changed else Change.NONE
+
+    def _settle_tail(self) -> bool:
+        """Take what stands behind the last line end, if it is a whole record; otherwise say that there is something."""
+        self._tail_settled = True
+        size = os.fstat(self._file.fileno()).st_size
+        tail = os.pread(self._file.fileno(), size - self._offset, self._offset) if size > self._offset else b""
+        if not tail.strip():
+            return False
+        if tail.rstrip().endswith(b"}") and is_whole(tail):
+            self._unfinished = None
+            self._take(tail)
+        else:
+            self._unfinished = Diagnostic("the last line is incomplete", self._lines + 1, self._offset)
+        return True
+
+    def _line_end_follows(self) -> bool:
+        following = os.pread(self._file.fileno(), 2, self._offset)
+        if following[:1] == b"\n" or following == b"\r\n":
+            self._lines -= 1  # the line end of the line already counted
+            self._tail_taken = False
+            return True
+        return not following
+
+    def _remember(self) -> None:
+        descriptor = self._file.fileno()
+        length = min(HEAD_BYTES, self._offset)
+        if self._head[0] != length:
+            self._head = (length, _digest(os.pread(descriptor, length, 0)))
+        self._before_offset = self._just_before()
+
+    def _just_before(self) -> bytes:
+        start = max(self._offset - TAIL_BYTES, 0)
+        return _digest(os.pread(self._file.fileno(), self._offset - start, start))
+
+    def _is_continued(self) -> bool:
+        """Whether what was read still stands in the file, as far as its beginning and its end tell."""
+        try:
+            head = _digest(os.pread(self._file.fileno(), self._head[0], 0))
+            return head == self._head[1] and self._just_before() == self._before_offset
+        except OSError:
+            return False
+
+
+def is_whole(line: bytes) -> bool:
+    """Whether a line is complete JSON."""
+    return lenient_json(line)[0] is not None
+
+
+def _digest(data: bytes) -> bytes:
+    return blake2b(data, digest_size=16).digest()

@@ -1,0 +1,87 @@
+"""Joining results to their calls where ids come again or are missing: by their order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import structs
+
+from inspector.session.model import BlockKind, Role
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from inspector.session.model import Block
+
+
+class _Called(NamedTuple):
+    """A call: the id that was recorded, the one that it has here, and its tool."""
+
+    recorded: str
+    identifier: str
+    tool: str
+
+
+class Pairing:
+    """The calls of one conversation, in order.
+
+    A call keeps its id, unless it has none or one that a call not answered yet has too; then it gets one of its own.
+    A result goes to the first call with its id that has no result yet. One without an id goes to the first call
+    without one, of its own tool where it names that.
+    """
+
+    def __init__(self, *, are_ids_left_out: bool = False) -> None:
+        """Begin.
+
+        Args:
+            are_ids_left_out: A result without an id may answer a call that has one.
+        """
+        self._are_ids_left_out = are_ids_left_out
+        self._open: list[_Called] = []
+        self._latest: dict[str, _Called] = {}
+        self._given: set[str] = set()
+        self._is_answered = False
+
+    def paired(self, role: Role, blocks: Iterable[Block]) -> tuple[Block, ...]:
+        """The blocks of the next message, calls with ids that tell them apart and results with those of their calls."""
+        if role is Role.ASSISTANT and self._is_answered:
+            self._open.clear()  # what has no result by then gets none
+        self._is_answered = role is not Role.ASSISTANT
+        return tuple(self._paired(block) for block in blocks)
+
+    def _paired(self, block: Block) -> Block:
+        if block.kind is BlockKind.TOOL_CALL:
+            called = _Called(block.tool_call_id, self._identifier(block.tool_call_id), block.tool_name)
+            self._open.append(called)
+            self._latest[called.recorded] = called
+        elif block.kind is BlockKind.TOOL_RESULT:
+            found = self._answered(block)
+            if found is None:
+                return block
+            called = found
+        else:
+            return block
+        if (called.identifier, called.tool) == (block.tool_call_id, block.tool_name):
+            return block
+        return structs.replace(block, tool_call_id=called.identifier, tool_name=called.tool)
+
+    def _identifier(self, recorded: str) -> str:
+        if recorded and all(call.recorded != recorded for call in self._open):
+            return recorded
+        number = 1 if not recorded else 2
+        while (name := f"{recorded or 'call'}-{number}") in self._given or name in self._latest:
+            number += 1
+        self._given.add(name)
+        return name
+
+    def _answered(self, result: Block) -> _Called | None:
+        recorded = result.tool_call_id
+        waiting = [call for call in self._open if call.recorded == recorded]
+        if not recorded and not waiting and self._are_ids_left_out:
+            waiting = self._open
+        if not waiting:
+            return self._latest.get(recorded) if recorded else None
+        named = [call for call in waiting if call.tool == result.tool_name] if not recorded else []
+        found = (named or waiting)[0]
+        self._open.remove(found)
+        return found

@@ -1,0 +1,168 @@
+"""Reading a session out of a database, and keeping up with rows that come, change and go."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Protocol
+
+from inspector.errors import InspectorError
+from inspector.session.database import Database, DatabaseState, DatabaseUnreadableError, HeldConnection, unreadable
+from inspector.session.errors import SessionError
+from inspector.session.locator import Locator
+from inspector.session.model import TextUnavailableError
+from inspector.session.reading import Change, Progress
+from inspector.session.texts import NamedTexts
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from inspector.session.assembly import Assembly
+    from inspector.session.model import Session
+    from inspector.session.texts import BlocksOfRecord
+
+ATTEMPTS = 20
+ATTEMPT_SECONDS = 0.05
+
+PATIENCE_SECONDS = 5.0
+"""A database that cannot be read is busy, unless that lasts longer than this."""
+
+
+class RowsGoneError(InspectorError):
+    """The session's own row is no longer there."""
+
+    advice = "open the session again: its row is gone"
+
+
+class Rows(Protocol):
+    """One session's rows: a format's part of reading a database.
+
+    Attributes:
+        blocks_of_record: Gives the blocks of a row read again.
+    """
+
+    blocks_of_record: BlocksOfRecord
+
+    def read(self, connection: sqlite3.Connection) -> None:
+        """Take what the rows hold now, the first time everything.
+
+        Raises:
+            RowsGoneError: The session is not there.
+        """
+        ...
+
+    def assemble(self) -> Assembly:
+        """The session, put together from what was read."""
+        ...
+
+    def fetch(self, connection: sqlite3.Connection, name: str) -> bytes | None:
+        """A row's record by its name, which is a block's `origin.locator`; None where the row is gone."""
+        ...
+
+
+class RowsReader:
+    """Reads one session of a database. Holds no connection between two looks at it, but for texts a moment."""
+
+    def __init__(self, path: Path, format_name: str, rows: Rows) -> None:
+        """Begin.
+
+        Args:
+            path: The database, perhaps with a session's id behind it.
+            format_name: The format's name.
+            rows: Takes the rows of that session.
+        """
+        self._path = path
+        self._format = format_name
+        self._rows = rows
+        self._database = Database(Locator.of(path).file)
+        self._held = HeldConnection(self._database)
+        self._state: DatabaseState | None = None
+        self._assembly: Assembly | None = None
+        self._session: Session | None = None
+        self._unreadable_since: float | None = None
+        self._texts = NamedTexts(self._database.path.name, self._fetch, rows.blocks_of_record)
+
+    def load(self) -> Iterator[Progress]:
+        """Read the session.
+
+        Raises:
+            SessionError: It cannot be read, or is not there.
+        """
+        size = 0
+        for attempt in range(ATTEMPTS):
+            try:
+                state = self._database.state()
+                size = state.main.size + (state.log.size if state.log is not None else 0)
+                yield Progress(0, size)
+                self._read(state)
+                break
+            except (DatabaseUnreadableError, OSError) as error:
+                if attempt == ATTEMPTS - 1:
+                    raise unreadable(self._path, error) from error
+                time.sleep(ATTEMPT_SECONDS)
+            except RowsGoneError as error:
+                raise SessionError(
+                    f"{self._path}: {error}. Give the path of the database alone to open its newest session."
+                ) from error
+        yield Progress(size, size)
+
+    def snapshot(self) -> Session:
+        """What has been read so far."""
+        if self._session is None:
+            if self._assembly is None:
+                self._assembly = self._rows.assemble()
+            files = (self._database.path,)
+            self._session = self._assembly.snapshot(self._format, self._path, self._texts, files)
+        return self._session
+
+    def refresh(self) -> Change:
+        """Look whether anything was committed, and read what changed."""
+        try:
+            state = self._database.state()
+        except FileNotFoundError:
+            return Change.VANISHED
+        except OSError:
+            return Change.UNREADABLE
+        if state == self._state:
+            self._unreadable_since = None
+            return Change.NONE
+        if self._state is not None and state.main[:2] != self._state.main[:2]:
+            return Change.REPLACED
+        before = self.snapshot()
+        try:
+            self._read(state)
+        except RowsGoneError:
+            return Change.VANISHED
+        except DatabaseUnreadableError:
+            return self._wait()
+        assert self._assembly is not None  # noqa: S101  # `_read` has just made it
+        self._assembly.reuse(before)
+        return Change.NONE if self.snapshot() == before else Change.APPENDED
+
+    def watched(self) -> Path:
+        """The folder of the database itself, where its log is written."""
+        return self._database.path.resolve().parent
+
+    def _read(self, state: DatabaseState) -> None:
+        self._held.give_up()
+        with self._database.reading() as connection:
+            self._rows.read(connection)
+        # What was committed between looking and reading is read once more, rather than never.
+        self._state, self._unreadable_since = state, None
+        self._assembly, self._session = self._rows.assemble(), None
+
+    def _wait(self) -> Change:
+        now = time.monotonic()
+        self._unreadable_since = self._unreadable_since or now
+        return Change.UNREADABLE if now - self._unreadable_since < PATIENCE_SECONDS else Change.REPLACED
+
+    def _fetch(self, name: str) -> bytes:
+        try:
+            with self._held.reading() as connection:
+                record = self._rows.fetch(connection, name)
+        except DatabaseUnreadableError as error:
+            raise TextUnavailableError(str(error)) from error
+        if record is None:
+            raise TextUnavailableError(f"{name} is no longer in {self._database.path.name}")
+        return record

@@ -1,0 +1,188 @@
+"""The look at a file by which formats are told apart."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from inspector.session.compressed import is_compressed, unpacked_beginning
+from inspector.session.decoding import BLANKS, lenient_json, line_bounds
+from inspector.session.errors import SessionError
+from inspector.session.opening import open_for_reading, why_not_opened
+from inspector.session.paths import is_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+HEAD_BYTES = 1 << 16
+
+LONGER_BEGINNINGS = (1 << 19, 1 << 23)
+LONGEST_BEGINNING = 1 << 27
+"""How far into a file formats are looked for: single lines of two megabytes are common, longer ones possible."""
+
+SAMPLE_RECORDS = 50
+
+BLANK_BYTES = BLANKS.encode()
+
+SQLITE = b"SQLite format 3\x00"
+
+ZIP = b"PK\x03\x04"
+
+
+class Sample:
+    """The beginning of a file, looked at as bytes, as lines and as a document. Folders have no bytes.
+
+    Attributes:
+        path: What was looked at.
+        is_directory: Whether it is a folder.
+        size: In bytes; 0 for a folder.
+        head: The first 64 KB.
+    """
+
+    def __init__(self, path: Path, most_document_bytes: int | None = None) -> None:
+        """Look at a path.
+
+        Args:
+            path: A file or folder.
+            most_document_bytes: The size from which a file is not parsed whole; None for any size.
+
+        Raises:
+            SessionError: There is nothing that can be read.
+        """
+        self.path = path
+        self._most_document_bytes = most_document_bytes
+        try:
+            self.is_directory = is_folder(path)
+        except (OSError, ValueError) as error:
+            raise SessionError(why_not_opened(path, error)) from error
+        self.size = 0
+        self.head = b""
+        self._unpacked = b""
+        if not self.is_directory:
+            with open_for_reading(path) as file:
+                self.size = os.fstat(file.fileno()).st_size
+                self.head = self._read(file.fileno(), HEAD_BYTES)
+                if is_compressed(self.head):
+                    self._unpack()
+                if len(self.head.lstrip()) == 0 and self.size <= HEAD_BYTES:
+                    raise SessionError(f"{path}: the file is empty. Give the path of a session with content.")
+
+    def _unpack(self) -> None:
+        """Look at what a compressed file holds instead; its size is known as far as it is looked at."""
+        beginning = unpacked_beginning(self.path, LONGER_BEGINNINGS[-1])
+        if beginning:
+            self.head, self.size, self._unpacked = beginning[:HEAD_BYTES], len(beginning), beginning
+
+    def _read(self, descriptor: int, count: int) -> bytes:
+        if self._unpacked:
+            return self._unpacked[:count]
+        try:
+            return os.pread(descriptor, count, 0)
+        except OSError as error:
+            raise SessionError(why_not_opened(self.path, error)) from error
+
+    @cached_property
+    def records(self) -> tuple[dict[str, Any], ...]:
+        """The first fifty JSON objects that stand on lines of their own. Not from line 1 alone: it says little."""
+        return tuple(self._lines[0])
+
+    @property
+    def is_lines(self) -> bool:
+        """Whether it holds JSON objects on lines of their own, rather than one document over many lines."""
+        records, others = self._lines
+        return len(records) > 0 and len(records) >= others
+
+    @cached_property
+    def _lines(self) -> tuple[list[dict[str, Any]], int]:
+        """The first objects, and how many lines among them are something else."""
+        records: list[dict[str, Any]] = []
+        others = 0
+        for data in self._beginnings():
+            records, others = [], 0
+            for start, end, _ in self._whole_lines(data):
+                value = _object(data[start:end])
+                if value is None:
+                    others += 1
+                else:
+                    records.append(value)
+                if len(records) == SAMPLE_RECORDS:
+                    return records, others
+        return records, others
+
+    @cached_property
+    def starts_like_json(self) -> bool:
+        """Whether the first character is that of a JSON object or array."""
+        return self.head.lstrip(BLANK_BYTES)[:1] in (b"{", b"[")
+
+    @cached_property
+    def tables(self) -> Mapping[str, frozenset[str]]:
+        """The names of an SQLite database's tables, each with those of its columns; empty for any other file.
+
+        Raises:
+            SessionError: It is a database that cannot be read at the moment.
+        """
+        if not self.head.startswith(SQLITE):
+            return {}
+        from inspector.session.database import columns_of_tables, read_database
+
+        return read_database(self.path, columns_of_tables)
+
+    @cached_property
+    def document(self) -> Any:
+        """The whole file as one JSON value; None when it is not one. Only for files that are not read by lines."""
+        if self.is_directory or not self.starts_like_json:
+            return None
+        if self._most_document_bytes is not None and self.size > self._most_document_bytes:
+            return None
+        if self._unpacked:
+            data = unpacked_beginning(self.path, self._most_document_bytes or LONGEST_BEGINNING)
+        else:
+            with open_for_reading(self.path) as file:
+                data = file.read()
+        try:
+            return msgspec.json.decode(data)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return lenient_json(data)[0]
+
+    @cached_property
+    def only_value(self) -> Any:
+        """The one JSON value the file is, on one line or many; None for lines of their own and for folders."""
+        if self.is_directory:
+            return None
+        if not self.is_lines:
+            return self.document
+        return self.records[0] if len(self.records) == 1 else None
+
+    def _beginnings(self) -> Iterator[bytes]:
+        """Ever more of the file, as long as that may show more of its lines."""
+        if self.is_directory:
+            return
+        yield self.head
+        if self.size <= len(self.head) or not (self.starts_like_json or b"\n{" in self.head):
+            return
+        data = b""
+        for count in (*LONGER_BEGINNINGS, LONGEST_BEGINNING):
+            if len(data) < self.size and (count < LONGEST_BEGINNING or b"\n" not in data):
+                with open_for_reading(self.path) as file:
+                    data = self._read(file.fileno(), count)
+                yield data
+
+    def _whole_lines(self, data: bytes) -> list[tuple[int, int, int]]:
+        bounds = line_bounds(data)
+        if bounds and len(data) < self.size and not data.endswith(b"\n"):
+            bounds.pop()  # cut by the sample, not by the file
+        return bounds
+
+
+def _object(line: bytes) -> dict[str, Any] | None:
+    if not line.lstrip(BLANK_BYTES).startswith(b"{"):
+        return None
+    try:
+        value = msgspec.json.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        value, _ = lenient_json(line)
+    return value if isinstance(value, dict) else None

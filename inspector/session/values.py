@@ -1,0 +1,43 @@
+"""Fields of JSON objects that may hold anything: what is of the expected type, and a harmless value for the rest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MOST = 1 << 53
+"""Counts from here on are nonsense: JavaScript cannot write them exactly."""
+
+
+def string(value: object) -> str:
+    """A string; empty for anything else."""
+    return value if isinstance(value, str) else ""
+
+
+def mapping(value: object) -> Mapping[str, Any]:
+    """An object; empty for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def sequence(value: object) -> list[Any]:
+    """An array; empty for anything else."""
+    return value if isinstance(value, list) else []
+
+
+def objects(value: object) -> list[dict[str, Any]]:
+    """The objects in an array; empty for anything else."""
+    return [item for item in sequence(value) if isinstance(item, dict)]
+
+
+def count(value: object) -> int:
+    """A count of tokens or things; 0 for anything else, negative and endless numbers included."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < MOST:
+        return int(value)
+    return 0
+
+
+def count_or_none(value: object) -> int | None:
+    """The same, None where there is no such number."""
+    return count(value) or None

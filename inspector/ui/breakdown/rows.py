@@ -1,0 +1,181 @@
+"""What the composition screen says: parts of a window, and the blocks of one of them, as rows of figures."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from inspector.replay.composition_of_context import NOT_SHOWN, Scope
+from inspector.replay.context_groups import Grouping
+from inspector.report.figures_table import MARKS
+from inspector.safe_text import one_line
+from inspector.ui import numbers
+from inspector.ui.figure_table.table import Cell, Column, Length, Row, Sorting, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    from inspector.replay.composition_of_context import Composition, Part
+    from inspector.replay.consumers import Consumer
+    from inspector.ui.timeline.rows import Rows
+
+EVERYTHING: Final = "everything"
+
+PART_COLUMNS: Final = (
+    Column("name", "", 18, 70, is_text=True, falls=False),
+    Column("blocks", "blocks", 7, rank=5),
+    Column("tokens", "tokens", 8, 10),
+    Column("share", "share", 7, rank=1),
+    Column("bar", "█ sent ░ cut", 8, 40, is_bar=True, short="sent", rank=2),
+    Column("cut", "cut", 8, rank=6, falls=False),
+    Column("carried", "carried", 8, rank=4),
+    Column("cost", "cost", 9, rank=3),
+)
+
+BLOCK_COLUMNS: Final = (
+    Column("number", "#", 6, falls=False),
+    Column("who", "who", 3, is_text=True, falls=False, rank=6),
+    Column("tool", "tool", 8, 14, is_text=True, falls=False, rank=5),
+    Column("tokens", "tokens", 8, 10),
+    Column("bar", "█ sent ░ cut", 6, 24, is_bar=True, short="sent", rank=4),
+    Column("calls", "calls", 6, rank=3),
+    Column("carried", "carried", 8, rank=7),
+    Column("cost", "cost", 9, rank=2),
+    Column("what", "what", 12, 200, is_text=True, falls=False, rank=1),
+)
+
+_OF_WINDOW: Final = ("tokens", "cut")
+"""Columns about one prompt, which have no place where all prompts are looked at."""
+
+_CARRIED: Final = "█ tokens × calls"  # noqa: RUF001  a multiplication is meant
+
+MOST_BLOCKS: Final = 300
+
+
+def _columns(columns: tuple[Column, ...], scope: Scope) -> tuple[Column, ...]:
+    """The columns for one prompt, or those for all of them."""
+    if scope is Scope.WINDOW:
+        return columns
+    kept = [column for column in columns if column.name not in _OF_WINDOW]
+    return tuple(replace(column, title=_CARRIED, short="█") if column.is_bar else column for column in kept)
+
+
+def own_sorting(composition: Composition) -> Sorting:
+    """How the parts are sorted at first: as they come, the largest first, but ages by age."""
+    if composition.grouping is Grouping.AGE:
+        return Sorting()
+    return Sorting("tokens" if composition.scope is Scope.WINDOW else "cost")
+
+
+def part_table(composition: Composition) -> Table:
+    """Everything, and its parts below it."""
+    whole = composition.everything
+    is_window = composition.scope is Scope.WINDOW
+    total = whole.tokens if is_window else whole.carried
+    full = max((each.recorded if is_window else each.carried for each in composition.parts), default=1.0)
+    rows = [_part(EVERYTHING, whole, composition, total, full)]
+    rows += [_part((each.name,), each, composition, total, full) for each in composition.parts]
+    return Table(_columns(PART_COLUMNS, composition.scope), tuple(rows))
+
+
+def part_of(composition: Composition, key: Hashable) -> Part:
+    """The part a row stands for; everything where there is no such part."""
+    return next((part for part in composition.parts if (part.name,) == key), composition.everything)
+
+
+def _part(key: Hashable, part: Part, composition: Composition, total: float, full: float) -> Row:
+    is_window, is_first = composition.scope is Scope.WINDOW, key == EVERYTHING
+    known = MARKS[composition.context.known.value]
+    amount = part.tokens if is_window else part.carried
+    name = EVERYTHING if is_first else one_line(part.name)
+    exact = MARKS[composition.context.prompt.known.value] if is_first else known
+    cells = {
+        "name": Cell(name, _file_name(name), style="table--name" if is_first else "", order=name),
+        "tokens": tokens_cell(part.tokens, exact),
+        "share": Cell(numbers.percent(amount / total), known=known, order=amount)
+        if total and not math.isnan(amount)
+        else Cell(),
+        "cut": _cut(part.recorded - part.tokens, known),
+        "carried": _carried(part.carried, known),
+        "cost": _dollars(part.cost, known),
+    }
+    if len(part.blocks):
+        cells["blocks"] = Cell(numbers.whole(len(part.blocks)), order=float(len(part.blocks)))
+    if not is_first and not math.isnan(amount):
+        recorded = part.recorded if is_window else amount
+        cells["bar"] = Cell(order=amount, length=Length(amount, recorded, full))
+    is_faint = not len(part.blocks) and part.name == NOT_SHOWN
+    return Row(key, cells, style="table--faint" if is_faint else "", is_first=is_first)
+
+
+def block_table(composition: Composition, consumers: Sequence[Consumer], rows: Rows) -> Table:
+    """The blocks that take most of a part, one row each."""
+    known = MARKS[composition.context.known.value]
+    is_window = composition.scope is Scope.WINDOW
+    full = max((each.recorded if is_window else each.carried for each in consumers), default=1.0)
+    return Table(
+        _columns(BLOCK_COLUMNS, composition.scope),
+        tuple(_block(each, composition, rows, known, full) for each in consumers),
+    )
+
+
+def _block(each: Consumer, composition: Composition, rows: Rows, known: str, full: float) -> Row:
+    row = rows.row(rows.index_of(each.block))
+    is_window = composition.scope is Scope.WINDOW
+    length = Length(each.tokens, each.recorded, full) if is_window else Length(each.carried, each.carried, full)
+    is_outside = each.recorded == 0
+    cells = {
+        "number": Cell(str(row.message), order=float(row.message), style="table--faint"),
+        "who": Cell(row.letter, order=row.letter),
+        "tool": Cell(row.tool, order=row.tool, style="table--lost" if row.is_error else ""),
+        "tokens": Cell("·", style="table--faint") if is_outside else tokens_cell(each.tokens, known),
+        "bar": Cell(order=length.sent, length=length),
+        "calls": Cell(numbers.whole(each.calls), order=float(each.calls)),
+        "carried": _carried(each.carried, known),
+        "cost": _dollars(each.cost, known),
+        "what": Cell(_what(each.block, composition, rows), order=rows.preview(row.index), style="table--faint"),
+    }
+    return Row(each.block, cells)
+
+
+def _what(block: int, composition: Composition, rows: Rows) -> str:
+    """What a block holds; of a repeat, first what stands for it."""
+    preview = rows.preview(rows.index_of(block))
+    repeat = composition.repeats.get(block)
+    if repeat is None:
+        return preview
+    later = rows.row(rows.index_of(repeat.later)).message
+    path = repeat.path.removeprefix(f"{rows.history.session.working_directory}/")
+    return f"see #{later} · {one_line(path) or preview}"
+
+
+def _file_name(path: str) -> str:
+    """The end of a path, for where there is no room for all of it; empty for what is none."""
+    _, slash, name = path.rpartition("/")
+    return f"…/{name}" if slash and name else ""
+
+
+def tokens_cell(tokens: float, known: str) -> Cell:
+    """Tokens of a prompt."""
+    return Cell(numbers.whole(tokens), numbers.short(tokens), known=known, order=tokens)
+
+
+def _cut(tokens: float, known: str) -> Cell:
+    if round(tokens) == 0:
+        return Cell("·", style="table--faint", order=0.0)
+    style = "table--cut" if tokens > 0 else "table--lost"
+    text = numbers.short(-tokens) if tokens > 0 else f"+{numbers.short(-tokens)}"
+    return Cell(text, style=style, known=known, order=-tokens)
+
+
+def _carried(tokens: float, known: str) -> Cell:
+    if math.isnan(tokens):
+        return Cell("·", style="table--faint")
+    return Cell(numbers.short(tokens), known=known, order=tokens)
+
+
+def _dollars(cost: float, known: str) -> Cell:
+    if math.isnan(cost):
+        return Cell("·", style="table--faint")
+    return Cell(numbers.dollars(cost), known=known, order=cost)

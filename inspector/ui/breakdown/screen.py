@@ -1,0 +1,295 @@
+"""The composition screen: what fills the window as of the call looked at, and what of it costs most."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.app import SystemCommand
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.message import Message
+
+from inspector.replay.carriage import Carriage, carriage_of
+from inspector.replay.composition_of_context import Composition, Scope, composition_of
+from inspector.replay.consumers import consumers_of
+from inspector.replay.context_groups import Grouping
+from inspector.safe_text import one_line
+from inspector.ui import numbers
+from inspector.ui.breakdown.rows import MOST_BLOCKS, block_table, own_sorting, part_of, part_table
+from inspector.ui.figure_table.table import Sorting, letters
+from inspector.ui.figure_table.widget import FigureTable
+from inspector.ui.main.keys import FAR
+from inspector.ui.study import StudyScreen
+from inspector.ui.toolkit.choice_strip import Choices, ChoiceStrip
+from inspector.ui.toolkit.header import SessionHeader
+from inspector.ui.toolkit.pane import Pane
+from inspector.ui.toolkit.status_bar import StatusBar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from textual.app import ComposeResult
+
+    from inspector.replay.replay import Replay
+    from inspector.ui.explain.explanation import Explained
+    from inspector.ui.main.screen import InspectScreen
+    from inspector.ui.outcome import Outcome
+
+GROUPINGS = tuple(Grouping)
+
+
+class Parts(FigureTable):
+    """The table of parts."""
+
+    HELP = """What the prompt of the call looked at is made of. Tokens are on the provider's scale; parts and what the
+    file does not show (system prompt, tool definitions) add up to the prompt. Cut is what the plan leaves out. Carried
+    is what all calls of the session sent of it together, and cost what that came to, at the rate each token was served
+    at: from the cache or not. Letters: c calibrated, e estimated; none is exact. Repeats are results that something
+    later in the prompt stands for: the same text, the file read again, or edited since it was read."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "screen.enter", "blocks", id="composition.enter", tooltip="To the blocks of this part"),
+    ]
+
+
+class Blocks(FigureTable):
+    """The table of blocks."""
+
+    HELP = """The blocks of the part above that take most of the prompt, or, over the whole session, cost most. Calls
+    is how many calls sent a block, carried how many tokens that was in all."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "screen.jump", "to its row", id="composition.jump", tooltip="To this block in the timeline"),
+    ]
+
+
+class CompositionScreen(StudyScreen):
+    """Parts above, the blocks of the part under the cursor below."""
+
+    name_of_study = "composition"
+
+    DEFAULT_CSS = """
+    CompositionScreen {
+        #parts-pane { height: 1fr; }
+        #blocks-pane { height: 1fr; }
+        &.-tall #parts-pane { height: 22; }
+    }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(
+            Binding(
+                str(place),
+                f"divide('{grouping.value}')",
+                "by",
+                id=f"composition.divide-{place}",
+                tooltip=f"Divide it by {place}",
+            )
+            for place, grouping in enumerate(GROUPINGS, start=1)
+        ),
+        Binding("s", "scope", "session", id="composition.scope", tooltip="This window, or everything ever sent"),
+        Binding("tab,shift+tab", "other", "pane", id="composition.other", tooltip="To the other table"),
+        Binding(
+            "left_square_bracket", "call(-1)", "call", id="composition.call-before", tooltip="As of the call before"
+        ),
+        Binding("right_square_bracket", "call(1)", "call", id="composition.call-after", tooltip="As of the call after"),
+        Binding(
+            "left_curly_bracket", f"call(-{FAR})", "far", id="composition.far-before", tooltip="Ten before", show=False
+        ),
+        Binding(
+            "right_curly_bracket", f"call({FAR})", "far", id="composition.far-after", tooltip="Ten after", show=False
+        ),
+    ]
+
+    @dataclass
+    class Divided(Message):
+        """A prompt was divided.
+
+        Attributes:
+            generation: Which request it answers.
+            replay: What it is of.
+            carriage: What each of its blocks cost to carry.
+            composition: The prompt, divided.
+        """
+
+        generation: int
+        replay: Replay
+        carriage: Carriage
+        composition: Composition
+
+        def can_replace(self, message: Message) -> bool:
+            """Only the newest counts."""
+            return isinstance(message, CompositionScreen.Divided)
+
+    def __init__(self, source: InspectScreen) -> None:
+        super().__init__(source)
+        self.grouping = Grouping.ROLE
+        """What the prompt is divided by."""
+        self.scope = Scope.WINDOW
+        """Which blocks are looked at."""
+        self.divided: CompositionScreen.Divided | None = None
+        """The newest division; None before the first."""
+        self._wanted = 0
+        self._is_dividing = False
+        self._sorted_for: tuple[Grouping, Scope] | None = None
+
+    def compose(self) -> ComposeResult:
+        """What to divide by, the parts, and the blocks of one of them."""
+        yield SessionHeader()
+        with Pane("Window", id="parts-pane"):
+            yield ChoiceStrip()
+            yield Parts(id="parts")
+        with Pane("Blocks", id="blocks-pane"):
+            yield Blocks(id="blocks")
+        yield StatusBar()
+
+    @property
+    def parts(self) -> Parts:
+        """The table of parts."""
+        return self.query_one(Parts)
+
+    @property
+    def blocks(self) -> Blocks:
+        """The table of blocks."""
+        return self.query_one(Blocks)
+
+    def on_mount(self) -> None:
+        """Begin with the parts."""
+        self.parts.focus()
+
+    def show_outcome(self) -> None:
+        """Divide the prompt of the call looked at; at once, or when the division under way is back."""
+        names = tuple(("", f"{place} {grouping.value}") for place, grouping in enumerate(GROUPINGS, start=1))
+        self.query_one(ChoiceStrip).choices = Choices(names, GROUPINGS.index(self.grouping))
+        self._wanted += 1
+        if not self._is_dividing:
+            self._divide()
+
+    def _divide(self) -> None:
+        self._is_dividing = True
+        known = self.divided
+        carriage = known.carriage if known is not None and known.replay is self.outcome.replay else None
+        work = partial(self._divided_by, self._wanted, self.outcome, carriage, self.grouping, self.scope)
+        self.work(work, "divide", "divide the prompt")
+
+    def _divided_by(
+        self, generation: int, outcome: Outcome, carriage: Carriage | None, grouping: Grouping, scope: Scope
+    ) -> None:
+        carriage = carriage or carriage_of(outcome.replay)
+        composition = composition_of(outcome.replay, outcome.state, carriage, grouping, scope)
+        self.post_message(self.Divided(generation, outcome.replay, carriage, composition))
+
+    def work_failed(self, group: str) -> None:
+        """The prompt could not be divided; the next time it may be."""
+        self._is_dividing = self._is_dividing and group != "divide"
+
+    @on(Divided)
+    def _on_divided(self, message: Divided) -> None:
+        self._is_dividing = False
+        self.divided = message
+        self._show(message.composition)
+        if message.generation < self._wanted:
+            self._divide()
+
+    def _show(self, composition: Composition) -> None:
+        context, window = composition.context, self.outcome.inputs.window
+        count = self.outcome.replay.history.call_count
+        when = (
+            "now"
+            if context.call >= count
+            else f"as of call {numbers.whole(context.call + 1)} of {numbers.whole(count)}"
+        )
+        prompt = f"{numbers.whole(context.prompt.value or 0)} tokens {context.prompt.known.value}"
+        pane = self.query_one("#parts-pane", Pane)
+        if composition.scope is Scope.WINDOW:
+            of = f" of {numbers.window(window.size)} {window.tokens.known.value}" if window.size else ""
+            pane.border_title = Content(f"Window {when}: {prompt}{of}")
+        else:
+            pane.border_title = Content(f"Everything sent in {numbers.plural(count, 'call')}")
+        pane.border_subtitle = Content(letters([context.known.value]))
+        parts = self.parts
+        if self._sorted_for != (composition.grouping, composition.scope):
+            self._sorted_for = (composition.grouping, composition.scope)
+            parts.set_reactive(FigureTable.sorting, own_sorting(composition))
+            self.blocks.set_reactive(FigureTable.sorting, Sorting())
+        parts.table = part_table(composition)
+        self._show_blocks()
+
+    @on(FigureTable.Highlighted, "#parts")
+    def _show_blocks(self) -> None:
+        divided, rows = self.divided, self.source.rows
+        if divided is None or rows is None:
+            return
+        part = part_of(divided.composition, self.parts.cursor_key)
+        blocks = part.blocks[part.blocks < len(rows.history.kind)]
+        consumers = consumers_of(divided.composition, blocks, divided.carriage, MOST_BLOCKS)
+        self.blocks.table = block_table(divided.composition, consumers, rows)
+        more = f", the first {MOST_BLOCKS}" if len(part.blocks) > MOST_BLOCKS else ""
+        name = part.name or "everything"
+        title = f"{name}: {numbers.plural(len(part.blocks), 'block')}{more}"
+        self.query_one("#blocks-pane", Pane).border_title = Content(one_line(title))
+
+    @on(ChoiceStrip.Chosen)
+    def _chosen(self, event: ChoiceStrip.Chosen) -> None:
+        self.action_divide(GROUPINGS[event.place].value)
+
+    @on(FigureTable.Clicked, "#parts")
+    def _part_clicked(self) -> None:
+        self.action_enter()
+
+    @on(FigureTable.Clicked, "#blocks")
+    def _block_clicked(self) -> None:
+        self.action_jump()
+
+    def action_divide(self, grouping: str) -> None:
+        """Divide it by something else."""
+        self.grouping = Grouping(grouping)
+        self.show_outcome()
+
+    def action_scope(self) -> None:
+        """This window, or everything ever sent."""
+        self.scope = Scope.SESSION if self.scope is Scope.WINDOW else Scope.WINDOW
+        self.show_outcome()
+
+    def action_other(self) -> None:
+        """To the other table."""
+        (self.parts if self.blocks.has_focus else self.blocks).focus()
+
+    def action_call(self, step: int) -> None:
+        """As of another call, on the main screen too."""
+        self.source.action_call(step)
+
+    def action_enter(self) -> None:
+        """To the blocks of the part."""
+        self.blocks.focus()
+
+    def explains(self) -> Callable[[], tuple[Explained, ...]]:
+        """What explains the block under the cursor, or the prompt."""
+        from inspector.ui.explain.focus import CHART, TIMELINE, explained_focus
+
+        block = self.blocks.cursor_key
+        focus = (TIMELINE, block) if self.blocks.has_focus and isinstance(block, int) else (CHART, -1)
+        outcome, terms, runs = self.outcome, self.source.terms, self.source.settings.runs_per_day
+        return lambda: explained_focus(outcome, focus, terms, runs)[0]
+
+    def action_jump(self) -> None:
+        """To the block in the timeline."""
+        block, parts = self.blocks.cursor_key, self.source.parts
+        if isinstance(block, int) and parts is not None:
+            self.dismiss(None)
+            parts.timeline.focus()
+            parts.timeline.move_to_block(block)
+
+    def commands(self) -> Iterable[SystemCommand]:
+        """What the command palette offers here."""
+        for grouping in GROUPINGS:
+            text = (
+                "What of the prompt something later stands for" if grouping is Grouping.REPEATS else "Divide the prompt"
+            )
+            yield SystemCommand(f"window: By {grouping.value}", text, partial(self.action_divide, grouping.value))
+        other = "Whole session" if self.scope is Scope.WINDOW else "This call"
+        yield SystemCommand(f"window: {other}", "This window, or everything ever sent", self.action_scope)
+        yield from super().commands()

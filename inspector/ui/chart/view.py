@@ -1,0 +1,207 @@
+"""What the context chart shows of a replay."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from inspector.session.model import ContextCause
+from inspector.strategies.core.rendition import Action
+from inspector.strategies.history.memo import once_a_history
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from inspector.replay.replay import Replay
+    from inspector.strategies.history.history import History
+    from inspector.strategies.triggers import Trigger
+    from inspector.ui.outcome import Outcome
+
+
+class Level(NamedTuple):
+    """A prompt size that is drawn as a line across the chart.
+
+    Attributes:
+        tokens: The size.
+        name: What is there.
+    """
+
+    tokens: int
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class ChartSeries:
+    """What the context chart shows; equal only to itself.
+
+    Attributes:
+        recorded: Prompt tokens of every call as recorded, int64.
+        planned: The same under the plan, or None where there is no plan.
+        window: Tokens the model's window holds, or None where unknown.
+        compactions: Calls that are the first after a recorded compaction.
+        breaks: Calls at which the plan loses cached tokens.
+        cursor: The call looked at; None or the number of calls for the next one, not yet made.
+        levels: Where strategies of the plan begin to act.
+        firings: Calls at which those strategies act.
+        seconds: Per call, when it was made, never falling, float64; None to give every call the same room.
+    """
+
+    recorded: NDArray[np.int64]
+    planned: NDArray[np.int64] | None = None
+    window: int | None = None
+    compactions: tuple[int, ...] = ()
+    breaks: NDArray[np.int32] | tuple[int, ...] = ()
+    cursor: int | None = None
+    levels: tuple[Level, ...] = ()
+    firings: NDArray[np.int32] | tuple[int, ...] = ()
+    seconds: NDArray[np.float64] | None = None
+
+    @property
+    def call_count(self) -> int:
+        """Calls there are."""
+        return len(self.recorded)
+
+    @property
+    def peak(self) -> int:
+        """The most tokens any call sends."""
+        peak = int(self.recorded.max(initial=0))
+        return peak if self.planned is None else max(peak, int(self.planned.max(initial=0)))
+
+    @property
+    def span(self) -> float:
+        """Seconds from the first call to the last; 0 where calls are not placed by time."""
+        return float(self.seconds[-1]) if self.seconds is not None and len(self.seconds) else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class ChartColumns:
+    """A series as columns of a screen.
+
+    Attributes:
+        recorded: Per column, the most tokens of any of its calls, int64.
+        planned: The same under the plan, or None.
+        compaction: Per column, whether a context begins there.
+        is_break: Per column, whether cached tokens are lost there.
+        fires: Per column, whether a strategy that waits for a prompt size acts there.
+        call: Per column, the last of its calls, int64.
+        cursor: The column of the call looked at, or None.
+    """
+
+    recorded: NDArray[np.int64]
+    planned: NDArray[np.int64] | None
+    compaction: NDArray[np.bool_]
+    is_break: NDArray[np.bool_]
+    fires: NDArray[np.bool_]
+    call: NDArray[np.int64]
+    cursor: int | None
+
+
+def columns_of(series: ChartSeries, width: int) -> ChartColumns:
+    """Bring a series to `width` columns: a call takes several, or a column shows the largest of several calls.
+
+    Where calls are placed by time, a column without a call shows what the last one before it sent.
+    """
+    count, width = series.call_count, max(width, 0)
+    if not count or not width:
+        none = np.zeros(width, dtype=np.int64)
+        no = none.astype(np.bool_)
+        return ChartColumns(none, None, no, no, no, none - 1, None)
+    places = _places(series, width)
+    starts = np.flatnonzero(np.diff(places, prepend=-1))
+    shown = np.maximum(np.searchsorted(places[starts], np.arange(width), side="right") - 1, 0)
+    planned = series.planned[:count] if series.planned is not None and len(series.planned) >= count else None
+    cursor = series.cursor if series.cursor is not None and 0 <= series.cursor < count else None
+    last = np.append(starts[1:], count) - 1
+    return ChartColumns(
+        recorded=np.maximum.reduceat(series.recorded, starts)[shown],
+        planned=None if planned is None else np.maximum.reduceat(planned, starts)[shown],
+        compaction=_marked(series.compactions, places, width),
+        is_break=_marked(series.breaks, places, width),
+        fires=_marked(series.firings, places, width),
+        call=last[shown],
+        cursor=None if cursor is None else int(places[cursor]),
+    )
+
+
+def place_of(series: ChartSeries, call: int, width: int) -> int:
+    """The first column of a call, of `width` columns."""
+    return int(_places(series, width)[call]) if width else 0
+
+
+def _places(series: ChartSeries, width: int) -> NDArray[np.int64]:
+    """The first column of each call, never falling, from 0 to `width` - 1."""
+    count = series.call_count
+    if series.seconds is not None and len(series.seconds) == count and series.span > 0:
+        share = series.seconds / series.span
+        return np.minimum((share * width).astype(np.int64), width - 1)
+    calls = np.arange(count, dtype=np.int64)
+    return calls * width // count if count > width else -(-calls * width // count)
+
+
+def _marked(calls: NDArray[np.int32] | tuple[int, ...], places: NDArray[np.int64], width: int) -> NDArray[np.bool_]:
+    marked = np.zeros(width, dtype=np.bool_)
+    indices = np.asarray(calls, dtype=np.int64)
+    marked[places[indices[(indices >= 0) & (indices < len(places))]]] = True
+    return marked
+
+
+def chart_of(outcome: Outcome, call: int | None, *, by_time: bool = False) -> ChartSeries:
+    """Every call's prompt, recorded and under the plan.
+
+    Args:
+        outcome: The replay.
+        call: The call looked at; None for the next one, not yet made.
+        by_time: Calls stand at the time they were made, where the session says it.
+    """
+    from inspector.strategies.triggers import triggers_of
+
+    history, replay = outcome.replay.history, outcome.replay
+    triggers = triggers_of(outcome.plan, outcome.inputs.window.size)
+    return ChartSeries(
+        recorded=outcome.baseline.ledger.prompt_tokens,
+        planned=replay.ledger.prompt_tokens if replay is not outcome.baseline else None,
+        window=outcome.inputs.window.size,
+        compactions=first_calls_after_compactions(history),
+        breaks=np.flatnonzero(replay.ledger.is_break & ~outcome.baseline.ledger.is_break).astype(np.int32),
+        cursor=call,
+        levels=tuple(dict.fromkeys(Level(trigger.tokens, trigger.name) for trigger in triggers)),
+        firings=firings(replay, triggers),
+        seconds=seconds_of_calls(history) if by_time else None,
+    )
+
+
+def firings(replay: Replay, triggers: tuple[Trigger, ...]) -> NDArray[np.int32]:
+    """The calls at which strategies that wait for a prompt size change something, rising."""
+    changes = replay.changes
+    entries = {trigger.entry for trigger in triggers}
+    waited = np.array([reason.entry in entries for reason in changes.reasons], dtype=np.bool_)
+    if not waited.any():
+        return np.zeros(0, dtype=np.int32)
+    acting = waited[changes.reason] & (changes.action != Action.WHOLE)
+    return np.unique(changes.call[acting]).astype(np.int32)
+
+
+def seconds_of_calls(history: History) -> NDArray[np.float64] | None:
+    """Per call, seconds since the first, never falling; None where fewer than two calls have a time.
+
+    A call without a time stands with the one before it.
+    """
+    times = history.call_time[: history.call_count]
+    known = ~np.isnan(times)
+    if known.sum() < 2:
+        return None
+    filled = np.where(known, times, -np.inf)
+    seconds: NDArray[np.float64] = np.maximum(np.maximum.accumulate(filled) - times[known][0], 0.0)
+    return seconds
+
+
+@once_a_history
+def first_calls_after_compactions(history: History) -> tuple[int, ...]:
+    """The calls that were the first after the agent compacted its context."""
+    compacted = [
+        index for index, context in enumerate(history.session.contexts) if context.cause is ContextCause.COMPACTION
+    ]
+    contexts, first = np.unique(history.call_context[:-1], return_index=True)
+    return tuple(int(call) for call in np.sort(first[np.isin(contexts, compacted)]))

@@ -1,0 +1,235 @@
+"""The context chart: tokens in the prompt of every call, recorded and with the plan, and the call looked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.geometry import Region
+from textual.message import Message
+from textual.reactive import reactive
+from textual.strip import Strip
+from textual.widget import Widget
+
+from inspector.ui.chart.drawing import AXIS, HERE, Run, draw_chart, layout_of
+from inspector.ui.chart.view import ChartSeries, columns_of, place_of
+from inspector.ui.toolkit.line_view import strip_of
+
+if TYPE_CHECKING:
+    from textual import events
+
+
+class ContextChart(Widget, can_focus=True):
+    """Tokens over calls. Set `series` to show a session.
+
+    A click, a drag or an arrow key asks for another call; whoever answers sets `series` with another cursor.
+    """
+
+    DEFAULT_CSS = """
+    ContextChart {
+        background: $surface;
+        color: $foreground;
+        & > .chart--planned { color: $text-success; }
+        & > .chart--recorded { color: $text-warning; }
+        & > .chart--edge { color: $text-success; background: $warning 20%; }
+        & > .chart--later { color: $text-disabled; }
+        & > .chart--window { color: $text-muted; }
+        & > .chart--level { color: $text-accent; }
+        & > .chart--level-within { color: $background; background: $text-success; }
+        & > .chart--firing { color: $text-success; text-style: bold; }
+        & > .chart--axis { color: $text-disabled; }
+        & > .chart--label { color: $text-muted; }
+        & > .chart--compaction { color: $text-accent; text-style: bold; }
+        & > .chart--break { color: $text-error; text-style: bold; }
+        & > .chart--cursor { color: $foreground; text-style: bold; }
+        &:ansi > .chart--edge { background: transparent; }
+        &:ansi > .chart--level-within { color: ansi_default; background: transparent; text-style: reverse; }
+        &:nocolor > .chart--level-within { color: $foreground; background: $surface; text-style: reverse; }
+        &:nocolor > .chart--edge { background: transparent; }
+        &:focus > .chart--cursor { color: $primary; }
+    }
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "chart--planned",
+        "chart--edge",
+        "chart--recorded",
+        "chart--later",
+        "chart--window",
+        "chart--level",
+        "chart--level-within",
+        "chart--firing",
+        "chart--axis",
+        "chart--label",
+        "chart--compaction",
+        "chart--break",
+        "chart--cursor",
+    }
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left", "select(-1)", "Call before", id="chart.before", tooltip="Look at the call before"),
+        Binding("right", "select(1)", "Call after", id="chart.after", tooltip="Look at the call after"),
+        Binding(
+            "shift+left", "select(-10)", "Ten before", id="chart.ten-before", tooltip="Go ten calls back", show=False
+        ),
+        Binding("shift+right", "select(10)", "Ten after", id="chart.ten-after", tooltip="Go ten calls on", show=False),
+        Binding("home", "edge(0)", "First call", id="chart.first", tooltip="Look at the first call", show=False),
+        Binding("end", "edge(1)", "Now", id="chart.now", tooltip="Look at the next call, not yet made", show=False),
+    ]
+
+    series: reactive[ChartSeries | None] = reactive[ChartSeries | None](None, init=False, repaint=False)
+    """What is shown."""
+    here: reactive[int | None] = reactive[int | None](None, init=False, repaint=False)
+    """The call the timeline's cursor came with; None for none."""
+
+    @dataclass
+    class CallSelected(Message):
+        """The user wants to look at a call.
+
+        Attributes:
+            chart: Where.
+            call: Index of the call; the number of calls stands for the next one, not yet made.
+        """
+
+        chart: ContextChart
+        call: int
+
+        @property
+        def control(self) -> ContextChart:
+            """The chart it happened in."""
+            return self.chart
+
+        def can_replace(self, message: Message) -> bool:
+            """While dragging only the newest call matters."""
+            return isinstance(message, ContextChart.CallSelected) and message.chart is self.chart
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  Textual's name
+        super().__init__(id=id, classes=classes)
+        self._drawn: tuple[tuple[Run, ...], ...] = ()
+        self._drawn_size: tuple[int, int] | None = None
+        self._dragged_to: int | None = None
+
+    def watch_series(self, before: ChartSeries | None, series: ChartSeries | None) -> None:
+        """Draw anew. Of a plan that is moved a little, few rows are others than before."""
+        drawn, size = self._drawn, tuple(self.size)
+        if before is None or series is None or self._drawn_size != size:
+            self._drawn_size = None
+            self.refresh()
+            return
+        self._draw(series)
+        changed = {y for y, (row, old) in enumerate(zip(self._drawn, drawn, strict=True)) if row != old}
+        if self.here is not None:
+            changed.add(layout_of(series, *size).rows)
+        if changed:
+            self.refresh(*(Region(0, y, size[0], 1) for y in sorted(changed)))
+
+    def _draw(self, series: ChartSeries) -> None:
+        self._drawn_size = (self.size.width, self.size.height)
+        self._drawn = draw_chart(series, *self._drawn_size)
+
+    def watch_here(self) -> None:
+        """Draw the axis anew: a cursor moves far more often than anything else of the chart changes."""
+        if self.series is not None:
+            rows = layout_of(self.series, *self.size).rows
+            self.refresh(Region(0, rows, self.size.width, 1))
+
+    def _with_here(self, row: tuple[Run, ...]) -> tuple[Run, ...]:
+        """The row of the axis, with a mark under the call the timeline's cursor came with where there is no other."""
+        series = self.series
+        if series is None or self.here is None or not 0 <= self.here < series.call_count:
+            return row
+        layout = layout_of(series, *self.size)
+        column = layout.labels + place_of(series, self.here, layout.columns)
+        text = "".join(run.text for run in row)
+        if column >= len(text) or text[column] != AXIS:
+            return row
+        marked: list[Run] = []
+        for run in row:
+            if 0 <= column < len(run.text):
+                marked += [Run(run.text[:column], run.style), Run(HERE, "chart--cursor")]
+                marked.append(Run(run.text[column + 1 :], run.style))
+            else:
+                marked.append(run)
+            column -= len(run.text)
+        return tuple(marked)
+
+    class AxisClicked(Message):
+        """The names below the axis were clicked: it should be of time, or of calls."""
+
+    def call_at(self, x: int) -> int | None:
+        """The call drawn at a column of the widget, or None."""
+        if self.series is None or not self.series.call_count:
+            return None
+        layout = layout_of(self.series, self.size.width, self.size.height)
+        if not layout.columns:
+            return None
+        column = min(max(x - layout.labels, 0), layout.columns - 1)
+        return int(columns_of(self.series, layout.columns).call[column])
+
+    def render_line(self, y: int) -> Strip:
+        """One row of the chart; the whole is drawn when its size or series changes."""
+        width, height = self.size
+        if self.series is None:
+            return Strip.blank(width, self.rich_style)
+        if self._drawn_size != (width, height):
+            self._draw(self.series)
+        if y >= len(self._drawn):
+            return Strip.blank(width, self.rich_style)
+        row = self._drawn[y]
+        if self.here is not None and y == layout_of(self.series, width, height).rows:
+            row = self._with_here(row)
+        parts = ((run.text, self.get_component_rich_style(run.style) if run.style else self.rich_style) for run in row)
+        return strip_of(parts, width, self.rich_style)
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Look at the call under the mouse, and at others as long as it is held."""
+        offset = event.get_content_offset(self)
+        if offset is not None and self.series is not None and offset.y > layout_of(self.series, *self.size).rows:
+            self.post_message(self.AxisClicked())
+            return
+        call = self.call_at(offset.x) if offset is not None and event.button == 1 else None
+        if call is not None:
+            self.capture_mouse()
+            self._dragged_to = call
+            self._select(call)
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Look at the call the mouse was dragged to."""
+        if self._dragged_to is None:
+            return
+        call = self.call_at(event.x - self.gutter.left)
+        if call is not None and call != self._dragged_to:
+            self._dragged_to = call
+            self._select(call)
+
+    def on_mouse_up(self) -> None:
+        """Let go."""
+        if self._dragged_to is not None:
+            self.release_mouse()
+            self._dragged_to = None
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """Look at the call after."""
+        event.stop()
+        self.action_select(1)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """Look at the call before."""
+        event.stop()
+        self.action_select(-1)
+
+    def action_select(self, step: int) -> None:
+        """Look at a call before or after this one."""
+        if self.series is not None and self.series.call_count:
+            count = self.series.call_count
+            cursor = count if self.series.cursor is None else self.series.cursor
+            self._select(min(max(cursor + step, 0), count))
+
+    def action_edge(self, end: int) -> None:
+        """Look at the first call or the next one to be made."""
+        if self.series is not None and self.series.call_count:
+            self._select(self.series.call_count if end else 0)
+
+    def _select(self, call: int) -> None:
+        self.post_message(self.CallSelected(self, call))

@@ -1,0 +1,1 @@
+"""Every strategy, and the plan, on one session: the compare screen."""

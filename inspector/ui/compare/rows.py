@@ -1,0 +1,234 @@
+"""What the compare screen says: one row a plan, and a few lines about one of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from inspector.replay.hazards import HazardKind
+from inspector.safe_text import one_line
+from inspector.strategies.presets import PRESETS
+from inspector.ui import numbers
+from inspector.ui.figure_table.table import Cell, Column, Length, Row, Table, figure_cell, letters, savings_style
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from inspector.replay.comparison import Compared
+    from inspector.replay.hazards import Hazard
+    from inspector.replay.ledger import Figure
+    from inspector.strategies.plan import Plan
+
+NOTHING_CUT: Final = "nothing cut"
+CURRENT: Final = "current plan"
+CURRENT_MARK: Final = "●"
+WAITING: Final = "…"
+NOTHING: Final = "·"
+
+LONGEST: Final = 1.5
+"""Bars hold so much more than the session with nothing cut; what is longer goes on beyond its column."""
+
+PARTS: Final = 1_000_000
+
+COLUMNS: Final = (
+    Column("name", "plan", 18, 34, is_text=True, falls=False),
+    Column("tokens", "tokens", 7, 12),
+    Column("token-bar", "█ sent ░ cut", 8, 28, is_bar=True, short="sent", rank=4),
+    Column("peak", "peak", 7, rank=7),
+    Column("cost", "cost", 9, falls=False, rank=2),
+    Column("cost-bar", "█ cost ░ saved", 8, 28, is_bar=True, short="cost", rank=5, falls=False),
+    Column("saved", "saved", 9, 10, rank=1),
+    Column("share", "share", 7),
+    Column("breaks", "breaks", 7, falls=False, rank=3),
+    Column("fires", "fires", 6, falls=False, rank=6),
+    Column("hazards", "risks", 6, falls=False, rank=8),
+    Column("pays", "pays off", 9, falls=False, rank=9),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """A plan that is compared, and what is known of it so far.
+
+    Attributes:
+        key: What its row is known by.
+        name: What it is called; may hold a user's text.
+        plan: The plan.
+        found: What came of it; None while it waits.
+        failure: What went wrong instead; empty when nothing did.
+        is_baseline: It is the session with nothing cut.
+        is_current: It is the plan of the main screen.
+    """
+
+    key: str
+    name: str
+    plan: Plan
+    found: Compared | None = None
+    failure: str = ""
+    is_baseline: bool = False
+    is_current: bool = False
+
+
+def current_name(plan: Plan) -> str:
+    """What the main screen's plan is called here: by its name, or by its strategies."""
+    names = plan.name or " + ".join(strategy.name for strategy in plan.strategies)
+    return f"{CURRENT}: {names}" if names else CURRENT
+
+
+def compare_table(contenders: Sequence[Contender]) -> Table:
+    """The table of everything known so far."""
+    known = [each.found for each in contenders if each.found is not None]
+    baseline = next((each.found for each in contenders if each.is_baseline), None)
+    most = {name: max((_amount(found, name) or 0.0 for found in known), default=0.0) for name in ("tokens", "cost")}
+    return Table(COLUMNS, tuple(_row(each, baseline, most) for each in contenders))
+
+
+def _amount(found: Compared, name: str) -> float | None:
+    figures = found.figures
+    return (figures.prompt_tokens if name == "tokens" else figures.cost_usd).value
+
+
+def _row(each: Contender, baseline: Compared | None, most: Mapping[str, float]) -> Row:
+    mark = CURRENT_MARK if each.is_current else " "
+    found = each.found
+    if found is None:
+        text = one_line(each.failure) if each.failure else WAITING
+        style = "table--lost" if each.failure else "table--waiting"
+        cells = {"name": Cell(one_line(each.name), style="table--waiting", order=each.name), "tokens": Cell(text)}
+        return Row(each.key, cells, mark, style)
+    figures, savings = found.figures, found.savings
+    saved_style = savings_style(savings)
+    is_idle = found.first_firing is None
+    cells = {
+        "name": Cell(one_line(each.name), style="table--name" if each.is_current else "", order=each.name),
+        "tokens": figure_cell(figures.prompt_tokens, numbers.whole, numbers.short),
+        "token-bar": _bar(found, baseline, "tokens", most),
+        "peak": figure_cell(figures.peak_prompt_tokens, numbers.short),
+        "cost": figure_cell(figures.cost_usd, numbers.dollars),
+        "cost-bar": _bar(found, baseline, "cost", most),
+        "breaks": figure_cell(figures.cache_breaks, numbers.whole),
+    }
+    if not each.is_baseline:
+        cells["fires"] = _first_firing(found)
+        cells["hazards"] = _hazards(found)
+        if not is_idle:
+            cells["saved"] = figure_cell(savings.usd, numbers.dollars, style=saved_style)
+            cells["share"] = figure_cell(savings.share, numbers.percent, style=saved_style)
+            cells["pays"] = _pays_off(found)
+        else:
+            cells["saved"] = cells["share"] = Cell(NOTHING, style="table--faint", order=0.0)
+    return Row(each.key, cells, mark, "table--faint" if is_idle and not each.is_baseline else "", each.is_baseline)
+
+
+def _bar(found: Compared, baseline: Compared | None, name: str, most: Mapping[str, float]) -> Cell:
+    amount = _amount(found, name)
+    if amount is None:
+        return Cell()
+    recorded = (_amount(baseline, name) if baseline is not None else None) or amount
+    # A plan that makes everything dearer should not make the others' savings too short to see.
+    full = min(most[name], LONGEST * recorded) or 1.0
+    # Bars are drawn of whole numbers, and dollars are few.
+    return Cell(order=amount, length=Length(PARTS * amount / full, PARTS * recorded / full, PARTS))
+
+
+def _first_firing(found: Compared) -> Cell:
+    if found.first_firing is None:
+        return Cell("never", style="table--faint")
+    calls = found.figures.calls.value
+    text = "next" if found.first_firing == calls else numbers.whole(found.first_firing + 1)
+    return Cell(text, order=float(found.first_firing))
+
+
+def _hazards(found: Compared) -> Cell:
+    kinds = {hazard.kind for hazard in found.hazards if _is_risk(hazard)}
+    return Cell(str(len(kinds)) if kinds else NOTHING, style="" if kinds else "table--faint", order=float(len(kinds)))
+
+
+def _is_risk(hazard: Hazard) -> bool:
+    """That a strategy never fires is told in a column of its own."""
+    return hazard.kind is not HazardKind.NEVER_FIRES
+
+
+def _pays_off(found: Compared) -> Cell:
+    if found.savings.usd.value is None:
+        return Cell("?", style="table--faint")
+    if found.break_even_call is None:
+        return Cell("never", style="table--lost")
+    return Cell(f"call {numbers.whole(found.break_even_call)}", order=float(found.break_even_call))
+
+
+def legend(contenders: Sequence[Contender]) -> str:
+    """What the letters behind the numbers mean, those that are used."""
+    used = set()
+    for each in contenders:
+        if each.found is not None:
+            figures = each.found.figures
+            used |= {figures.prompt_tokens.known.value, figures.cost_usd.known.value}
+    return letters(used)
+
+
+def about(each: Contender, baseline: Compared | None) -> list[tuple[str, str]]:
+    """What there is to say about one plan, line by line: a label and a text, which may hold a user's."""
+    strategies = each.plan.strategies
+    if each.is_baseline:
+        what = "The session as it was recorded, every call sent again with nothing cut."
+    elif each.plan.name in PRESETS and each.plan.name == each.key:
+        what = PRESETS[each.plan.name].summary
+    elif len(strategies) == 1:
+        what = f"{strategies[0].title}. {strategies[0].summary}"
+    else:
+        what = f"{len(strategies)} strategies in order, each on what the ones before it left."
+    # What it came to here stands before what it is: where there is little room, the rest is cut off.
+    lines = [*_found(each, baseline), ("what", what), *_risks(each)]
+    specs = " + ".join(each.plan.to_specs())
+    if specs:
+        lines.append(("as", specs))
+    return [*lines, ("from", strategies[0].source)] if len(strategies) == 1 else lines
+
+
+def _found(each: Contender, baseline: Compared | None) -> list[tuple[str, str]]:
+    found = each.found
+    if found is None:
+        return [("failed", each.failure)] if each.failure else [("comes to", "not replayed yet")]
+    if each.is_baseline:
+        return [("comes to", _comes_to(found, None))]
+    return [("comes to", _comes_to(found, baseline)), ("acts", _acts(found))]
+
+
+def _risks(each: Contender) -> list[tuple[str, str]]:
+    hazards = () if each.found is None or each.is_baseline else each.found.hazards
+    risks = [f"{hazard.kind.value} ({_times(hazard.count)})" for hazard in hazards if _is_risk(hazard)]
+    return [("risks", ", ".join(risks))] if risks else []
+
+
+def _comes_to(found: Compared, baseline: Compared | None) -> str:
+    def told(figure: Figure, written: Callable[[float], str], unit: str = "") -> str:
+        if figure.value is None:
+            return numbers.UNKNOWN + unit
+        return f"{written(figure.value)}{unit} {figure.known.value}"
+
+    cost, tokens = found.figures.cost_usd, found.figures.prompt_tokens
+    parts = [told(cost, numbers.dollars), told(tokens, numbers.whole, " prompt tokens")]
+    if baseline is not None:
+        parts[0] += f" instead of {told(baseline.figures.cost_usd, numbers.dollars)}"
+        parts[1] += f" instead of {told(baseline.figures.prompt_tokens, numbers.whole)}"
+    return "; ".join(parts)
+
+
+def _acts(found: Compared) -> str:
+    if found.first_firing is None:
+        return "It changes nothing in this session."
+    calls = found.figures.calls.value
+    first = (
+        "at the next call, not yet made" if found.first_firing == calls else f"from call {found.first_firing + 1} on"
+    )
+    parts = [f"{first}, {numbers.plural(found.edits, 'edit')}"]
+    if found.break_even_call is not None:
+        parts.append(f"pays off from call {numbers.whole(found.break_even_call)}")
+    elif found.savings.usd.value is not None:
+        parts.append("never pays off")
+    return ", ".join(parts)
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{numbers.whole(count)} times"

@@ -1,0 +1,276 @@
+"""The compare screen: every strategy, and the plan, on this session, one row each."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.app import SystemCommand
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.message import Message
+from textual.worker import get_current_worker
+
+from inspector.replay.apart import ReplayCancelledError, apart
+from inspector.replay.comparison import compared, plans_to_compare
+from inspector.replay.replay import replay
+from inspector.safe_text import one_line
+from inspector.strategies.plan import Plan
+from inspector.ui import numbers
+from inspector.ui.compare.rows import NOTHING_CUT, Contender, about, compare_table, current_name, legend
+from inspector.ui.figure_table.table import Sorting
+from inspector.ui.figure_table.widget import Facts, FigureTable
+from inspector.ui.plan.library import saved_plans
+from inspector.ui.study import StudyScreen
+from inspector.ui.toolkit.header import SessionHeader
+from inspector.ui.toolkit.pane import Pane
+from inspector.ui.toolkit.status_bar import Progress, StatusBar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from textual.app import ComposeResult
+
+    from inspector.replay.comparison import Compared
+    from inspector.replay.inputs import ReplayInputs
+    from inspector.replay.replay import Replay
+    from inspector.ui.explain.explanation import Explained
+    from inspector.ui.main.screen import InspectScreen
+
+BASELINE, CURRENT = "nothing cut", "current plan"
+SECONDS_BETWEEN_RUNS = 2.0
+"""A session that grows is compared anew, but not all the time."""
+
+
+class Plans(FigureTable):
+    """The table of plans."""
+
+    HELP = """One row a plan, replayed over every call of this session. Saved is against the session with nothing cut,
+    the price of writing the cache again included; a plan that costs more shows a minus sign. Share is that of the
+    cost, or of the prompt tokens where the model has no price. Breaks are calls whose prompt differs from the one
+    before it ahead of its end. Fires is the first call a plan changes something at. Risks counts the kinds of things
+    to look at. Pays off is the call from which on a plan has cost less in all. What is left of cut texts is counted to
+    within a few tokens; `inspector compare` reads and counts it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "screen.take", "take it", id="compare.take", tooltip="Make this plan the current one"),
+        Binding(
+            "plus", "screen.add", "add it", id="compare.add", tooltip="Add this plan's strategies to the current plan"
+        ),
+    ]
+
+
+class CompareScreen(StudyScreen):
+    """Plans are replayed one after another in a thread; a row fills as soon as its replay is back."""
+
+    name_of_study = "compare"
+
+    DEFAULT_CSS = """
+    CompareScreen {
+        #compare { height: 1fr; }
+        #compare-about { height: 9; }
+        &.-short #compare-about { height: 7; }
+        &.-tall #compare-about { height: 11; }
+    }
+    """
+
+    @dataclass
+    class PlanReplayed(Message):
+        """One plan was replayed, or could not be.
+
+        Attributes:
+            generation: Which run.
+            key: The contender's.
+            plan: Its plan.
+            found: What came of it.
+            failure: What went wrong instead.
+        """
+
+        generation: int
+        key: str
+        plan: Plan
+        found: Compared | None
+        failure: str = ""
+
+    def compose(self) -> ComposeResult:
+        """The table, and below it what there is to say about the plan under the cursor."""
+        yield SessionHeader()
+        with Pane("Compare", id="compare"):
+            yield Plans(id="plans")
+        with Pane("Plan", id="compare-about"):
+            yield Facts()
+        yield StatusBar()
+
+    def __init__(self, source: InspectScreen) -> None:
+        super().__init__(source)
+        self._contenders: dict[str, Contender] = {}
+        self._waiting: list[str] = []
+        self._inputs: ReplayInputs | None = None
+        self._generation = 0
+        self._started = 0.0
+
+    @property
+    def plans(self) -> Plans:
+        """The table."""
+        return self.query_one(Plans)
+
+    def on_mount(self) -> None:
+        """Sort by what is saved, the most first."""
+        self.plans.sorting = Sorting("saved")
+        self.plans.focus()
+
+    def show_outcome(self) -> None:
+        """Compare what has not been compared: everything where the session is another one, else the current plan."""
+        plan = self.outcome.plan
+        if self._inputs is None:
+            self._start()
+        elif self._inputs is self.outcome.inputs and self._contenders[CURRENT].plan != plan:
+            self._contenders[CURRENT] = Contender(CURRENT, current_name(plan), plan, is_current=True)
+            self._waiting = [CURRENT, *(key for key in self._waiting if key != CURRENT)]
+            self._fill()
+            self._replay()
+        elif not self._waiting:
+            self._start_again()
+
+    def _start_again(self) -> None:
+        """Compare anew where the session has grown, but not more often than people read."""
+        if self._inputs is not self.outcome.inputs:
+            wait = self._started + SECONDS_BETWEEN_RUNS - monotonic()
+            self.set_timer(max(wait, 0.001), self._start, name="start")
+
+    def _start(self) -> None:
+        outcome = self.outcome
+        if self._inputs is outcome.inputs or self.source.session is None:
+            return
+        self._inputs, self._started = outcome.inputs, monotonic()
+        self._generation += 1
+        fresh = [
+            Contender(BASELINE, NOTHING_CUT, Plan(), is_baseline=True),
+            Contender(CURRENT, current_name(outcome.plan), outcome.plan, is_current=True),
+            *self._saved(),
+            *(Contender(plan.name, plan.name, plan) for plan in plans_to_compare(outcome.inputs.history.session)),
+        ]
+        # Figures of a moment ago are better than none while the newer ones are worked out.
+        known = {each.key: each for each in self._contenders.values()}
+        self._contenders = {
+            each.key: replace(each, found=known[each.key].found)
+            if each.key in known and known[each.key].plan == each.plan
+            else each
+            for each in fresh
+        }
+        self._waiting = list(self._contenders)
+        self._fill()
+        self._replay()
+
+    def _saved(self) -> list[Contender]:
+        """The plan put aside, and those the user saved."""
+        saved = [Contender(f"saved {each.path}", f"your {each.name}", each.plan) for each in saved_plans() if each.plan]
+        rival = self.source.rival
+        if rival is not None:
+            saved.insert(0, Contender("put aside", f"plan {rival.letter}", rival.plan))
+        return saved
+
+    def _replay(self) -> None:
+        """Replay what waits, one plan after another; a newer run takes over where this one is."""
+        inputs, baseline, generation = self.outcome.inputs, self.outcome.baseline, self._generation
+        contenders = [self._contenders[key] for key in self._waiting]
+
+        def work() -> None:
+            worker = get_current_worker()
+            own = apart(inputs, lambda: worker.is_cancelled)
+            with suppress(ReplayCancelledError):
+                for each in contenders:
+                    self.post_message(self.PlanReplayed(generation, *_replayed(own, baseline, each)))
+
+        self.work(work, "compare", "compare plans")
+
+    @on(PlanReplayed)
+    def _plan_replayed(self, message: PlanReplayed) -> None:
+        each = self._contenders[message.key]
+        if message.generation != self._generation or message.plan != each.plan:
+            return
+        self._contenders[each.key] = replace(each, found=message.found, failure=message.failure)
+        if each.key in self._waiting:
+            self._waiting.remove(each.key)
+        self._fill()
+        if not self._waiting:
+            self._start_again()
+
+    def _fill(self) -> None:
+        contenders = list(self._contenders.values())
+        self.plans.table = compare_table(contenders)
+        done, count = len(contenders) - len(self._waiting), len(contenders)
+        self.status.progress = Progress("replaying plans", done / count) if self._waiting else None
+        pane = self.query_one("#compare", Pane)
+        calls = numbers.plural(self.outcome.inputs.history.call_count, "call")
+        pane.border_title = Content(f"Compare {numbers.plural(count, 'plan')} over {calls}")
+        pane.border_subtitle = Content(legend(contenders))
+
+    @on(FigureTable.Highlighted)
+    def _highlighted(self) -> None:
+        each = self._contenders.get(str(self.plans.cursor_key))
+        if each is None:
+            return
+        self.query_one("#compare-about", Pane).border_title = Content(one_line(each.name))
+        self.query_one(Facts).facts = tuple(about(each, self._contenders[BASELINE].found))
+
+    @on(FigureTable.Clicked)
+    def _clicked(self) -> None:
+        self.action_take()
+
+    def explains(self) -> Callable[[], tuple[Explained, ...]]:
+        """What explains the plan under the cursor."""
+        from inspector.ui.explain.focus import explained_plan
+
+        each = self._contenders.get(str(self.plans.cursor_key))
+        if each is None:
+            return super().explains()
+        outcome, terms, runs = self.outcome, self.source.terms, self.source.settings.runs_per_day
+        plan = each.plan
+        return lambda: explained_plan(outcome, plan, terms, runs)
+
+    def action_take(self) -> None:
+        """Make the plan under the cursor the current one."""
+        each = self._contenders.get(str(self.plans.cursor_key))
+        if each is None:
+            return
+        if each.is_baseline:
+            self.say("nothing is cut where the plan's strategies are switched off")
+        elif each.is_current:
+            self.say("this is the current plan")
+        else:
+            self.source.plan_names.note(each.plan)
+            self.source.edit_plan(each.plan)
+            self.source.show_notice(f"the plan is {each.name} now: ctrl+z brings the other back")
+            self.dismiss(None)
+
+    def action_add(self) -> None:
+        """Put the strategies of the plan under the cursor at the end of the current one."""
+        each = self._contenders.get(str(self.plans.cursor_key))
+        plan = self.source.plan
+        if each is None or plan is None or each.is_baseline or each.is_current:
+            self.say("choose a strategy to add")
+            return
+        for strategy in each.plan.strategies:
+            plan = plan.added(strategy)
+        self.source.edit_plan(plan)
+        self.say(f"{each.name} is added to the current plan: ctrl+z takes it back")
+
+    def commands(self) -> Iterable[SystemCommand]:
+        """What the command palette offers here."""
+        yield SystemCommand("plan: Take", "Make the plan under the cursor the current one", self.action_take)
+        yield SystemCommand("plan: Add", "Add its strategies to the current plan", self.action_add)
+        yield from super().commands()
+
+
+def _replayed(inputs: ReplayInputs, baseline: Replay, each: Contender) -> tuple[str, Plan, Compared | None, str]:
+    try:
+        planned = baseline if each.is_baseline else replay(inputs, each.plan)
+        return each.key, each.plan, compared(baseline, planned), ""
+    except ReplayCancelledError:
+        raise
+    except Exception as error:  # noqa: BLE001  a plan that fails says so in its row, and the others are compared
+        return each.key, each.plan, None, f"{type(error).__name__}: {error}"

@@ -1,0 +1,1 @@
+"""The open session without the screen: what is read, counted, replayed and followed, in threads."""

@@ -1,0 +1,197 @@
+"""What the session cost, what it would cost with the plan, and what that comes to over many runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.message import Message
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from inspector.safe_text import one_line
+from inspector.ui import numbers
+from inspector.ui.toolkit.one_line import Part
+from inspector.ui.toolkit.one_line import one_line as line_of
+
+if TYPE_CHECKING:
+    from inspector.ui.cost.summary import Amount, CostSummary, CostUntil
+
+
+class CostBar(Widget, can_focus=True):
+    """Two rows. Every figure is followed by how it is known; a saving below zero is shown as a cost."""
+
+    HELP = """What the session cost as it was recorded, what it would cost with the plan, and the difference.
+
+    exact: reported by the provider.  calibrated: our count, fitted to what the provider reported for this session.
+    estimated: our count alone.  projected: about calls that did not happen."""
+
+    DEFAULT_CSS = """
+    CostBar { height: auto; width: 1fr; }
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "cost--figure",
+        "cost--known",
+        "cost--saved",
+        "cost--lost",
+        "cost--text",
+        "cost--attention",
+    }
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            "enter", "ask_runs", "Runs a day", id="cost.runs-here", tooltip="Say how many such sessions run in a day"
+        ),
+    ]
+
+    summary: reactive[CostSummary | None] = reactive(None)
+    """What is shown; None before anything is known."""
+    waiting_for: reactive[str] = reactive("")
+    """What is done before there are figures, while there are none."""
+    plan_name: reactive[str] = reactive("the plan")
+    """How the plan is called in the line."""
+
+    class RunsAsked(Message):
+        """The number of runs a day should be asked for."""
+
+    def get_content_height(self, container: object, viewport: object, width: int) -> int:  # noqa: ARG002  always two rows
+        """Two rows."""
+        return 2
+
+    def action_ask_runs(self) -> None:
+        """Ask for another number of runs."""
+        self.post_message(self.RunsAsked())
+
+    def on_click(self) -> None:
+        """The same with the mouse."""
+        self.action_ask_runs()
+
+    def render(self) -> Content:
+        """The two rows."""
+        summary = self.summary
+        width = self.content_size.width
+        if summary is None:
+            return Content.styled(self.waiting_for, self.get_visual_style("cost--text"))
+        first = line_of(self._now(summary), width)
+        second = line_of(
+            self._over_time(summary) if summary.until is None else self._until(summary, summary.until), width
+        )
+        return Content("\n").join([first, second])
+
+    def _now(self, summary: CostSummary) -> list[Part]:
+        text = self.get_visual_style("cost--text")
+        parts = [Part(self._amount("recorded", summary.recorded), 1, shorter=self._amount("", summary.recorded))]
+        if summary.is_idle:
+            hint = "p and move a limit" if summary.is_on else "press 1, or p and move a limit"
+            about = "the plan cuts nothing here" if summary.is_on else "nothing is cut yet"
+            longer, shorter = (Content.styled(said, text) for said in (f"{about}: {hint}", hint))
+            parts.append(Part(longer, 2, shorter=shorter))
+            return parts
+        parts += [
+            Part(
+                self._amount(f"with {self.plan_name}", summary.planned),
+                2,
+                shorter=Content.assemble(("→ ", text), self._amount("", summary.planned)),
+            ),
+            Part(self._saving(summary), shorter=self._saving(summary, brief=True)),
+            Part(self._tokens(summary), 3),
+        ]
+        if summary.rebuilds:
+            cost = numbers.dollars(-summary.rebuilds)
+            parts.append(
+                Part(
+                    Content.assemble(("cache rebuilds ", text), cost),
+                    5,
+                    shorter=Content.assemble(("rebuilds ", text), cost),
+                )
+            )
+        if summary.pays_off is not None:
+            parts.append(Part(Content.assemble(("pays off from call ", text), numbers.whole(summary.pays_off)), 4))
+        elif summary.saved.value is not None:
+            parts.append(Part(Content.styled("never pays off here", text), 4))
+        return parts
+
+    def _saving(self, summary: CostSummary, *, brief: bool = False) -> Content:
+        saved = summary.saved.value
+        if saved is None:
+            return Content("")
+        share = "" if brief or summary.saved_share is None else f" ({numbers.percent(abs(summary.saved_share))})"
+        if saved < 0:
+            said = Content.styled(f"costs {numbers.dollars(-saved)} more{share}", self.get_visual_style("cost--lost"))
+        else:
+            said = Content.styled(f"saves {numbers.dollars(saved)}{share}", self.get_visual_style("cost--saved"))
+        return said + self._known(summary.saved)
+
+    def _tokens(self, summary: CostSummary) -> Content:
+        saved = summary.saved_tokens.value
+        if saved is None:
+            return Content("")
+        word, style = ("fewer", "cost--saved") if saved >= 0 else ("more", "cost--lost")
+        amount = Content.styled(f"{numbers.short(abs(saved))} {word} tokens", self.get_visual_style(style))
+        return amount + self._known(summary.saved_tokens)
+
+    def _known(self, amount: Amount) -> Content:
+        return Content.styled("" if amount.value is None else f" {amount.known}", self.get_visual_style("cost--known"))
+
+    def _until(self, summary: CostSummary, until: CostUntil) -> list[Part]:
+        """As of the call looked at; what is projected of the whole session is not about then."""
+        text = self.get_visual_style("cost--text")
+        parts = [
+            Part(Content.styled(f"up to call {numbers.whole(until.call)}", text)),
+            Part(self._amount("recorded", until.recorded), 1, shorter=self._amount("", until.recorded)),
+        ]
+        if summary.is_idle:
+            return parts
+        word, style, dollars = ("saved", "cost--saved", until.saved.value or 0.0)
+        if dollars < 0:
+            word, style = "lost", "cost--lost"
+        brief = f"{word} {numbers.dollars(abs(dollars))}"
+        longer, shorter = (
+            Content.styled(said, self.get_visual_style(style)) + self._known(until.saved)
+            for said in (f"{brief} by then", brief)
+        )
+        planned = Content.assemble(("→ ", text), self._amount("", until.planned))
+        return [
+            *parts,
+            Part(self._amount(f"with {self.plan_name}", until.planned), 2, shorter=planned),
+            Part(longer, shorter=shorter),
+        ]
+
+    def _over_time(self, summary: CostSummary) -> list[Part]:
+        text = self.get_visual_style("cost--text")
+        if summary.advice:
+            return [Part(Content.styled(one_line(summary.advice), self.get_visual_style("cost--attention")))]
+        runs = f"at {summary.runs:,.6g} {'run' if summary.runs == 1 else 'runs'} a day"
+        hint = Content.styled("d sets how many", text)
+        parts = [Part(Content.styled(runs, text), 1)]
+        day, month = summary.per_day.value, summary.per_month.value
+        if summary.is_idle or day is None or month is None:
+            return [*parts, Part(hint, 6)]
+        word, style = ("less", "cost--saved") if day >= 0 else ("more", "cost--lost")
+        band = "" if summary.plus_minus is None else f" ±{numbers.percent(summary.plus_minus)}"
+        by_month = f"{numbers.dollars(abs(month))} a month"
+        longer, shorter = (
+            Content.styled(said, self.get_visual_style(style)) for said in (f"{by_month} {word}", by_month)
+        )
+        parts += [
+            Part(Content.styled(f"{numbers.dollars(abs(day))} a day {word}", self.get_visual_style(style))),
+            Part(longer, 3, shorter=shorter),
+            # How they are known goes last of all: a figure without it would be taken for a fact.
+            Part(Content.styled(f"{summary.per_month.known}{band}", self.get_visual_style("cost--known"))),
+        ]
+        if summary.breaks:
+            parts.append(Part(Content.styled(f"{numbers.plural(summary.breaks, 'cache break')}", text), 4))
+        if summary.first_change >= 0:
+            parts.append(
+                Part(Content.styled(f"first change at call {numbers.whole(summary.first_change + 1)}", text), 5)
+            )
+        return [*parts, Part(hint, 6, right=True)]
+
+    def _amount(self, label: str, amount: Amount) -> Content:
+        return Content.assemble(
+            (f"{label} " if label else "", self.get_visual_style("cost--text")),
+            (numbers.dollars(amount.value), self.get_visual_style("cost--figure")),
+            self._known(amount),
+        )

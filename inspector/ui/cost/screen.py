@@ -1,0 +1,329 @@
+"""The cost screen: everything the ledger knows of a plan, what it is projected to, and how each figure came about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on, work
+from textual.app import SystemCommand
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Static
+
+from inspector.replay.cost_sheet import CostSheet, cost_sheet
+from inspector.ui.cost.assumptions import RUNS, TERMS, TermError, term_lines
+from inspector.ui.cost.rows import Section, nothing_in, own_sorting, section_table, term_table
+from inspector.ui.dialogs.value_dialog import ValueDialog
+from inspector.ui.explain.dialog import ExplainScreen
+from inspector.ui.explain.explanation import Explained, explanation_content
+from inspector.ui.figure_table.table import letters
+from inspector.ui.figure_table.widget import FigureTable
+from inspector.ui.main.screen import problem_with_runs
+from inspector.ui.study import StudyScreen
+from inspector.ui.toolkit.choice_strip import Choices, ChoiceStrip
+from inspector.ui.toolkit.header import SessionHeader
+from inspector.ui.toolkit.pane import Pane
+from inspector.ui.toolkit.status_bar import StatusBar
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable
+
+    from textual.app import ComposeResult
+
+    from inspector.replay.explanation import Explanation
+    from inspector.replay.terms import Terms
+    from inspector.ui.cost.assumptions import Term
+    from inspector.ui.main.screen import InspectScreen
+    from inspector.ui.outcome import Outcome
+
+SECTIONS = tuple(Section)
+_TITLES = {
+    Section.TOTALS: "Totals over all calls",
+    Section.PARTS: "What takes up the prompts, under the plan",
+    Section.TIERS: "What the plan's parts did, changed results of all",
+    Section.RESULTS: "Results that cost most to carry along",
+    Section.COMPACTIONS: "Recorded compactions under the plan, no part of any total",
+    Section.AHEAD: "What this comes to",
+    Section.TERMS: "Terms, and where the figures come from",
+}
+
+
+class Figures(FigureTable):
+    """The figures of a section."""
+
+    HELP = """Every figure the replay knows, in seven sections. Below stands how the one under the cursor came about;
+    E shows all of it. Letters behind numbers: c calibrated, e estimated, p projected; none is exact.
+    Terms can be changed: how many runs a day and days a month, how many calls more, what prices are multiplied by, as
+    which model or at which rates calls are priced, which prompt cache serves them, how large the window is. The command
+    line has the same as options of report and compare."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            "enter",
+            "screen.enter",
+            "change",
+            id="costs.enter",
+            tooltip="Change this, go there, or explain it",
+        ),
+    ]
+
+
+class CostsScreen(StudyScreen):
+    """Figures above, how the one under the cursor came about below."""
+
+    name_of_study = "costs"
+
+    DEFAULT_CSS = """
+    CostsScreen {
+        #figures-pane { height: 1fr; }
+        #how-pane { height: 9; }
+        #how { padding: 0 1; }
+        &.-medium #how-pane { height: 13; }
+        &.-tall #how-pane { height: 20; }
+    }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(
+            Binding(
+                str(place),
+                f"section('{section.value}')",
+                "section",
+                id=f"costs.section-{place}",
+                tooltip=f"Show {section.value}",
+                show=False,
+            )
+            for place, section in enumerate(SECTIONS, start=1)
+        ),
+        Binding("tab", "turn(1)", "section", id="costs.next-section", tooltip="The next section"),
+        Binding("shift+tab", "turn(-1)", "section", id="costs.section-before", tooltip="The section before"),
+        Binding("d", "ask_runs", "runs", id="costs.runs", tooltip="Say how many such sessions run in a day"),
+    ]
+
+    @dataclass
+    class Reckoned(Message):
+        """Everything was worked out.
+
+        Attributes:
+            generation: Which request it answers.
+            sheet: What was found.
+        """
+
+        generation: int
+        sheet: CostSheet
+
+        def can_replace(self, message: Message) -> bool:
+            """Only the newest counts."""
+            return isinstance(message, CostsScreen.Reckoned)
+
+    def __init__(self, source: InspectScreen) -> None:
+        super().__init__(source)
+        self.section = Section.TOTALS
+        """The section shown."""
+        self.sheet: CostSheet | None = None
+        """The newest figures; None before the first."""
+        self._wanted = 0
+        self._is_reckoning = False
+
+    def compose(self) -> ComposeResult:
+        """The sections' names, one of them, and how a figure came about."""
+        yield SessionHeader()
+        with Pane("Cost", id="figures-pane"):
+            yield ChoiceStrip()
+            yield Figures(id="figures")
+        with Pane("How this figure came about", id="how-pane"):
+            yield Static(id="how", markup=False)
+        yield StatusBar()
+
+    @property
+    def figures(self) -> Figures:
+        """The table."""
+        return self.query_one(Figures)
+
+    def on_mount(self) -> None:
+        """Begin with the totals."""
+        self.figures.focus()
+
+    def show_outcome(self) -> None:
+        """Work everything out, at once or when what is under way is back."""
+        names = tuple(("", f"{place} {section.value}") for place, section in enumerate(SECTIONS, start=1))
+        self.query_one(ChoiceStrip).choices = Choices(names, SECTIONS.index(self.section))
+        self.query_one("#figures-pane", Pane).border_title = Content(_TITLES[self.section])
+        self._wanted += 1
+        if not self._is_reckoning:
+            self._reckon()
+
+    def _reckon(self) -> None:
+        self._is_reckoning = True
+        self.query_one("#figures-pane", Pane).border_subtitle = Content("working it out…")
+        outcome, terms, runs = self.outcome, self.source.terms, self.source.settings.runs_per_day
+        known = self.sheet
+        if known is not None and known.planned is outcome.replay and (known.terms, known.runs_per_day) == (terms, runs):
+            self._is_reckoning = False
+            self._show()
+            return
+        self.work(partial(self._reckoned, self._wanted, outcome, terms, runs), "reckon", "work the figures out")
+
+    def _reckoned(self, generation: int, outcome: Outcome, terms: Terms, runs: float) -> None:
+        sheet = cost_sheet(outcome.baseline, outcome.replay, outcome.totals, terms, runs)
+        self.post_message(self.Reckoned(generation, sheet))
+
+    def work_failed(self, group: str) -> None:
+        """The figures could not be worked out; the next time they may be."""
+        self._is_reckoning = self._is_reckoning and group != "reckon"
+
+    @on(Reckoned)
+    def _on_reckoned(self, message: Reckoned) -> None:
+        self._is_reckoning = False
+        self.sheet = message.sheet
+        self._show()
+        if message.generation < self._wanted:
+            self._reckon()
+
+    def _show(self) -> None:
+        sheet, rows = self.sheet, self.source.rows
+        if sheet is None or rows is None:
+            return
+        terms = term_table(term_lines(self.source.terms, self.source.settings.runs_per_day, sheet.planned.inputs))
+        table = section_table(self.section, sheet, rows, terms)
+        pane = self.query_one("#figures-pane", Pane)
+        used = {cell.known for row in table.rows for cell in row.cells.values()}
+        pane.border_subtitle = Content(
+            letters(how for how in ("calibrated", "estimated", "projected") if how[0] in used)
+        )
+        self.figures.table = table
+
+    @on(FigureTable.Highlighted)
+    def _explain_below(self) -> None:
+        self.query_one("#how", Static).update(self._text())
+
+    def _text(self) -> Content:
+        explanation = self._explanation()
+        if explanation is not None:
+            return explanation_content(explanation, in_lines=False)
+        if self.sheet is not None and not self.figures.rows:
+            return Content(nothing_in(self.section, self.sheet))
+        return Content(self._about_term(self.figures.cursor_key))
+
+    def _explanation(self) -> Explanation | None:
+        key, sheet = self.figures.cursor_key, self.sheet
+        if sheet is None:
+            return None
+        if key == ("next", "prompt"):
+            key = ("next", "calls")
+        return sheet.explained.get(key)
+
+    def _about_term(self, key: Hashable) -> str:
+        if key == ("term", RUNS):
+            return "How many sessions like this one run in a day."
+        term = _term(key)
+        if term is not None:
+            return term.help
+        row = next((row for row in self.figures.rows if row.key == key), None)
+        if row is None:
+            return ""
+        if "value" not in row.cells:
+            return "The plan changed none of these."
+        # The column may be too narrow for it: here it stands in full.
+        said = f"{row.cells['name'].text.strip()}: {row.cells['value'].text}"
+        return f"{said}\nWhere the figures come from; the terms above change it."
+
+    @on(ChoiceStrip.Chosen)
+    def _chosen(self, event: ChoiceStrip.Chosen) -> None:
+        self.action_section(SECTIONS[event.place].value)
+
+    @on(FigureTable.Clicked)
+    def _clicked(self) -> None:
+        self.action_enter()
+
+    def action_section(self, name: str) -> None:
+        """Show another section."""
+        self.section = Section(name)
+        self.figures.set_reactive(FigureTable.sorting, own_sorting(self.section))
+        self.figures.set_reactive(FigureTable.cursor, 0)
+        self.show_outcome()
+
+    def action_turn(self, step: int) -> None:
+        """Show the next section, or the one before."""
+        self.action_section(SECTIONS[(SECTIONS.index(self.section) + step) % len(SECTIONS)].value)
+
+    def action_enter(self) -> None:
+        """Change a term, go to a result, or explain a figure."""
+        key = self.figures.cursor_key
+        if key == ("term", RUNS):
+            self.action_ask_runs()
+        elif (term := _term(key)) is not None:
+            self._ask(term)
+        elif isinstance(key, tuple) and key[0] == "result":
+            self._jump(key[1])
+        else:
+            self.action_explain()
+
+    def _jump(self, block: int) -> None:
+        parts = self.source.parts
+        if parts is not None:
+            self.dismiss(None)
+            parts.timeline.focus()
+            parts.timeline.move_to_block(block)
+
+    def action_explain(self) -> None:
+        """Explain the figure under the cursor in full, with its section's others."""
+        if self.sheet is None:
+            return
+        keys = [row.key for row in self.figures.rows if row.key in self.sheet.explained]
+        figures = [Explained(self._called(key), self.sheet.explained[key]) for key in keys]
+        if not figures:
+            self.say("there is no figure here to explain")
+            return
+        key = self.figures.cursor_key
+        self.app.push_screen(ExplainScreen(figures, keys.index(key) if key in keys else 0))
+
+    def _called(self, key: Hashable) -> str:
+        row = next(row for row in self.figures.rows if row.key == key)
+        shown = row.cells.get("name") or row.cells["tool"]
+        number = row.cells.get("number")
+        return f"{shown.text.strip()} #{number.text}" if number is not None else shown.text.strip()
+
+    @work(group="dialog", exclusive=True, description="ask for runs a day", exit_on_error=False)
+    async def action_ask_runs(self) -> None:
+        """Ask how many such sessions run in a day."""
+        shown = f"{self.source.settings.runs_per_day:g}"
+        dialog = ValueDialog("Runs a day", "How many sessions like this one run in a day.", shown, problem_with_runs)
+        answer = await self.app.push_screen_wait(dialog)
+        if answer is not None:
+            self.source.set_runs(float(answer.replace(",", "")))
+            self.show_outcome()
+
+    @work(group="dialog", exclusive=True, description="ask for a term", exit_on_error=False)
+    async def _ask(self, term: Term) -> None:
+        def problem(text: str) -> str:
+            try:
+                term.taken(self.source.terms, text)
+            except TermError as error:
+                return str(error)
+            return ""
+
+        dialog = ValueDialog(term.label.capitalize(), term.help, term.shown(self.source.terms), problem)
+        answer = await self.app.push_screen_wait(dialog)
+        if answer is not None:
+            self.source.set_terms(term.taken(self.source.terms, answer))
+            self.show_outcome()
+
+    def commands(self) -> Iterable[SystemCommand]:
+        """What the command palette offers here."""
+        for section in SECTIONS:
+            yield SystemCommand(
+                f"cost: {section.value.title()}", _TITLES[section], partial(self.action_section, section.value)
+            )
+        for term in TERMS:
+            yield SystemCommand(f"cost: Set {term.label}", term.help, partial(self._ask, term))
+        yield SystemCommand("cost: Set runs a day", "What a saving comes to over many runs", self.action_ask_runs)
+        yield SystemCommand("cost: Explain", "How the figure under the cursor came about", self.action_explain)
+        yield from super().commands()
+
+
+def _term(key: Hashable) -> Term | None:
+    return next((term for term in TERMS if key == ("term", term.name)), None)

@@ -1,0 +1,494 @@
+"""The detail: one block's text in any of its views, however long it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Final
+
+import numpy as np
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.reactive import reactive, var
+from textual.worker import Worker, WorkerState, get_current_worker
+
+from inspector.safe_text import cell_width, clip_cells, one_line, safe_text
+from inspector.ui.detail.content import Document, Section, SectionKind
+from inspector.ui.detail.views import VIEWS, Shown, prepare
+from inspector.ui.numbers import plural, whole
+from inspector.ui.toolkit.line_view import LineView, strip_of
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from numpy.typing import NDArray
+    from rich.style import Style
+    from textual import events
+    from textual.strip import Strip
+
+    from inspector.ui.detail.content import DetailContent
+    from inspector.ui.detail.page import Page
+
+    Pieces = tuple[tuple[str, str | Style], ...]
+
+
+CSS: Final = """
+Detail {
+    & > .detail--header { color: $text-muted; }
+    & > .detail--tab { color: $text-muted; }
+    & > .detail--tab-active { color: $foreground; text-style: bold underline; }
+    & > .detail--recorded { color: $foreground; }
+    & > .detail--inserted { color: $foreground; background: $warning-muted; text-style: bold; }
+    & > .detail--absent { color: $text-muted; }
+    & > .detail--note { color: $text-accent; text-style: italic; }
+    & > .detail--name { color: $text-primary; text-style: bold; }
+    & > .detail--member { color: $text-primary; }
+    & > .detail--added { color: $text-success; }
+    & > .detail--taken { color: $text-error; }
+    & > .detail--hunk { color: $text-accent; text-style: bold; }
+    & > .detail--found { color: $background; background: $text-warning; text-style: bold; }
+    & > .detail--found-here { color: $background; background: $text-accent; text-style: bold; }
+    &:ansi > .detail--inserted { background: ansi_default; text-style: bold reverse; }
+    &:ansi > .detail--found { color: ansi_default; background: ansi_default; text-style: reverse; }
+    &:ansi > .detail--found-here { color: ansi_default; background: ansi_default; text-style: bold reverse; }
+    &:nocolor > .detail--inserted { background: $surface; text-style: bold reverse; }
+    &:nocolor > .detail--taken { text-style: dim; }
+    &:nocolor > .detail--added { text-style: bold; }
+    &:nocolor > .detail--found { color: $foreground; background: $surface; text-style: reverse; }
+    &:nocolor > .detail--found-here { color: $foreground; background: $surface; text-style: bold reverse underline; }
+}
+"""
+
+CLASSES: Final = frozenset(
+    {
+        "detail--header",
+        "detail--tab",
+        "detail--tab-active",
+        "detail--recorded",
+        "detail--inserted",
+        "detail--absent",
+        "detail--note",
+        "detail--name",
+        "detail--member",
+        "detail--added",
+        "detail--taken",
+        "detail--hunk",
+        "detail--found",
+        "detail--found-here",
+    }
+)
+
+
+def _no_rows() -> NDArray[np.int64]:
+    return np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class FoundPlaces:
+    """Where words were found.
+
+    Attributes:
+        words: What is looked for; empty for nothing.
+        rows: The row of every place, rising.
+        at: Which of them is looked at.
+    """
+
+    words: str = ""
+    rows: NDArray[np.int64] = field(default_factory=_no_rows)
+    at: int = 0
+
+    @property
+    def row(self) -> int | None:
+        """The row looked at, None where there is none."""
+        return int(self.rows[self.at]) if len(self.rows) else None
+
+    @property
+    def told(self) -> str:
+        """Which of how many places is looked at."""
+        return f"{whole(self.at + 1)} of {whole(len(self.rows))}" if len(self.rows) else "not in this text"
+
+    def at_rows(self, rows: NDArray[np.int64], first: int) -> FoundPlaces:
+        """The places, the first of them from a row on looked at; the first of all where none follows."""
+        at = int(np.searchsorted(rows, first))
+        return replace(self, rows=rows, at=at if at < len(rows) else 0)
+
+    def moved(self, step: int) -> FoundPlaces:
+        """Another place looked at, around the ends."""
+        return replace(self, at=(self.at + step) % len(self.rows)) if len(self.rows) else self
+
+
+def highlighted(pieces: Pieces, words: str, *, is_here: bool) -> Pieces:
+    """The pieces of a row with the words in them drawn apart.
+
+    Args:
+        pieces: Safe texts and their styles.
+        words: What is looked for, safe.
+        is_here: The row is the one looked at.
+    """
+    style = "detail--found-here" if is_here else "detail--found"
+    marked: list[tuple[str, str | Style]] = []
+    wanted = words.lower()
+    for text, own in pieces:
+        lowered = text.lower()
+        # A few letters change their length with their case; such a row is not taken apart.
+        if not wanted or wanted not in lowered or len(lowered) != len(text):
+            marked.append((text, own))
+            continue
+        position = 0
+        while (found := lowered.find(wanted, position)) >= 0:
+            marked += [(text[position:found], own), (text[found : found + len(wanted)], style)]
+            position = found + len(wanted)
+        marked.append((text[position:], own))
+    return tuple(piece for piece in marked if piece[0])
+
+
+NOTHING_CHOSEN: Final = "Move the cursor to a row to see what it holds."
+LOADING: Final = "loading…"
+
+LOADING_AFTER = 0.15
+"""Seconds before a text that is still being read is said to be."""
+
+MOST_COPIED: Final = 200_000
+"""Characters the clipboard is given: terminals refuse longer sequences, some without a word."""
+
+
+class Detail(LineView):
+    """A block's text under the names of its views. Set `content` to show a block.
+
+    The text is read and folded in a thread. The place in it is kept while it is the same block, so that a limit can be
+    dragged while one looks at what is left.
+    """
+
+    DEFAULT_CSS = CSS
+    COMPONENT_CLASSES: ClassVar[set[str]] = set(CLASSES)
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("r", "show('raw')", "Raw", id="detail.raw", tooltip="Show the text as recorded"),
+        Binding("s", "show('sent')", "As sent", id="detail.sent", tooltip="Show what the plan sends of it"),
+        Binding("d", "show('difference')", "Difference", id="detail.difference", tooltip="Show both side by side"),
+        Binding("j", "show('laid')", "Laid out", id="detail.json", tooltip="Lay it out: JSON, a tool's input, an edit"),
+        Binding("m", "show('markdown')", "Markdown", id="detail.markdown", tooltip="Show the text as Markdown"),
+        Binding("R", "show('record')", "Record", id="detail.record", tooltip="Show the record in the file"),
+        Binding("left", "other(-1)", "View", id="detail.previous-view", tooltip="The view to the left", show=False),
+        Binding("right", "other(1)", "View", id="detail.next-view", tooltip="The view to the right", show=False),
+        Binding("x", "next_note", "Next cut", id="detail.next-cut", tooltip="Go to the next place something was cut"),
+        Binding("slash", "find", "Find", id="detail.find", tooltip="Search this text"),
+        Binding("n", "to_found(1)", "Match", id="detail.next-match", tooltip="To the next match", show=False),
+        Binding("N", "to_found(-1)", "Match", id="detail.previous-match", tooltip="To the match before", show=False),
+        Binding("y", "copy", "Copy", id="detail.copy", tooltip="Copy what is shown to the clipboard"),
+        Binding("vertical_line", "pager", "Pager", id="detail.pager", tooltip="Open what is shown in $PAGER"),
+        Binding("up,k", "scroll(-1)", "Up", id="detail.up", tooltip="Scroll up", show=False),
+        Binding("down", "scroll(1)", "Down", id="detail.down", tooltip="Scroll down", show=False),
+        Binding("pageup", "page(-1)", "Page up", id="detail.page-up", tooltip="Scroll up by a page", show=False),
+        Binding("pagedown", "page(1)", "Page down", id="detail.page-down", tooltip="Scroll down by a page", show=False),
+        Binding("home,g", "first", "Top", id="detail.first", tooltip="Go to the beginning", show=False),
+        Binding("end,G", "last", "End", id="detail.last", tooltip="Go to the end", show=False),
+    ]
+
+    HEADER_LINES = 1
+
+    content: var[DetailContent | None] = var(None)
+    """The block shown."""
+    shown: reactive[Shown] = reactive[Shown]("sent", init=False)
+    """Which of the views."""
+
+    @dataclass
+    class Prepared(Message):
+        """A text was read and folded.
+
+        Attributes:
+            generation: Which request it answers.
+            page: What to show.
+            key: The block.
+            recorded: Its recorded text, None where it was not or could not be read.
+        """
+
+        generation: int
+        page: Page
+        key: Hashable
+        recorded: str | None
+
+    @dataclass
+    class Found(Message):
+        """A text was searched.
+
+        Attributes:
+            page: What was searched.
+            words: What for.
+            rows: The row of every place, rising.
+        """
+
+        page: Page
+        words: str
+        rows: NDArray[np.int64]
+
+    class FindAsked(Message):
+        """The user wants to search the text."""
+
+    @dataclass
+    class Told(Message):
+        """Something was done, or could not be.
+
+        Attributes:
+            notice: One line for people.
+        """
+
+        notice: str
+
+    @dataclass
+    class Counted(Message):
+        """How many places were found is known, or another of them is looked at.
+
+        Attributes:
+            notice: `3 of 41`, or that there is none.
+        """
+
+        notice: str
+
+    @dataclass
+    class PagerAsked(Message):
+        """The text is to be shown by another program.
+
+        Attributes:
+            text: The text, not yet safe.
+        """
+
+        text: str
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  Textual's name
+        super().__init__(id=id, classes=classes)
+        self._page: Page = Document.of((), 1)
+        self._generation = 0
+        self._recorded: tuple[Hashable, str] | None = None
+        self._place: tuple[Hashable, Shown] | None = None
+        self._prepared_width = 0
+        self._before: Shown = "sent"
+        self._found = FoundPlaces()
+
+    @property
+    def document(self) -> Page:
+        """What is shown, folded."""
+        return self._page
+
+    @property
+    def text_width(self) -> int:
+        """Cells the text is folded to: the first of a line tells what was put in."""
+        return max(self.line_width - 1, 1)
+
+    def watch_content(self) -> None:
+        """Show another block, or the same one sent in another way."""
+        self._prepare()
+
+    def watch_shown(self, before: Shown, _: Shown) -> None:
+        """Show the other view."""
+        self._before = before
+        self._prepare()
+
+    def on_resize(self) -> None:
+        """Fold to the new width."""
+        if self.line_width != self._prepared_width:
+            self._prepare()
+
+    def on_click(self, event: events.Click) -> None:
+        """Choose a view by its name in the header."""
+        if self.line_at(event) == -1:
+            offset = event.get_content_offset(self)
+            position = 1
+            for shown, label in VIEWS:
+                if offset is not None and position <= offset.x < position + len(label):
+                    self.shown = shown
+                position += len(label) + 3
+
+    def on_detail_prepared(self, message: Prepared) -> None:
+        """Show a text that is ready, unless another has been asked for since."""
+        message.stop()
+        if message.generation != self._generation:
+            return
+        if message.recorded is not None:
+            self._recorded = (message.key, message.recorded)
+        self._show(message.page, message.key)
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """Say so when a text cannot be shown."""
+        if event.state is WorkerState.ERROR and event.worker.group == "detail":
+            event.stop()
+            reason = type(event.worker.error).__name__
+            self._say(f"This text could not be shown: {reason}.")
+
+    def action_show(self, shown: Shown) -> None:
+        """Choose a view; chosen again, the one before it."""
+        self.shown = self._before if shown == self.shown else shown
+
+    def action_other(self, step: int) -> None:
+        """Change to the view beside this one, around the ends."""
+        names = [name for name, _ in VIEWS]
+        self.shown = names[(names.index(self.shown) + step) % len(names)]
+
+    def action_next_note(self) -> None:
+        """Put the next place something was cut at the top; the first one after the last."""
+        rows = self._page.note_rows()
+        if rows:
+            self.scroll_to_line(next((row for row in rows if row > self.first_line), rows[0]))
+
+    def action_find(self) -> None:
+        """Ask what to search for."""
+        self.post_message(self.FindAsked())
+
+    def search(self, words: str) -> None:
+        """Look for words in what is shown, in a thread; empty for none."""
+        self._found = FoundPlaces(safe_text(words))
+        self.forget_lines()
+        if words:
+            self._search()
+
+    def _search(self) -> None:
+        page, words = self._page, self._found.words
+
+        def run() -> None:
+            self.post_message(self.Found(page, words, page.find(words)))
+
+        self.run_worker(
+            run, group="detail-search", description="searching a text", thread=True, exclusive=True, exit_on_error=False
+        )
+
+    def on_detail_found(self, message: Found) -> None:
+        """Go to the first place from here on."""
+        message.stop()
+        if message.page is self._page and message.words == self._found.words:
+            self._found = self._found.at_rows(message.rows, self.first_line)
+            self._go_to_found()
+
+    def action_to_found(self, step: int) -> None:
+        """To the next or previous place that was found, around the ends."""
+        if not self._found.words:
+            self.post_message(self.Told("nothing is searched for in this text: / asks"))
+        else:
+            self._found = self._found.moved(step)
+            self._go_to_found()
+
+    def _go_to_found(self) -> None:
+        row = self._found.row
+        if row is not None and not self.first_line <= row < self.first_line + self.page_height:
+            self.scroll_to_line(max(row - self.page_height // 3, 0))
+        self.forget_lines()
+        self.post_message(self.Counted(self._found.told))
+
+    def action_copy(self) -> None:
+        """Copy what is shown, control characters made visible: a text may be pasted where they are obeyed."""
+        text = self._page.whole()
+        copied = text[:MOST_COPIED]
+        self.app.copy_to_clipboard("\t".join(safe_text(part) for part in copied.split("\t")))
+        part = "" if len(text) <= MOST_COPIED else f"the first {whole(MOST_COPIED)} of "
+        self.post_message(self.Told(f"copied {part}{plural(len(text), 'character')}, if the terminal allows it"))
+
+    def action_pager(self) -> None:
+        """Open what is shown in the user's pager."""
+        self.post_message(self.PagerAsked(self._page.whole()))
+
+    def action_scroll(self, step: int) -> None:
+        """Scroll by rows."""
+        self.scroll_to_line(self.first_line + step)
+
+    def action_page(self, step: int) -> None:
+        """Scroll by pages."""
+        self.scroll_to_line(self.first_line + step * max(self.page_height - 1, 1))
+
+    def action_first(self) -> None:
+        """Go to the beginning."""
+        self.scroll_to_line(0)
+
+    def action_last(self) -> None:
+        """Go to the end."""
+        self.scroll_to_line(self.line_count)
+
+    def draw_line(self, line: int, width: int) -> Strip:
+        """One row of the text."""
+        pieces, rest = self._page.shown(line)
+        if self._found.words:
+            pieces = highlighted(pieces, self._found.words, is_here=line == self._found.row)
+        styled = ((text, self._styled(style)) for text, style in pieces)
+        return strip_of(styled, width, self.style_of(rest) if rest else self.rich_style)
+
+    def _styled(self, style: str | Style) -> Style:
+        return self.style_of(style) if isinstance(style, str) else self.style_of("detail--recorded") + style
+
+    def draw_header(self, width: int) -> Strip:
+        """The views, and what is shown."""
+        header = self.style_of("detail--header")
+        parts = [(" ", header)]
+        for index, (shown, label) in enumerate(VIEWS):
+            if index:
+                parts.append((" │ ", header))
+            active = shown == self.shown
+            parts.append((label, self.style_of("detail--tab-active" if active else "detail--tab")))
+        content = self.content
+        left = width - sum(cell_width(text) for text, _ in parts)
+        size = f"  {whole(self.line_count)} rows" if self.line_count > self.page_height else ""
+        title = _fitting(one_line(content.title), max(left - 3, 0)) if content is not None else ""
+        if cell_width(title) + cell_width(size) + 3 > left:
+            size = ""
+        parts.append((" " * max(left - cell_width(title) - cell_width(size) - 1, 0), header))
+        parts += [(title, header), (size, header)]
+        return strip_of(parts, width, header)
+
+    def _prepare(self) -> None:
+        """Read and fold what is to be shown now, in a thread."""
+        self._generation += 1
+        if not self.is_mounted or not self.line_width:
+            return
+        self._prepared_width = self.line_width
+        content = self.content
+        if content is None:
+            self._recorded = None
+            self._say(NOTHING_CHOSEN)
+            return
+        recorded = self._recorded[1] if self._recorded is not None and self._recorded[0] == content.key else None
+        work = partial(prepare, content, recorded, self.shown, self.text_width)
+        generation = self._generation
+
+        def run() -> None:
+            page, text = work()
+            if not get_current_worker().is_cancelled:
+                self.post_message(self.Prepared(generation, page, content.key, text))
+
+        self.run_worker(
+            run, group="detail", description="reading a text", thread=True, exclusive=True, exit_on_error=False
+        )
+        if self._place is None or self._place[0] != content.key:
+            self.set_timer(LOADING_AFTER, partial(self._say_loading, generation))
+        self.refresh()
+
+    def _say_loading(self, generation: int) -> None:
+        if (
+            generation == self._generation
+            and self.content is not None
+            and self._place != (self.content.key, self.shown)
+        ):
+            self._say(LOADING)
+
+    def _say(self, sentence: str) -> None:
+        self._show(Document.of((Section(sentence, SectionKind.NOTE),), self.text_width), None)
+
+    def _show(self, page: Page, key: Hashable | None) -> None:
+        place = (key, self.shown)
+        stays = key is not None and place == self._place
+        self._place = place
+        self._page = page
+        self.show_lines(len(page))
+        if not stays:
+            self.scroll_to_line(0)
+        if self._found.words:
+            self._found = FoundPlaces(self._found.words)
+            self._search()
+
+
+def _fitting(title: str, width: int) -> str:
+    """As many of a title's parts as there is room for: a number cut off would be read as another one."""
+    first, *others = title.split(", ")
+    fitting = first
+    for part in others:
+        longer = f"{fitting}, {part}"
+        if cell_width(longer) > width:
+            break
+        fitting = longer
+    return clip_cells(fitting, width)

@@ -1,0 +1,1 @@
+"""What dialogs have in common, and those that ask for a value or a choice."""

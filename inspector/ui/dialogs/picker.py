@@ -1,0 +1,144 @@
+"""A list to choose one thing from: a line to filter it, what the highlighted one is, and a key that takes it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from inspector.safe_text import clip_cells, one_line, safe_text
+from inspector.ui.dialogs.dialog import Dialog, key_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from textual.app import ComposeResult
+
+    from inspector.ui.dialogs.choice import Choice
+
+NAME_WIDTH = 27
+
+
+class Picker(Dialog[str | None]):
+    """Answers the identifier of a choice, or None when it was called off."""
+
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (32, "-medium")]  # noqa: RUF012  as Textual declares it
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "cancel", "Cancel", id="picker.cancel", tooltip="Choose nothing"),
+        Binding("down", "move(1)", "Down", id="picker.down", tooltip="The next one", priority=True),
+        Binding("up", "move(-1)", "Up", id="picker.up", tooltip="The one before", priority=True),
+        Binding(
+            "pagedown", "page(1)", "Page down", id="picker.page-down", tooltip="Further", priority=True, show=False
+        ),
+        Binding("pageup", "page(-1)", "Page up", id="picker.page-up", tooltip="Back", priority=True, show=False),
+    ]
+
+    def __init__(
+        self,
+        title: str,
+        choices: Sequence[Choice],
+        *,
+        verb: str = "takes it",
+        hint: str = "filter",
+        typed: Callable[[str], Choice | None] | None = None,
+    ) -> None:
+        """Make a list.
+
+        Args:
+            title: What is chosen.
+            choices: What may be chosen, in the order shown.
+            verb: What `enter` does.
+            hint: What the line is for.
+            typed: A choice that is typed, not listed, for example a path; None where the text is no such thing.
+        """
+        super().__init__()
+        self._title = title
+        self._choices = choices
+        self._verb = verb
+        self._hint = hint
+        self._typed = typed
+        self._shown: list[Choice] = []
+
+    def compose(self) -> ComposeResult:
+        """A filter, the list, and what the highlighted one does."""
+        with Vertical(classes="dialog section", id="picker") as box:
+            box.border_title = Content(self._title)
+            box.border_subtitle = key_words(
+                ("type to filter", ""), (f"enter {self._verb}", "take"), ("esc cancels", "cancel")
+            )
+            yield Input(placeholder=self._hint)
+            yield OptionList(markup=False)
+            yield Static(Content(""), classes="dialog-help", id="picker-help", markup=False)
+
+    def on_mount(self) -> None:
+        """Show all of them."""
+        self._fill("")
+        self.query_one(Input).focus()
+
+    def _fill(self, wanted: str) -> None:
+        words = wanted.lower().split()
+        self._shown = [each for each in self._choices if _matches(each, words)]
+        typed = self._typed(wanted.strip()) if self._typed is not None and wanted.strip() else None
+        if typed is not None:
+            self._shown.insert(0, typed)
+        options = self.query_one(OptionList)
+        options.clear_options()
+        for each in self._shown:
+            name = clip_cells(one_line(each.name), NAME_WIDTH)
+            prompt = Content.assemble((f"{name:<{NAME_WIDTH}} ", "bold"), (one_line(each.title), "dim"))
+            options.add_option(Option(prompt))
+        options.highlighted = 0 if self._shown else None
+        self._explain(0)
+
+    def _explain(self, place: int) -> None:
+        text = self._shown[place].help if place < len(self._shown) else "nothing here is called that"
+        self.query_one("#picker-help", Static).update(Content(safe_text(text)))
+
+    @on(Input.Changed)
+    def _filter(self, event: Input.Changed) -> None:
+        self._fill(event.value)
+
+    @on(OptionList.OptionHighlighted)
+    def _highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        self._explain(event.option_index)
+
+    @on(Input.Submitted)
+    def _choose_highlighted(self) -> None:
+        place = self.query_one(OptionList).highlighted
+        if place is not None:
+            self.dismiss(self._shown[place].identifier)
+
+    @on(OptionList.OptionSelected)
+    def _choose(self, event: OptionList.OptionSelected) -> None:
+        self.dismiss(self._shown[event.option_index].identifier)
+
+    def action_move(self, places: int) -> None:
+        """Move in the list while the filter keeps the focus."""
+        options = self.query_one(OptionList)
+        if places > 0:
+            options.action_cursor_down()
+        else:
+            options.action_cursor_up()
+
+    async def action_page(self, pages: int) -> None:
+        """Move by a page."""
+        await self.query_one(OptionList).run_action("page_down" if pages > 0 else "page_up")
+
+    def action_take(self) -> None:
+        """Take what is highlighted."""
+        self._choose_highlighted()
+
+    def action_cancel(self) -> None:
+        """Answer nothing."""
+        self.dismiss(None)
+
+
+def _matches(choice: Choice, words: Sequence[str]) -> bool:
+    text = f"{choice.name} {choice.title} {choice.help}".lower()
+    return all(word in text for word in words)

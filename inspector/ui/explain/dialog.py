@@ -1,0 +1,107 @@
+"""The explanation of a figure, in full: formula, inputs, source; and those of its neighbours, a key away."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from inspector.safe_text import one_line
+from inspector.ui import numbers
+from inspector.ui.dialogs.dialog import Dialog, key_words
+from inspector.ui.explain.explanation import explanation_content
+from inspector.ui.figure_table.table import Cell, Column, Row, Table
+from inspector.ui.figure_table.widget import FigureTable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.app import ComposeResult
+
+    from inspector.ui.explain.explanation import Explained
+
+COLUMNS = (
+    Column("name", "figure", 24, 60, is_text=True, falls=False),
+    Column("value", "", 16, 24),
+    Column("known", "known", 10, is_text=True, rank=1, falls=False),
+)
+
+LEAST_ROWS = 6
+
+
+class ExplainedFigures(FigureTable):
+    """The figures that are explained."""
+
+    HELP = "The figures that were on the screen; below, how the one under the cursor came about."
+
+
+class ExplainScreen(Dialog[None]):
+    """Shown over the screen whose figures it explains."""
+
+    DEFAULT_CSS = """
+    ExplainScreen {
+        align: center middle;
+        & > .dialog { width: 90%; max-width: 110; height: auto; max-height: 95%; padding: 0 1; }
+        & ExplainedFigures { height: auto; margin-bottom: 1; }
+        & VerticalScroll { height: auto; max-height: 24; scrollbar-size-vertical: 1; }
+    }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,E,q", "dismiss", "Close", id="explain.close", tooltip="Back to where you were"),
+    ]
+
+    def __init__(self, figures: Sequence[Explained], first: int = 0) -> None:
+        """Make the screen.
+
+        Args:
+            figures: What can be explained here; one at least.
+            first: Which of them to begin with.
+        """
+        super().__init__()
+        self._figures = figures
+        self._first = first
+
+    def compose(self) -> ComposeResult:
+        """The figures, and the explanation of one."""
+        with Vertical(classes="dialog section") as box:
+            box.border_title = Content("How this figure came about")
+            box.border_subtitle = key_words(
+                *([("↑↓ another figure", "")] if len(self._figures) > 1 else []), ("esc closes", "dismiss")
+            )
+            yield ExplainedFigures(id="explained")
+            with VerticalScroll(can_focus=len(self._figures) == 1):
+                yield Static(id="explanation", markup=False)
+
+    def on_mount(self) -> None:
+        """Begin with the figure that was asked for."""
+        table = self.query_one(ExplainedFigures)
+        table.styles.height = min(len(self._figures), max(LEAST_ROWS, self.app.size.height // 2 - 5)) + 1
+        table.table = Table(COLUMNS, tuple(_row(at, each) for at, each in enumerate(self._figures)))
+        table.focus()
+        table.move_to(self._first)
+
+    @on(FigureTable.Highlighted)
+    def _explain(self, event: FigureTable.Highlighted) -> None:
+        if not isinstance(event.key, int):
+            return
+        explanation = self._figures[event.key].explanation
+        self.query_one("#explanation", Static).update(explanation_content(explanation, in_lines=True))
+        self.query_one(VerticalScroll).scroll_home(animate=False)
+
+
+def _row(place: int, each: Explained) -> Row:
+    explanation = each.explanation
+    known = explanation.known.value
+    return Row(
+        place,
+        {
+            "name": Cell(one_line(each.name), style="table--name", order=each.name),
+            "value": Cell(numbers.quantity(explanation.value, explanation.unit), order=explanation.value),
+            "known": Cell(known, style="table--known", order=known),
+        },
+    )

@@ -1,0 +1,119 @@
+"""What the explain key explains on the main screen: the figures of the part that has the cursor."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from inspector.replay.differences import results_by_difference
+from inspector.replay.explained_parts import (
+    block_explanation,
+    carried_explanation,
+    prompt_explanation,
+    tally_explanation,
+)
+from inspector.replay.explanations import outcome_explanations, overhead_explanation, replay_explanations
+from inspector.replay.outcome import outcome_of
+from inspector.replay.projection import project_runs
+from inspector.replay.replay import replay
+from inspector.replay.tallies import Tallies
+from inspector.ui.explain.explanation import Explained
+from inspector.ui.outcome import Outcome
+
+if TYPE_CHECKING:
+    from inspector.replay.terms import Terms
+    from inspector.strategies.plan import Plan
+
+TIMELINE, CHART, PLAN, COST = "timeline", "chart", "plan", "cost"
+"""Parts of the main screen."""
+
+_COST_NAMES: Final = {
+    "cost_usd": "cost with the plan",
+    "saved_usd": "saved",
+    "saved_share": "saved, of the cost",
+    "saved_tokens": "tokens saved",
+    "break_usd": "what cache rebuilds cost",
+    "break_even_call": "pays off from",
+    "usd_per_day": "saved a day",
+    "usd_per_month": "saved a month",
+    "breaks": "cache breaks by the plan",
+    "prompt_tokens": "tokens sent",
+    "peak_prompt_tokens": "largest prompt",
+    "cache_read_share": "read from the cache",
+}
+
+
+def explained_focus(
+    outcome: Outcome, focus: tuple[str, int], terms: Terms, runs_per_day: float
+) -> tuple[tuple[Explained, ...], int]:
+    """The figures of a part of the screen, explained, and which comes first.
+
+    Args:
+        outcome: What the screen shows.
+        focus: The part, and the block under the cursor, -1 for none.
+        terms: On which terms.
+        runs_per_day: Such sessions a day.
+    """
+    part, block = focus
+    if part == TIMELINE and block >= 0:
+        return _of_block(outcome, block), 0
+    if part == CHART:
+        return _of_prompts(outcome), 0
+    if part == PLAN:
+        return _of_plan(outcome) or _of_costs(outcome, terms, runs_per_day), 0
+    return _of_costs(outcome, terms, runs_per_day), 0
+
+
+def explained_plan(outcome: Outcome, plan: Plan, terms: Terms, runs_per_day: float) -> tuple[Explained, ...]:
+    """The costs of another plan on the same session, explained.
+
+    Args:
+        outcome: What the main screen shows.
+        plan: The plan; its strategies that are switched off count for nothing.
+        terms: On which terms.
+        runs_per_day: Such sessions a day.
+    """
+    baseline = outcome.baseline
+    planned = replay(outcome.inputs, plan) if plan.strategies else baseline
+    state = planned.state(outcome.inputs.history.call_count)
+    there = Outcome(plan, baseline, planned, outcome_of(baseline, planned), None, state, outcome.terms)
+    return _of_costs(there, terms, runs_per_day)
+
+
+def _of_block(outcome: Outcome, block: int) -> tuple[Explained, ...]:
+    replay, state = outcome.replay, outcome.state
+    differences = results_by_difference(outcome.inputs)
+    tallies = Tallies(outcome.baseline, replay)
+    return (
+        Explained("tokens of this row", block_explanation(replay, state, block, differences)),
+        Explained("what carrying it cost", carried_explanation(tallies.block(block), replay, differences)),
+        *_of_prompts(outcome),
+    )
+
+
+def _of_prompts(outcome: Outcome) -> tuple[Explained, ...]:
+    call, count = outcome.state.call, outcome.inputs.history.call_count
+    name = "the next prompt, not yet made" if call >= count else f"the prompt of call {call + 1:,}"
+    found = [Explained(name, prompt_explanation(outcome.replay, call))]
+    if outcome.replay is not outcome.baseline and call < count:
+        found.append(Explained("  without the plan", prompt_explanation(outcome.baseline, call)))
+    return (*found, Explained("system and tools, in every prompt", overhead_explanation(outcome.inputs)))
+
+
+def _of_plan(outcome: Outcome) -> tuple[Explained, ...]:
+    if outcome.replay is outcome.baseline:
+        return ()
+    entries = outcome.replay.plan.entries
+    return tuple(
+        Explained(f"{entries[entry].strategy.name} {group}".rstrip(), tally_explanation(row, outcome.replay))
+        for (entry, group), row in Tallies(outcome.baseline, outcome.replay).by_tier().items()
+    )
+
+
+def _of_costs(outcome: Outcome, terms: Terms, runs_per_day: float) -> tuple[Explained, ...]:
+    before = Explained("cost as recorded", replay_explanations(outcome.baseline)["cost_usd"])
+    if outcome.replay is outcome.baseline:
+        return (before, *_of_prompts(outcome))
+    costs = outcome.baseline.ledger.cost, outcome.replay.ledger.cost
+    runs = project_runs(*costs, runs_per_day, terms.days_per_month)
+    found = outcome_explanations(outcome.baseline, outcome.replay, outcome.totals, runs)
+    return (before, *(Explained(label, found[name]) for name, label in _COST_NAMES.items() if name in found))

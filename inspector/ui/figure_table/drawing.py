@@ -1,0 +1,151 @@
+"""A table of figures as pieces of text: columns that give way where it is narrow, numbers that line up, and bars."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from inspector.safe_text import cell_width, fit_cells
+from inspector.ui.figure_table.table import EMPTY
+from inspector.ui.toolkit.bars import bar
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from inspector.ui.figure_table.table import Cell, Column, Row, Sorting
+
+Piece = tuple[str, str]
+"""A safe text and the component class it is drawn in; an empty class for the row's own."""
+
+CURSOR: Final = "▶"
+GUTTER: Final = 2
+"""Cells at the left: the cursor, and a row's own mark."""
+
+GAP: Final = 1
+"""Cells between two columns."""
+
+DESCENDING, ASCENDING = "▾", "▴"
+
+HEADER, SORTED, MARK, KNOWN = "table--header", "table--sorted", "table--mark", "table--known"
+SENT, CUT = "table--sent", "table--cut"
+
+
+def widths_for(columns: Sequence[Column], width: int) -> dict[str, int]:
+    """Cells of every column that is shown, by name, from left to right.
+
+    Columns that matter least are left out until the rest fits; what room is left goes to those that can use it, to
+    texts and bars alike, cell by cell.
+
+    Args:
+        columns: The columns.
+        width: Cells of a row, the gutter included.
+    """
+    shown = [column for column in columns if column.wide <= width]
+    while len(shown) > 1 and _needed(shown) > width:
+        place = max(range(len(shown)), key=lambda index: (shown[index].rank, index))
+        if not shown[place].rank:
+            break
+        del shown[place]
+    widths = {column.name: column.width for column in shown}
+    room = width - _needed(shown)
+    growing = [column for column in shown if column.most > column.width]
+    while room > 0 and growing:
+        for column in growing[:room]:
+            widths[column.name] += 1
+        room -= len(growing[:room])
+        growing = [column for column in growing if widths[column.name] < column.most]
+    if room < 0 and shown:
+        widest = max(widths, key=lambda name: widths[name])
+        widths[widest] = max(widths[widest] + room, 1)
+    return widths
+
+
+def _needed(columns: Sequence[Column]) -> int:
+    return GUTTER + sum(column.width for column in columns) + GAP * max(len(columns) - 1, 0)
+
+
+def header_pieces(columns: Sequence[Column], widths: Mapping[str, int], sorting: Sorting) -> list[Piece]:
+    """The titles over their columns, the one that is sorted by marked."""
+    pieces: list[Piece] = [(" " * GUTTER, HEADER)]
+    for column in columns:
+        cells = widths.get(column.name)
+        if cells is None:
+            continue
+        if len(pieces) > 1:
+            pieces.append((" " * GAP, HEADER))
+        is_sorted = column.name == sorting.column
+        # Over numbers, the last cell stays free for what stands behind them.
+        room = cells - 1 if _is_right(column) else cells
+        title = column.short if column.short and cell_width(column.title) + is_sorted > room else column.title
+        if is_sorted:
+            mark = DESCENDING if sorting.falls else ASCENDING
+            title = f"{mark}{title}" if _is_right(column) else f"{title}{mark}"
+        room = room if cell_width(title) <= room else cells
+        text = fit_cells(title, room, align_right=_is_right(column)) + " " * (cells - room)
+        pieces.append((text, SORTED if is_sorted else HEADER))
+    return pieces
+
+
+def column_at(columns: Sequence[Column], widths: Mapping[str, int], x: int) -> Column | None:
+    """The column at a cell of a row; None beside them all."""
+    left = GUTTER
+    for column in columns:
+        cells = widths.get(column.name)
+        if cells is None:
+            continue
+        if left <= x < left + cells:
+            return column
+        left += cells + GAP
+    return None
+
+
+def row_pieces(
+    columns: Sequence[Column], widths: Mapping[str, int], row: Row, *, selected: bool, logarithmic: bool = False
+) -> list[Piece]:
+    """The pieces of one row, from left to right.
+
+    Args:
+        columns: The table's columns.
+        widths: Their cells, of `widths_for`.
+        row: The row.
+        selected: The cursor is on it.
+        logarithmic: Bars in ratios.
+    """
+    pieces: list[Piece] = [(CURSOR if selected else " ", MARK), (row.mark, MARK)]
+    for column in columns:
+        cells = widths.get(column.name)
+        if cells is None:
+            continue
+        if len(pieces) > GUTTER:
+            pieces.append((" " * GAP, row.style))
+        cell = row.cells.get(column.name, EMPTY)
+        if column.is_bar:
+            pieces += _bar(cell, cells, row.style, logarithmic=logarithmic)
+        else:
+            pieces += _text(column, cell, cells, row.style)
+    return pieces
+
+
+def _text(column: Column, cell: Cell, width: int, row_style: str) -> list[Piece]:
+    style = cell.style or row_style
+    if column.is_text:
+        text = cell.short if cell.short and cell_width(cell.text) > width else cell.text
+        return [(fit_cells(text, width), style)]
+    # Numbers end in one line whether or not a letter stands behind them.
+    room = width - 1 if width > 1 else width
+    text = cell.short if cell.short and cell_width(cell.text) > room else cell.text
+    number = fit_cells(text, room, align_right=True)
+    return [(number, style), (fit_cells(cell.known, width - room), KNOWN)]
+
+
+def _bar(cell: Cell, width: int, row_style: str, *, logarithmic: bool) -> list[Piece]:
+    length = cell.length
+    if length is None:
+        return [(" " * width, row_style)]
+    sent, rest = bar(
+        round(length.sent), round(length.recorded), max(round(length.full), 1), width, logarithmic=logarithmic
+    )
+    return [(sent, cell.style or SENT), (rest, CUT), (" " * (width - len(sent) - len(rest)), row_style)]
+
+
+def _is_right(column: Column) -> bool:
+    return not column.is_text and not column.is_bar

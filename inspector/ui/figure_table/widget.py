@@ -1,0 +1,326 @@
+"""A table of figures that is sorted with a key or a click on a title, with a cursor; and labelled facts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.message import Message
+from textual.reactive import reactive, var
+from textual.widget import Widget
+
+from inspector.ui.detail.page import wrap
+from inspector.ui.figure_table.drawing import column_at, header_pieces, row_pieces, widths_for
+from inspector.ui.figure_table.table import Sorting, Table
+from inspector.ui.toolkit.styled_lines import StyledLines
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from textual import events
+    from textual.strip import Strip
+
+    from inspector.ui.figure_table.table import Row
+
+
+class FigureTable(StyledLines):
+    """Rows of figures. Set `table` to show something, `sorting` to sort it.
+
+    The cursor stays on its row, known by the row's key, while rows come, go and change places.
+    """
+
+    DEFAULT_CSS = """
+    FigureTable {
+        height: 1fr;
+        background: $background;
+        & > .table--header { color: $text-muted; }
+        & > .table--sorted { color: $foreground; text-style: bold underline; }
+        & > .table--mark { color: $primary; text-style: bold; }
+        & > .table--known { color: $text-muted; text-style: italic; }
+        & > .table--name { color: $foreground; text-style: bold; }
+        & > .table--faint { color: $text-muted; }
+        & > .table--waiting { color: $text-disabled; }
+        & > .table--sent { color: $text-success; }
+        & > .table--recorded { color: $text-warning; }
+        & > .table--cut { color: $text-warning; }
+        & > .table--saved { color: $text-success; }
+        & > .table--lost { color: $text-error; text-style: bold; }
+        & > .table--cursor { background: $primary-muted; }
+        & > .table--cursor-blurred { background: $panel; }
+        &:ansi > .table--cursor { color: ansi_default; background: ansi_default; text-style: reverse; }
+        &:nocolor > .table--cursor { color: $foreground; background: $surface; text-style: reverse; }
+        &:nocolor > .table--cursor-blurred { text-style: underline; }
+    }
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "table--header",
+        "table--sorted",
+        "table--mark",
+        "table--known",
+        "table--name",
+        "table--faint",
+        "table--waiting",
+        "table--sent",
+        "table--recorded",
+        "table--cut",
+        "table--saved",
+        "table--lost",
+        "table--cursor",
+        "table--cursor-blurred",
+    }
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "cursor(-1)", "Up", id="table.up", tooltip="Move to the row above", show=False),
+        Binding("down,j", "cursor(1)", "Down", id="table.down", tooltip="Move to the row below", show=False),
+        Binding("pageup", "page(-1)", "Page up", id="table.page-up", tooltip="Move up by a page", show=False),
+        Binding("pagedown", "page(1)", "Page down", id="table.page-down", tooltip="Move down by a page", show=False),
+        Binding("home,g", "first", "First", id="table.first", tooltip="Move to the first row", show=False),
+        Binding("end,G", "last", "Last", id="table.last", tooltip="Move to the last row", show=False),
+        Binding("left", "sort(-1)", "Sort", id="table.sort-left", tooltip="Sort by the column to the left"),
+        Binding("right", "sort(1)", "Sort", id="table.sort-right", tooltip="Sort by the column to the right"),
+        Binding("r", "reverse", "Reverse", id="table.reverse", tooltip="Sort the other way round"),
+        Binding("l", "scale", "Log", id="table.scale", tooltip="Draw bars in ratios or in amounts", show=False),
+    ]
+
+    HEADER_LINES = 1
+
+    table: var[Table] = var(Table(), init=False)
+    """What is shown, in its own order."""
+    sorting: reactive[Sorting] = reactive(Sorting(), init=False)
+    """How it is sorted."""
+    logarithmic: reactive[bool] = reactive(False, init=False)
+    """Bars show ratios, not amounts."""
+    cursor: var[int] = var(-1)
+    """Position of the cursor; -1 when there are no rows."""
+
+    @dataclass
+    class Highlighted(Message):
+        """The cursor is on another row, or on the same one with other figures.
+
+        Attributes:
+            figure_table: Where.
+            key: The row's key; None where there are no rows.
+        """
+
+        figure_table: FigureTable
+        key: Hashable
+
+        @property
+        def control(self) -> FigureTable:
+            """The table it happened in."""
+            return self.figure_table
+
+        def can_replace(self, message: Message) -> bool:
+            """Only the newest place of the cursor matters."""
+            return isinstance(message, FigureTable.Highlighted) and message.figure_table is self.figure_table
+
+    @dataclass
+    class Clicked(Message):
+        """A row was clicked that the cursor was on already.
+
+        Attributes:
+            figure_table: Where.
+            key: The row's key.
+        """
+
+        figure_table: FigureTable
+        key: Hashable
+
+        @property
+        def control(self) -> FigureTable:
+            """The table it happened in."""
+            return self.figure_table
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  Textual's name
+        super().__init__(id=id, classes=classes)
+        self._rows: tuple[Row, ...] = ()
+        self._widths: dict[str, int] = {}
+        self._widths_of: tuple[object, int] | None = None
+        self.shows_cursor = True
+        """A row can be chosen; otherwise the table is only to be read."""
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The rows as sorted."""
+        return self._rows
+
+    @property
+    def cursor_key(self) -> Hashable:
+        """Key of the row under the cursor; None where there is none."""
+        return self._rows[self.cursor].key if 0 <= self.cursor < len(self._rows) else None
+
+    def watch_table(self) -> None:
+        """Show other rows, the cursor where it was."""
+        self._show()
+
+    def watch_sorting(self) -> None:
+        """Sort anew; the cursor goes with its row."""
+        self._show()
+
+    def _show(self) -> None:
+        key, place = self.cursor_key, self.cursor
+        self._rows = self.table.sorted(self.sorting).rows
+        self.show_lines(len(self._rows))
+        found = next((at for at, row in enumerate(self._rows) if row.key == key), None) if key is not None else None
+        place = found if found is not None else min(max(place, 0), len(self._rows) - 1)
+        moved = place != self.cursor
+        self.set_reactive(FigureTable.cursor, place)
+        if moved and place >= 0:
+            self.scroll_to_show(place)
+        self.post_message(self.Highlighted(self, self.cursor_key))
+
+    def watch_cursor(self, before: int, cursor: int) -> None:
+        """Draw two rows anew and tell where the cursor is."""
+        self.refresh_screen_line(before)
+        self.refresh_screen_line(cursor)
+        self.post_message(self.Highlighted(self, self.cursor_key))
+
+    def watch_logarithmic(self) -> None:
+        """Draw all bars anew."""
+        self.forget_lines()
+
+    def move_to(self, position: int) -> None:
+        """Put the cursor on a row."""
+        if self._rows:
+            self.cursor = min(max(position, 0), len(self._rows) - 1)
+            self.scroll_to_show(self.cursor)
+
+    def move_to_key(self, key: Hashable) -> None:
+        """Put the cursor on the row of that key, where there is one."""
+        for place, row in enumerate(self._rows):
+            if row.key == key:
+                self.move_to(place)
+                return
+
+    def action_cursor(self, step: int) -> None:
+        """Move the cursor by rows."""
+        self.move_to(self.cursor + step)
+
+    def action_page(self, step: int) -> None:
+        """Move the cursor by pages."""
+        self.move_to(self.cursor + step * max(self.page_height - 1, 1))
+
+    def action_first(self) -> None:
+        """Move the cursor to the first row."""
+        self.move_to(0)
+
+    def action_last(self) -> None:
+        """Move the cursor to the last row."""
+        self.move_to(len(self._rows) - 1)
+
+    def action_sort(self, step: int) -> None:
+        """Sort by the column to the left or right of the one that is sorted by, among those shown."""
+        names = [column.name for column in self.table.columns if column.name in self._column_widths(self.line_width)]
+        if not names:
+            return
+        at = names.index(self.sorting.column) + step if self.sorting.column in names else max(step - 1, -1)
+        self.sort_by(names[at % len(names)])
+
+    def action_reverse(self) -> None:
+        """Sort the other way round."""
+        self.sorting = Sorting(self.sorting.column, not self.sorting.falls)
+
+    def action_scale(self) -> None:
+        """Draw bars in ratios or in amounts."""
+        self.logarithmic = not self.logarithmic
+
+    def sort_by(self, name: str) -> None:
+        """Sort by a column, in its own direction; the other way round where it is sorted by already."""
+        column = next(column for column in self.table.columns if column.name == name)
+        falls = not self.sorting.falls if name == self.sorting.column else column.falls
+        self.sorting = Sorting(name, falls)
+
+    def on_click(self, event: events.Click) -> None:
+        """Put the cursor on the row clicked, or sort by the title clicked."""
+        line, offset = self.line_at(event), event.get_content_offset(self)
+        if line is None or offset is None:
+            return
+        if line >= 0 and self.shows_cursor:
+            was_there = line == self.cursor
+            self.move_to(line)
+            if was_there:
+                self.post_message(self.Clicked(self, self.cursor_key))
+        if line >= 0:
+            return
+        column = column_at(self.table.columns, self._column_widths(self.line_width), offset.x)
+        if column is not None:
+            self.sort_by(column.name)
+
+    def on_resize(self) -> None:
+        """Keep the cursor in sight."""
+        if self.cursor >= 0:
+            self.scroll_to_show(self.cursor)
+
+    def on_focus(self) -> None:
+        """Draw the cursor as the one that keys move."""
+        self.restyle()
+
+    def on_blur(self) -> None:
+        """Draw the cursor as one that waits."""
+        self.restyle()
+
+    def line_key(self, line: int) -> Hashable:
+        """The row's place, and whether the cursor is on it."""
+        return line, line == self.cursor
+
+    def draw_line(self, line: int, width: int) -> Strip:
+        """One row."""
+        selected = self.shows_cursor and line == self.cursor
+        pieces = row_pieces(
+            self.table.columns,
+            self._column_widths(width),
+            self._rows[line],
+            selected=selected,
+            logarithmic=self.logarithmic,
+        )
+        return self.strip_of_pieces(pieces, width, selected=selected)
+
+    def draw_header(self, width: int) -> Strip:
+        """The titles."""
+        pieces = header_pieces(self.table.columns, self._column_widths(width), self.sorting)
+        return self.strip_of_pieces(pieces, width, selected=False)
+
+    def _column_widths(self, width: int) -> dict[str, int]:
+        if self._widths_of != (self.table.columns, width):
+            self._widths_of = (self.table.columns, width)
+            self._widths = widths_for(self.table.columns, width)
+        return self._widths
+
+
+Fact = tuple[str, str]
+"""A label and what it says; may hold session text."""
+
+
+class Facts(Widget):
+    """Labels at the left, what they say beside them. What does not fit below is left out: the first matter most."""
+
+    DEFAULT_CSS = """
+    Facts {
+        height: 1fr;
+        width: 1fr;
+        padding: 0 1;
+        & > .facts--label { color: $text-muted; }
+        & > .facts--text { color: $foreground; }
+    }
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"facts--label", "facts--text"}
+
+    facts: reactive[tuple[Fact, ...]] = reactive[tuple[Fact, ...]](())
+    """What is shown."""
+
+    def render(self) -> Content:
+        """The lines."""
+        label_style, text_style = self.get_visual_style("facts--label"), self.get_visual_style("facts--text")
+        widest = max((len(label) for label, _ in self.facts), default=0)
+        lines: list[Content] = []
+        for label, text in self.facts:
+            folded = wrap(text, max(self.content_size.width - widest - 2, 8))
+            for number in range(max(len(folded), 1)):
+                shown = label if number == 0 else ""
+                row = folded.row(number) if len(folded) else ""
+                lines.append(Content.assemble((f"{shown:<{widest}}  ", label_style), (row, text_style)))
+        return Content("\n").join(lines[: max(self.content_size.height, 1)])

@@ -1,0 +1,1 @@
+"""What the keys do, by what names, and the screen that says so."""

@@ -1,0 +1,124 @@
+"""The help screen: what the keys do where the focus was, and what the signs on the screen mean."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.style import Style as RichStyle
+from rich.table import Table
+from rich.text import Text
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from inspector.ui.dialogs.dialog import Dialog, key_words
+from inspector.ui.toolkit.one_line import ACTION
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.app import ComposeResult
+
+    from inspector.ui.help.keys import HelpSection
+
+SIGNS = (
+    ("█", "tokens sent"),
+    ("░", "tokens the plan cut away"),
+    ("╌", "recorded, but not in this call's prompt: compacted away, another thread, or still to come"),
+    ("▶", "the row the cursor is on"),
+    ("exact", "reported by the provider"),
+    ("calibrated", "our count, fitted to what the provider reported for this session"),
+    ("estimated", "our count alone, or what is usual; ≈ before a size says the same"),
+    ("projected", "about calls that did not happen"),
+    ("cache rebuilds", "what it costs to send again what a change put out of the provider's cache; within the saving"),
+    (
+        "used what was cut",
+        "calls that wrote a telling word found only in a cut result, or made its call again: a proxy",
+    ),
+    ("pays off from", "the call from which the plan has cost less in all, and stays cheaper to the end"),
+)
+
+FIRST_STEPS = (
+    ("v", "what fills the window, and what of it costs most"),
+    ("1", "switch the plan's first strategy on or off; + adds another"),
+    ("p", "to the plan: ← → moves a limit, a number and enter types it, the mouse drags it"),
+    ("Cost", "the frame at the bottom says what that saves; c compares every strategy"),
+    ("q", "leave; the plan is kept for the next time, and no session is ever changed"),
+)
+"""What to do first: the keys and what they are for."""
+
+KEYS_WIDTH = 16
+
+NAMED = 2
+"""Where in a row the name of its binding is."""
+PRESSED = 3
+"""Where in a row the key is that a click presses."""
+
+
+class HelpScreen(Dialog[None]):
+    """Shown over the screen it explains."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,question_mark,q,f1", "dismiss", "Close", id="help.close", tooltip="Back to where you were"),
+    ]
+
+    def __init__(self, sections: Sequence[HelpSection], first_steps: Sequence[tuple[str, str]] = ()) -> None:
+        """Make a help screen.
+
+        Args:
+            sections: What the keys do, the focused part first.
+            first_steps: What to do first, as keys and words; empty where that was said elsewhere.
+        """
+        super().__init__()
+        self._sections = sections
+        self._first_steps = first_steps
+
+    def compose(self) -> ComposeResult:
+        """Everything in one scrolled text."""
+        with VerticalScroll(classes="dialog section", id="help") as box:
+            box.border_title = Content("Help")
+            box.border_subtitle = key_words(
+                ("a click does it", ""),
+                ("ctrl+p every command by name", "palette"),
+                ("esc closes", "dismiss"),
+            )
+            yield from self._part("In short", "", self._first_steps)
+            for section in self._sections:
+                rows = [(row.keys, row.text, row.name, row.press) for row in section.rows]
+                yield from self._part(section.title, section.text, rows)
+            yield from self._part("Signs and words", "", SIGNS)
+
+    def action_press(self, key: str) -> None:
+        """Close, and press a key where it means what was said of it."""
+        self.dismiss(None)
+        self.app.call_later(self.app.simulate_key, key)
+
+    def action_palette(self) -> None:
+        """Close, and find a command by its name."""
+        self.dismiss(None)
+        self.app.call_later(self.app.action_command_palette)
+
+    def _part(self, title: str, text: str, rows: Sequence[tuple[str, ...]]) -> ComposeResult:
+        """A heading and a table, whose texts wrap in their own column."""
+        if not rows and not text:
+            return
+        yield Static(Content(title), classes="help-title", markup=False)
+        if text:
+            yield Static(Content(text), classes="help-text", markup=False)
+        if rows:
+            yield Static(_table(rows), classes="help-table", markup=False)
+
+
+def _table(rows: Sequence[tuple[str, ...]]) -> Table:
+    table = Table.grid(padding=(0, 2, 0, 0), expand=True)
+    table.add_column(style="bold", width=KEYS_WIDTH)
+    table.add_column(ratio=1)
+    for row in rows:
+        press = row[PRESSED] if len(row) > PRESSED else ""
+        click = RichStyle(meta={ACTION: f"press({press!r})"}) if press else RichStyle()
+        described = Text(row[1], style=click)
+        if len(row) > NAMED and row[NAMED]:
+            described.append(f"  {row[NAMED]}", style="dim")
+        table.add_row(Text(row[0], style=click), described)
+    return table

@@ -1,0 +1,88 @@
+"""Two plans beside each other: what comes of them, and the settings they differ in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.cells import cell_len
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from inspector.safe_text import clip_cells
+from inspector.ui.dialogs.dialog import Dialog, key_words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.app import ComposeResult
+
+    from inspector.ui.plan.difference import DifferenceRow
+
+WIDEST_CELL = 24
+GAP = 2
+
+
+class DifferenceScreen(Dialog[None]):
+    """Shown over the main screen."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,A,enter", "dismiss", "Close", id="difference.close", tooltip="Back to the session"),
+        Binding("a", "swap", "Take the other", id="difference.swap", tooltip="Take the other plan, and close"),
+    ]
+
+    def __init__(
+        self, here: str, there: str, figures: Sequence[DifferenceRow], settings: Sequence[DifferenceRow]
+    ) -> None:
+        """Make a screen.
+
+        Args:
+            here: What the plan on the screen is called.
+            there: What the other one is called.
+            figures: What comes of them.
+            settings: What they differ in.
+        """
+        super().__init__()
+        self._names = here, there
+        self._figures = figures
+        self._settings = settings
+
+    def compose(self) -> ComposeResult:
+        """Two tables in one scrolled text."""
+        here, there = self._names
+        with VerticalScroll(classes="dialog section", id="difference") as box:
+            box.border_title = Content(f"Plan {here} and plan {there}")
+            box.border_subtitle = key_words(("esc closes", "dismiss"), (f"a takes {there}", "swap"))
+            yield Static(self._text(), markup=False)
+
+    def _text(self) -> Content:
+        here, there = self._names
+        head = ("", f"plan {here}", f"plan {there}", f"by taking {there}", "")
+        lines = [*_table(head, self._figures), Content("")]
+        if self._settings:
+            lines += _table(("settings", f"plan {here}", f"plan {there}", "", ""), self._settings)
+        else:
+            lines.append(Content("Both have the same strategies with the same settings."))
+        return Content("\n").join(lines)
+
+    def action_swap(self) -> None:
+        """Take the other plan."""
+        self.dismiss(None)
+        self.app.call_later(self.app.run_action, "screen.swap_plan")
+
+
+def _table(head: tuple[str, ...], rows: Sequence[DifferenceRow]) -> list[Content]:
+    texts = [tuple(clip_cells(cell, WIDEST_CELL + 10 * (place == 0)) for place, cell in enumerate(row)) for row in rows]
+    widths = [max(cell_len(cell) for cell in column) for column in zip(head, *texts, strict=True)]
+    lines = [Content.styled(_line(head, widths), "bold")]
+    return lines + [Content(_line(cells, widths)) for cells in texts]
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    """One row: the name at the left, values at the right of their columns, how they are known last."""
+    padded = []
+    for place, (cell, width) in enumerate(zip(cells, widths, strict=True)):
+        blank = " " * (width - cell_len(cell))
+        padded.append(cell + blank if place in (0, len(cells) - 1) else blank + cell)
+    return (" " * GAP).join(padded).rstrip()

@@ -1,0 +1,308 @@
+"""One entry of the plan: the strategy's switch and a control for each of its parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.reactive import reactive
+from textual.style import Style
+from textual.widget import Widget
+
+from inspector.strategies.core.batching import GROUP as BATCHING
+from inspector.strategies.core.parameters import ParameterKind
+from inspector.ui import numbers
+from inspector.ui.plan.controls import (
+    FOCUS_MARK,
+    NO_EFFECT,
+    ChoiceControl,
+    Effect,
+    FoldRow,
+    ParameterControl,
+    SwitchControl,
+    TextControl,
+)
+from inspector.ui.plan.history import NUMBERED
+from inspector.ui.plan.slider import LimitSlider
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from textual import events
+    from textual.app import ComposeResult
+    from textual.geometry import Size
+
+    from inspector.replay.replay import GroupOutcome
+    from inspector.replay.sizes import Sizes
+    from inspector.strategies.core.parameters import Parameter, ParameterValue
+    from inspector.strategies.core.strategy import Strategy
+    from inspector.strategies.plan import PlanEntry
+    from inspector.ui.plan.sizes import LimitName
+
+
+_DOES = "inspector_does"
+"""Says in a cell what a click on it does, other than switching."""
+MOVES = (("↑", "earlier"), ("↓", "later"), ("×", "remove"))  # noqa: RUF001  a cross is meant
+MOVES_CELLS = 2 * len(MOVES)
+
+
+class StrategyToggle(Widget, can_focus=True):
+    """`[x] tiered-stale 1`: a box, the strategy's name, and the number key that switches it from anywhere."""
+
+    HELP = "Space or a click switches the strategy, delete takes it out. The arrows and the cross in it can be clicked."
+
+    DEFAULT_CSS = """
+    StrategyToggle {
+        height: auto;
+        width: 1fr;
+        pointer: pointer;
+        &:focus { background: $primary 20%; }
+        &:focus:ansi { background: ansi_default; }
+        &:focus:nocolor { text-style: bold; }
+    }
+    """
+
+    ALLOW_SELECT = False  # a click switches, and marks no text
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"strategy--on", "strategy--off", "strategy--key", "strategy--effect"}
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space,enter", "switch", "Switch", id="strategy.switch", tooltip="Switch the strategy on or off"),
+        Binding(
+            "delete,backspace", "remove", "Remove", id="strategy.remove", tooltip="Take the strategy out of the plan"
+        ),
+        Binding("shift+up", "move(-1)", "Earlier", id="strategy.earlier", tooltip="Apply it before the one above"),
+        Binding("shift+down", "move(1)", "Later", id="strategy.later", tooltip="Apply it after the one below"),
+    ]
+
+    enabled: reactive[bool] = reactive(False)
+    """Whether the strategy is on."""
+    effect: reactive[Effect] = reactive(NO_EFFECT)
+    """What the strategy as a whole does, where it has no tiers to say it."""
+
+    @dataclass
+    class Switched(Message):
+        """The strategy should be switched."""
+
+        entry: int
+
+    @dataclass
+    class Removed(Message):
+        """The strategy should leave the plan."""
+
+        entry: int
+
+    @dataclass
+    class Moved(Message):
+        """The strategy should change places: by -1 up, by 1 down."""
+
+        entry: int
+        places: int
+
+    def __init__(self, entry: int, strategy: Strategy, *, enabled: bool) -> None:
+        super().__init__()
+        self.entry = entry
+        """Index of the plan's entry."""
+        self.strategy_name = strategy.name
+        """The strategy's name in plans."""
+        self.explanation = f"{strategy.title}. {strategy.summary} From {strategy.source}"
+        """What it is and where it comes from."""
+        self.set_reactive(StrategyToggle.enabled, enabled)
+        self._pressed = ""
+
+    def watch_effect(self, before: Effect, effect: Effect) -> None:
+        """Ask for another height only where it is another: that lays out the whole screen."""
+        if before.is_known != effect.is_known:
+            self.refresh(layout=True)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002  rows alone decide
+        """Two rows when there is an effect to tell."""
+        return 2 if self.effect.is_known else 1
+
+    def render(self) -> Content:
+        """The row, and the effect below."""
+        key = str(self.entry + 1) if self.entry < NUMBERED else " "
+        is_pointed_at = self.has_focus or self.mouse_hover
+        name_width = max(self.content_size.width - 8 - (MOVES_CELLS if is_pointed_at else 0), 4)
+        name = self.strategy_name
+        if len(name) > name_width:
+            name = name[: name_width - 1] + "…"
+        row = Content.assemble(
+            f"{FOCUS_MARK if self.has_focus else ' '} ",
+            (
+                f"[{'x' if self.enabled else ' '}] {name:<{name_width}}",
+                self.get_visual_style("strategy--on" if self.enabled else "strategy--off"),
+            ),
+            *(self._moves() if is_pointed_at else ()),
+            (f" {key}", self.get_visual_style("strategy--key")),
+        )
+        if not self.effect.is_known:
+            return row
+        effect = self.effect.line(self.content_size.width)
+        return Content("\n").join([row, Content.styled(effect, self.get_visual_style("strategy--effect"))])
+
+    def _moves(self) -> list[Content]:
+        """What the mouse can do besides: move the strategy up or down, take it out."""
+        style = self.get_visual_style("strategy--key")
+        return [Content.styled(f" {glyph}", style + Style.from_meta({_DOES: does})) for glyph, does in MOVES]
+
+    def watch_mouse_hover(self, _: bool) -> None:
+        """Show what the mouse can do here, or not any more."""
+        self.refresh()
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Remember what is under the mouse: the focus may make room for an explanation, and shift the row."""
+        self._pressed = event.style.meta.get(_DOES, "")
+
+    def on_click(self) -> None:
+        """Switch, or do what the glyph says that was clicked."""
+        pressed, self._pressed = self._pressed, ""
+        match pressed:
+            case "remove":
+                self.action_remove()
+            case "earlier":
+                self.action_move(-1)
+            case "later":
+                self.action_move(1)
+            case _:
+                self.action_switch()
+
+    def action_switch(self) -> None:
+        """Ask for the other state."""
+        self.post_message(self.Switched(self.entry))
+
+    def action_remove(self) -> None:
+        """Ask to be taken out."""
+        self.post_message(self.Removed(self.entry))
+
+    def action_move(self, places: int) -> None:
+        """Ask for another place."""
+        self.post_message(self.Moved(self.entry, places))
+
+
+NARROWEST_LABEL, WIDEST_LABEL = 8, 14
+MOST_SHOWN = 2
+"""Other parameters that are still shown unfolded."""
+
+MOST_LIMITS = 6
+"""Sliders shown unfolded."""
+
+_NUMBERS = (ParameterKind.WHOLE_NUMBER, ParameterKind.NUMBER)
+
+
+class PlanEntryView(Vertical):
+    """The controls of one entry, made from the descriptions of its strategy's parameters."""
+
+    DEFAULT_CSS = """
+    PlanEntryView {
+        height: auto;
+        width: 1fr;
+        margin-bottom: 1;
+        .folded { height: auto; display: none; }
+        &.-open .folded { display: block; }
+    }
+    """
+
+    def __init__(self, index: int, entry: PlanEntry) -> None:
+        super().__init__()
+        self.index = index
+        """The entry's place in the plan."""
+        self.entry = entry
+        """What is shown."""
+        self._toggle = StrategyToggle(index, entry.strategy, enabled=entry.enabled)
+        self._parameters: list[ParameterControl] = []
+
+    def compose(self) -> ComposeResult:
+        """The switch, the limits, and the other parameters, folded away where there are many."""
+        strategy = self.entry.strategy
+        self._parameters = []
+        yield self._toggle
+        limits = main_parameters(strategy.parameters)
+        others = [parameter for parameter in strategy.parameters if parameter not in limits]
+        yield from self._controls(limits)
+        if len(others) > MOST_SHOWN:
+            yield FoldRow(len(others))
+            with Vertical(classes="folded"):
+                yield from self._controls(others)
+        else:
+            yield from self._controls(others)
+
+    def _controls(self, parameters: Sequence[Parameter]) -> Iterator[ParameterControl]:
+        widest = max((len(parameter.name) for parameter in parameters), default=0)
+        for parameter in parameters:
+            control = self._control(parameter, value_of(self.entry, parameter))
+            control.label_width = min(max(widest, NARROWEST_LABEL), WIDEST_LABEL)
+            control.set_reactive(ParameterControl.is_off, not self.entry.enabled)
+            self._parameters.append(control)
+            yield control
+
+    @on(FoldRow.Folded)
+    def _folded(self, event: FoldRow.Folded) -> None:
+        event.stop()
+        self.set_class(event.is_open, "-open")
+
+    def _control(self, parameter: Parameter, value: ParameterValue) -> ParameterControl:
+        match parameter.kind:
+            case ParameterKind.WHOLE_NUMBER | ParameterKind.NUMBER:
+                return LimitSlider(self.index, parameter, value)
+            case ParameterKind.SWITCH:
+                return SwitchControl(self.index, parameter, value)
+            case ParameterKind.CHOICE:
+                return ChoiceControl(self.index, parameter, value)
+            case ParameterKind.TEXT | ParameterKind.TOOLS:
+                return TextControl(self.index, parameter, value)
+
+    def show(self, entry: PlanEntry) -> None:
+        """Show other values of the same strategy."""
+        self.entry = entry
+        self._toggle.enabled = entry.enabled
+        for control in self._parameters:
+            control.value = value_of(entry, control.parameter)
+            control.is_off = not entry.enabled
+
+    def show_sizes(self, sizes: Mapping[LimitName, Sizes]) -> None:
+        """Show how large the results are that each limit is about."""
+        for control in self._parameters:
+            if isinstance(control, LimitSlider):
+                control.sizes = sizes.get((self.index, control.parameter.name))
+
+    def show_outcomes(self, outcomes: Mapping[str, GroupOutcome]) -> None:
+        """Show what each part of the strategy does, by the part's name."""
+        if not self._toggle.is_mounted:
+            return  # not composed yet; whoever mounts it shows the outcomes again
+        tiers = {control.parameter.group for control in self._parameters} - {""}
+        for control in self._parameters:
+            group = control.parameter.group
+            if control.parameter.kind in _NUMBERS and group:
+                control.effect = effect_of(outcomes.get(group)) if self.entry.enabled else NO_EFFECT
+        rest = [outcome for group, outcome in outcomes.items() if group not in tiers and outcome.results]
+        self._toggle.effect = effect_of(rest[0]) if len(rest) == 1 and self.entry.enabled else NO_EFFECT
+
+
+def main_parameters(parameters: Sequence[Parameter]) -> list[Parameter]:
+    """What is shown at once: a strategy's first few limits. When it may edit, which many strategies share, is not."""
+    limits = [parameter for parameter in parameters if parameter.kind in _NUMBERS and parameter.group != BATCHING]
+    return limits[:MOST_LIMITS]
+
+
+def value_of(entry: PlanEntry, parameter: Parameter) -> ParameterValue:
+    """The value an entry's strategy has for a parameter."""
+    value: ParameterValue = getattr(entry.strategy, parameter.field)
+    return value
+
+
+def effect_of(outcome: GroupOutcome | None) -> Effect:
+    """An outcome in words."""
+    if outcome is None:
+        return NO_EFFECT
+    if not outcome.results:
+        return Effect("no results", brief="no results")
+    brief = f"{numbers.whole(outcome.touched)} of {numbers.whole(outcome.results)}"
+    touched = f"{numbers.whole(outcome.touched)} of {numbers.plural(outcome.results, 'result')}"
+    sign = "+" if outcome.tokens_cut < 0 else ""
+    return Effect(touched, f"{sign}{numbers.short(-outcome.tokens_cut)} tk", brief)

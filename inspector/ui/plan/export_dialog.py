@@ -1,0 +1,140 @@
+"""The plan as other agents' own configuration: a list of systems, a preview of each, and keys to save or copy it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from inspector.report.export import TARGETS, Exported, ExportError, export_plan
+from inspector.safe_text import safe_text
+from inspector.ui.dialogs.dialog import Dialog, key_words
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+
+    from inspector.strategies.plan import Plan
+
+ENDINGS = {"python": ".py", "json": ".json", "yaml": ".yaml", "toml": ".toml", "rust": ".rs"}
+
+NOT_SAID = "·"
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """A configuration somebody wants.
+
+    Attributes:
+        text: What it says.
+        file_name: What its file may be called.
+        is_copied: It goes to the clipboard, not to a file.
+    """
+
+    text: str
+    file_name: str
+    is_copied: bool = False
+
+
+class ExportScreen(Dialog[Export | None]):
+    """Answers what should be saved or copied; None when nothing should."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,e", "dismiss", "Close", id="export.close", tooltip="Back to the session"),
+        Binding("enter", "save", "Save", id="export.save", tooltip="Save it in a file", priority=True),
+        Binding("y", "copy", "Copy", id="export.copy", tooltip="Copy it to the clipboard"),
+        Binding("pagedown", "scroll(1)", "Down", id="export.down", tooltip="On in the preview", priority=True),
+        Binding("pageup", "scroll(-1)", "Up", id="export.up", tooltip="Back in the preview", priority=True),
+    ]
+
+    def __init__(self, plan: Plan) -> None:
+        """Make a screen.
+
+        Args:
+            plan: What is exported; strategies that are switched off are left out.
+        """
+        super().__init__()
+        self._made = {name: _made(plan, name) for name in TARGETS}
+        says = {name: isinstance(made, Exported) for name, made in self._made.items()}
+        self._names = sorted(TARGETS, key=lambda name: not says[name])
+
+    def compose(self) -> ComposeResult:
+        """The systems at the left, what the highlighted one would be told at the right."""
+        with Vertical(classes="dialog section", id="export") as box:
+            box.border_title = Content("Export the plan as configuration")
+            box.border_subtitle = key_words(
+                ("enter saves", "save"),
+                ("y copies", "copy"),
+                ("page keys scroll", ""),
+                ("esc closes", "dismiss"),
+            )
+            with Horizontal():
+                yield OptionList(*map(self._option, self._names), markup=False)
+                with VerticalScroll(id="export-preview", can_focus=False):
+                    yield Static(Content(""), classes="dialog-help", id="export-where", markup=False)
+                    yield Static(Content(""), id="export-text", markup=False)
+
+    def on_mount(self) -> None:
+        """Begin at a system that can be told the plan."""
+        options = self.query_one(OptionList)
+        options.highlighted = 0
+        options.focus()
+        self._show(0)
+
+    def _option(self, name: str) -> Option:
+        says = isinstance(self._made[name], Exported)
+        return Option(Content.styled(f"{' ' if says else NOT_SAID} {name}", "" if says else "dim"))
+
+    @on(OptionList.OptionHighlighted)
+    def _highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        self._show(event.option_index)
+
+    def _show(self, place: int) -> None:
+        made = self._made[self._names[place]]
+        where, text = self.query_one("#export-where", Static), self.query_one("#export-text", Static)
+        if isinstance(made, Exported):
+            left_out = [f"left out: {sentence}" for sentence in made.left_out]
+            where.update(Content(safe_text("\n".join([TARGETS[self._names[place]].title, made.where, *left_out]))))
+            text.update(Content(safe_text(made.text)))
+        else:
+            where.update(Content(safe_text(made)))
+            text.update(Content(""))
+        self.query_one("#export-preview", VerticalScroll).scroll_home(animate=False)
+
+    def _chosen(self, *, is_copied: bool) -> Export | None:
+        name = self._names[self.query_one(OptionList).highlighted or 0]
+        made = self._made[name]
+        if not isinstance(made, Exported):
+            return None
+        return Export(made.text, f"{name}{ENDINGS.get(made.language, '.txt')}", is_copied)
+
+    @on(OptionList.OptionSelected)
+    def action_save(self) -> None:
+        """Ask for the file."""
+        chosen = self._chosen(is_copied=False)
+        if chosen is not None:
+            self.dismiss(chosen)
+
+    def action_copy(self) -> None:
+        """Put it on the clipboard."""
+        chosen = self._chosen(is_copied=True)
+        if chosen is not None:
+            self.dismiss(chosen)
+
+    def action_scroll(self, pages: int) -> None:
+        """Move in the preview."""
+        preview = self.query_one("#export-preview", VerticalScroll)
+        preview.scroll_relative(y=pages * max(preview.size.height - 1, 1), animate=False)
+
+
+def _made(plan: Plan, name: str) -> Exported | str:
+    """The plan for a system, or why it cannot be said there."""
+    try:
+        return export_plan(plan, name)
+    except ExportError as error:
+        return str(error)

@@ -1,0 +1,255 @@
+"""The plan: its strategies as a list, a control for every limit, and what each of them does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Static
+
+from inspector.ui.plan.controls import FoldRow, ParameterControl
+from inspector.ui.plan.entry import PlanEntryView, StrategyToggle
+from inspector.ui.toolkit.one_line import ACTION, clickable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from textual import events
+    from textual.app import ComposeResult
+
+    from inspector.replay.replay import GroupOutcome
+    from inspector.replay.sizes import Sizes
+    from inspector.strategies.core.parameters import ParameterValue
+    from inspector.strategies.plan import Plan
+    from inspector.ui.plan.sizes import LimitName
+
+
+class AddStrategy(Static, can_focus=True):
+    """The row that opens the list of strategies."""
+
+    HELP = "Press enter or click to choose a strategy to add to the plan."
+
+    ALLOW_SELECT = False  # a click adds, and marks no text
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter,space", "add", "Add", id="plan.add-here", tooltip="Choose a strategy to add to the plan"),
+    ]
+
+    class Pressed(Message):
+        """A strategy should be added."""
+
+    def on_click(self) -> None:
+        """Ask."""
+        self.action_add()
+
+    def action_add(self) -> None:
+        """Ask."""
+        self.post_message(self.Pressed())
+
+
+class PlanActions(Static):
+    """What can be done with the plan as a whole, for the mouse; each has a key that works everywhere."""
+
+    ALLOW_SELECT = False
+
+    ACTIONS: ClassVar[tuple[tuple[str, str, str], ...]] = (
+        ("a", "A/B", "swap_plan"),
+        ("w", "save", "save_plan"),
+        ("O", "open", "open_plan"),
+        ("e", "export", "export_plan"),
+    )
+    """Per action its key, what it is called, and the action of the screen."""
+
+    def __init__(self) -> None:
+        words = [clickable(f"{key} {name}", action) for key, name, action in self.ACTIONS]
+        super().__init__(Content("  ") + Content("  ").join(words), id="plan-actions", markup=False)
+
+    async def on_click(self, event: events.Click) -> None:
+        """Do what was clicked."""
+        if action := event.style.meta.get(ACTION):
+            await self.screen.run_action(action)
+
+
+class Entries(VerticalScroll, can_focus=False, inherit_bindings=False):
+    """The scrolled list. Arrow keys belong to the controls in it, so it has no keys of its own."""
+
+
+def shape_of(plan: Plan) -> tuple[str, ...]:
+    """What the controls for a plan depend on: the names of its strategies, in order."""
+    return tuple(entry.strategy.name for entry in plan.entries)
+
+
+def _is_shown(widget: Widget) -> bool:
+    """Whether neither it nor what holds it is folded away."""
+    return all(node.display for node in widget.ancestors_with_self if isinstance(node, Widget))
+
+
+class PlanPanel(Vertical):
+    """Shows a plan and says what should change in it. It holds no plan of its own: `show` gives it one."""
+
+    HELP = """Switch strategies with space, a click, or their number from anywhere. Move limits with the arrow keys,
+    with shift ten times as far, by dragging, or by typing a number and enter."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "move_focus(-1)", "Up", id="plan.up", show=False, tooltip="The control above"),
+        Binding("down", "move_focus(1)", "Down", id="plan.down", show=False, tooltip="The control below"),
+        Binding("space", "switch_focused", "Switch", id="plan.switch", tooltip="Switch the strategy the cursor is in"),
+    ]
+
+    @dataclass
+    class ValueChanged(Message):
+        """A parameter has another value.
+
+        Attributes:
+            entry: Index of the plan's entry.
+            parameter: The parameter's name.
+            value: The new value.
+            is_final: False while a control is being dragged.
+        """
+
+        entry: int
+        parameter: str
+        value: ParameterValue
+        is_final: bool
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  Textual's own name
+        super().__init__(id=id, classes=classes)
+        self._shape: tuple[str, ...] | None = None
+        self._views: tuple[PlanEntryView, ...] = ()
+        self._outcomes: Sequence[GroupOutcome] = ()
+        self._sizes: Mapping[LimitName, Sizes] = {}
+        self._last_focused: Widget | None = None
+        self._findings: tuple[str, ...] = ()
+
+    def compose(self) -> ComposeResult:
+        """The entries, scrolled, and below them what the focused control is about."""
+        with Entries(id="plan-entries"):
+            yield AddStrategy(Content("  + add a strategy"), id="add-strategy")
+            yield PlanActions()
+        yield Static(Content(""), id="plan-findings", markup=False)
+        yield Static(Content(""), id="plan-rival", markup=False)
+        yield Static(Content(""), id="plan-hint", markup=False)
+
+    def show_soon(self, plan: Plan) -> None:
+        """Show a plan; `show` without waiting for it."""
+        if shape_of(plan) == self._shape:
+            self._show_values(plan)
+        else:
+            self.run_worker(self.show(plan), group="show", description="show the plan", exit_on_error=False)
+
+    async def show(self, plan: Plan) -> None:
+        """Show a plan: new controls where its strategies are others, new values where they are the same."""
+        shape = shape_of(plan)
+        if shape == self._shape:
+            self._show_values(plan)
+            return
+        is_first, self._shape = self._shape is None, shape
+        self._views = tuple(PlanEntryView(index, entry) for index, entry in enumerate(plan.entries))
+        entries = self.query_one(Entries)
+        await entries.remove_children(PlanEntryView)
+        await entries.mount_all(self._views, before="#add-strategy")
+        self._last_focused = None
+        if is_first and isinstance(self.screen.focused, AddStrategy):
+            self.focus_control()  # the focus came before there were controls to take it
+        self.show_outcomes(self._outcomes)
+        self.show_sizes(self._sizes)
+
+    def _show_values(self, plan: Plan) -> None:
+        for view, entry in zip(self._views, plan.entries, strict=True):
+            if view.entry != entry:
+                view.show(entry)
+
+    def show_sizes(self, sizes: Mapping[LimitName, Sizes]) -> None:
+        """Show how large the results are that each limit is about."""
+        self._sizes = sizes
+        for view in self._views:
+            view.show_sizes(sizes)
+
+    def show_rival(self, text: str) -> None:
+        """Show what the plan put aside would come to; empty where there is none."""
+        rival = self.query_one("#plan-rival", Static)
+        rival.update(Content(text))
+        rival.display = bool(text)
+
+    def show_outcomes(self, outcomes: Sequence[GroupOutcome]) -> None:
+        """Show what each part of the plan does to the session."""
+        self._outcomes = outcomes
+        for view in self._views:
+            view.show_outcomes({outcome.group: outcome for outcome in outcomes if outcome.entry == view.index})
+
+    def show_findings(self, lines: Sequence[str], *, is_final: bool = True) -> None:
+        """Show what may go wrong with the plan, one a line; while more is to come, in no less room than before."""
+        if not is_final and lines:
+            lines = [*lines, *[""] * (len(self._findings) - len(lines))]
+        if tuple(lines) == self._findings:
+            return
+        # Another height lays out the whole screen, another text does not.
+        layout, self._findings = len(lines) != len(self._findings), tuple(lines)
+        findings = self.query_one("#plan-findings", Static)
+        findings.update(Content("\n".join(f"! {line}" if line else "" for line in lines)), layout=layout)
+        findings.display = bool(lines)
+
+    @property
+    def controls(self) -> list[Widget]:
+        """Everything in the panel that takes the focus, from the top."""
+        kinds = "StrategyToggle, ParameterControl, FoldRow, AddStrategy"
+        return [widget for widget in self.query(kinds) if widget.focusable and _is_shown(widget)]
+
+    def focus_control(self, entry: int | None = None) -> None:
+        """Give the focus to where it last was, or to the switch of an entry."""
+        controls = self.controls
+        target = self._last_focused if self._last_focused in controls else None
+        if entry is not None:
+            target = next((each for each in self.query(StrategyToggle) if each.entry == entry), target)
+        if target is None and controls:
+            target = controls[0]
+        if target is not None:
+            self.screen.set_focus(target)
+
+    def say(self, text: str) -> None:
+        """Show a line below the controls until the focus moves."""
+        self.query_one("#plan-hint", Static).update(Content(text))
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """Say what the focused control is about."""
+        widget = event.widget
+        self._last_focused = widget
+        # What is said of it below takes room from the list, and a control just made has no place yet.
+        self.call_after_refresh(widget.scroll_visible, animate=False)
+        if isinstance(widget, ParameterControl | StrategyToggle):
+            self.say(widget.explanation)
+        elif isinstance(widget, FoldRow):
+            self.say("What else the strategy can be told: which tools, which unit, when it may act.")
+        elif isinstance(widget, AddStrategy):
+            self.say("Every strategy inspector knows, with what it does and where it comes from.")
+
+    def action_move_focus(self, places: int) -> None:
+        """The focus to the control above or below."""
+        controls = self.controls
+        focused = self.screen.focused
+        if focused in controls:
+            place = min(max(controls.index(focused) + places, 0), len(controls) - 1)
+            self.screen.set_focus(controls[place])
+
+    def action_switch_focused(self) -> None:
+        """Switch the strategy the focused control belongs to."""
+        focused = self.screen.focused
+        if isinstance(focused, ParameterControl | StrategyToggle):
+            self.post_message(StrategyToggle.Switched(focused.entry))
+
+    @on(ParameterControl.Changed)
+    def _value_changed(self, event: ParameterControl.Changed) -> None:
+        event.stop()
+        control = event.sender_control
+        self.post_message(self.ValueChanged(control.entry, control.parameter.name, event.value, event.is_final))
+
+    @on(ParameterControl.Refused)
+    def _value_refused(self, event: ParameterControl.Refused) -> None:
+        event.stop()
+        self.say(event.reason)

@@ -1,0 +1,130 @@
+"""The dialog that says which tools belong to a list of a strategy: those of the session, and any others by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from inspector.safe_text import clip_cells, one_line
+from inspector.ui import numbers
+from inspector.ui.dialogs.dialog import Dialog, key_words
+from inspector.ui.plan.tools import ToolChoice
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.app import ComposeResult
+
+
+WIDEST_NAME = 34
+
+
+class ToolsDialog(Dialog[tuple[str, ...] | None]):
+    """Answers the tools in the list, in order; None when it was called off."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "cancel", "Cancel", id="tools.cancel", tooltip="Leave the list as it was"),
+        Binding("ctrl+s", "accept", "Done", id="tools.done", tooltip="Take the list as it is now", priority=True),
+        Binding("down", "move(1)", "Down", id="tools.down", tooltip="The next tool", priority=True, show=False),
+        Binding("up", "move(-1)", "Up", id="tools.up", tooltip="The tool before", priority=True, show=False),
+    ]
+
+    def __init__(self, title: str, help_text: str, tools: Sequence[ToolChoice], chosen: Sequence[str]) -> None:
+        """Make a dialog.
+
+        Args:
+            title: What the list is.
+            help_text: What it is for.
+            tools: The session's tools.
+            chosen: The list as it is; may name tools the session does not have.
+        """
+        super().__init__()
+        self._title = title
+        self._help = help_text
+        known = {tool.name for tool in tools}
+        self._tools = [*tools, *(ToolChoice(name, 0) for name in chosen if name not in known)]
+        self._chosen = dict.fromkeys(chosen)
+
+    def compose(self) -> ComposeResult:
+        """What it is for, the tools, and a line for others."""
+        with Vertical(classes="dialog section", id="tools") as box:
+            box.border_title = Content(self._title)
+            box.border_subtitle = key_words(
+                ("enter or click switches", ""), ("ctrl+s is done", "accept"), ("esc cancels", "screen.cancel")
+            )
+            yield Static(Content(self._help), classes="dialog-help", markup=False)
+            yield Input(placeholder="find a tool, or type the name of another and enter")
+            yield OptionList(markup=False)
+
+    def on_mount(self) -> None:
+        """Show all of them."""
+        self._fill()
+        self.query_one(Input).focus()
+
+    def _shown(self) -> list[ToolChoice]:
+        wanted = self.query_one(Input).value.strip().lower()
+        return [tool for tool in self._tools if wanted in tool.name.lower()]
+
+    def _fill(self, highlighted: int = 0) -> None:
+        options = self.query_one(OptionList)
+        options.clear_options()
+        for tool in self._shown():
+            mark = "x" if tool.name in self._chosen else " "
+            name = clip_cells(one_line(tool.name), WIDEST_NAME)
+            where = "" if tool.name in self._chosen else tool.place
+            count = numbers.plural(tool.results, "result")
+            prompt = Content.assemble((f"[{mark}] ", "bold"), Content(name), (f"  {count}  {where}", "dim"))
+            options.add_option(Option(prompt))
+        options.highlighted = min(highlighted, options.option_count - 1) if options.option_count else None
+
+    @on(Input.Changed)
+    def _filter(self) -> None:
+        self._fill()
+
+    @on(Input.Submitted)
+    def _enter(self) -> None:
+        """Switch what is highlighted; a name that no tool has is put into the list."""
+        place = self.query_one(OptionList).highlighted
+        box = self.query_one(Input)
+        typed = box.value.strip()
+        if place is not None:
+            self._switch(place)
+        elif typed:
+            self._tools.append(ToolChoice(typed, 0))
+            self._chosen[typed] = None
+            box.value = ""
+
+    @on(OptionList.OptionSelected)
+    def _select(self, event: OptionList.OptionSelected) -> None:
+        self._switch(event.option_index)
+
+    def _switch(self, place: int) -> None:
+        name = self._shown()[place].name
+        if name in self._chosen:
+            del self._chosen[name]
+        else:
+            self._chosen[name] = None
+        self._fill(place)
+        self.query_one(Input).focus()
+
+    def action_move(self, places: int) -> None:
+        """Move in the list while the line for names keeps the focus."""
+        options = self.query_one(OptionList)
+        if places > 0:
+            options.action_cursor_down()
+        else:
+            options.action_cursor_up()
+
+    def action_accept(self) -> None:
+        """Answer the list."""
+        self.dismiss(tuple(self._chosen))
+
+    def action_cancel(self) -> None:
+        """Answer nothing."""
+        self.dismiss(None)

@@ -1,0 +1,1 @@
+"""Pictures of the screen as SVG, and the dialog that saves them."""

@@ -1,0 +1,156 @@
+"""The list of sessions: a line each, drawn only where it is seen; ten thousand cost no more than a screenful."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from time import time
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.message import Message
+from textual.reactive import var
+
+from inspector.ui.figure_table.drawing import header_pieces, row_pieces, widths_for
+from inspector.ui.figure_table.table import Sorting
+from inspector.ui.sessions.rows import COLUMNS, row_of
+from inspector.ui.toolkit.styled_lines import StyledLines
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+    from pathlib import Path
+
+    from textual import events
+    from textual.strip import Strip
+
+    from inspector.ui.sessions.book import Line
+
+
+class SessionList(StyledLines, can_focus=False):
+    """Lines of sessions with a cursor that stays on its session while others come and go."""
+
+    DEFAULT_CSS = """
+    SessionList {
+        height: 1fr;
+        background: $background;
+        & > .table--header { color: $text-muted; }
+        & > .table--mark { color: $success; text-style: bold; }
+        & > .table--known { color: $text-muted; text-style: italic; }
+        & > .table--faint { color: $text-muted; }
+        & > .table--waiting { color: $text-disabled; }
+        & > .table--lost { color: $text-error; text-style: bold; }
+        & > .table--cursor { background: $primary-muted; }
+        &:ansi > .table--cursor { color: ansi_default; background: ansi_default; text-style: reverse; }
+        &:nocolor > .table--cursor { color: $foreground; background: $surface; text-style: reverse; }
+    }
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "table--header",
+        "table--mark",
+        "table--known",
+        "table--faint",
+        "table--waiting",
+        "table--lost",
+        "table--cursor",
+    }
+
+    HEADER_LINES = 1
+    CURSOR_BLURRED = "table--cursor"  # the line to type in above has the focus
+
+    cursor: var[int] = var(-1)
+    """Position of the cursor; -1 when there are no lines."""
+    is_moved = False
+    """Somebody has chosen where the cursor is."""
+
+    @dataclass
+    class Moved(Message):
+        """The cursor is on another session, or other lines are seen."""
+
+        def can_replace(self, message: Message) -> bool:
+            """Only the newest place matters."""
+            return isinstance(message, SessionList.Moved)
+
+    @dataclass
+    class Chosen(Message):
+        """A session was clicked that the cursor was on already."""
+
+        path: Path
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lines: Sequence[Line] = ()
+        self._widths: dict[str, int] = {}
+        self._width = -1
+
+    @property
+    def line(self) -> Line | None:
+        """The line under the cursor; None where there is none."""
+        return self._lines[self.cursor] if 0 <= self.cursor < len(self._lines) else None
+
+    @property
+    def seen(self) -> Sequence[Line]:
+        """The lines on the screen, that under the cursor first."""
+        shown = self._lines[self.first_line : self.first_line + self.page_height]
+        return [self.line, *shown] if self.line is not None else shown
+
+    def show(self, lines: Sequence[Line], *, to_top: bool = False) -> None:
+        """Show other lines, the cursor on the session it was on, or on the first."""
+        path = self.line.entry.header.path if self.line is not None and not to_top else None
+        self._lines = lines
+        self.show_lines(len(lines))
+        found = next((at for at, line in enumerate(lines) if line.entry.header.path == path), None) if path else None
+        place = found if found is not None else min(max(0 if to_top else self.cursor, 0), len(lines) - 1)
+        self.set_reactive(SessionList.cursor, place)
+        if place >= 0:
+            self.scroll_to_show(place)
+        self.post_message(self.Moved())
+
+    def tell_again(self) -> None:
+        """The lines are the same, and say something else."""
+        self.forget_lines()
+        self.post_message(self.Moved())
+
+    def move(self, step: int) -> None:
+        """Move the cursor by lines."""
+        self.is_moved = True
+        if self._lines:
+            before, self.cursor = self.cursor, min(max(self.cursor + step, 0), len(self._lines) - 1)
+            self.scroll_to_show(self.cursor)
+            self.refresh_screen_line(before)
+            self.refresh_screen_line(self.cursor)
+            self.post_message(self.Moved())
+
+    def on_click(self, event: events.Click) -> None:
+        """Put the cursor on the line clicked; a second click opens it."""
+        line = self.line_at(event)
+        if line is not None and line >= 0:
+            if line == self.cursor:
+                self.post_message(self.Chosen(self._lines[line].entry.header.path))
+            else:
+                self.move(line - self.cursor)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Other lines are seen."""
+        super().watch_scroll_y(old_value, new_value)
+        self.post_message(self.Moved())
+
+    def line_key(self, line: int) -> Hashable:
+        """The line's place, and whether the cursor is on it."""
+        return line, line == self.cursor
+
+    def draw_line(self, line: int, width: int) -> Strip:
+        """One session."""
+        selected = line == self.cursor
+        row = row_of(self._lines[line], time())
+        pieces = row_pieces(COLUMNS, self._column_widths(width), row, selected=selected)
+        return self.strip_of_pieces(pieces, width, selected=selected)
+
+    def draw_header(self, width: int) -> Strip:
+        """The titles."""
+        return self.strip_of_pieces(
+            header_pieces(COLUMNS, self._column_widths(width), Sorting()), width, selected=False
+        )
+
+    def _column_widths(self, width: int) -> dict[str, int]:
+        if self._width != width:
+            self._width, self._widths = width, widths_for(COLUMNS, width)
+        return self._widths

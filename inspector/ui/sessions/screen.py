@@ -1,0 +1,255 @@
+"""The list of sessions: those named on the command line, those in a folder, those of the agents on this machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.screen import Screen
+from textual.widgets import Input, Static
+from textual.worker import get_current_worker
+
+from inspector.safe_text import clip_cells, one_line
+from inspector.ui import numbers
+from inspector.ui.sessions.book import SessionBook
+from inspector.ui.sessions.finding import SessionFinder
+from inspector.ui.sessions.list_widget import SessionList
+from inspector.ui.sessions.rows import preview_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.app import ComposeResult
+
+    from inspector.report.session_summary import SessionSummary
+    from inspector.report.summary_cache import ReadSummary
+    from inspector.session.listing import Header
+    from inspector.ui.sessions.book import Line
+
+SECONDS_BETWEEN_AGES = 5
+"""Ages are brought up to date this often."""
+
+
+def _key(keys: str, action: str, label: str, name: str, text: str, *, show: bool = False) -> Binding:
+    return Binding(keys, action, label, id=name, tooltip=text, show=show, priority=True)
+
+
+class SessionsScreen(Screen[None]):
+    """Chooses a session to open."""
+
+    AUTO_FOCUS = "Input"
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        _key("down", "move(1)", "Down", "sessions.down", "The next session"),
+        _key("up", "move(-1)", "Up", "sessions.up", "The one before"),
+        _key("pagedown", "page(1)", "Page down", "sessions.page-down", "A page on"),
+        _key("pageup", "page(-1)", "Page up", "sessions.page-up", "A page back"),
+        _key("ctrl+home", "move(-1000000)", "First", "sessions.first", "The newest session"),
+        _key("ctrl+end", "move(1000000)", "Last", "sessions.last", "The oldest session"),
+        _key("tab", "unfold", "Subagents", "sessions.unfold", "Show or hide the sessions it started"),
+        Binding(
+            "escape", "back", "Back", id="sessions.back", tooltip="Empty the filter; back; without a session, leave"
+        ),
+        Binding("ctrl+q", "app.quit", "Quit", id="sessions.quit", tooltip="Leave inspector", show=False),
+    ]
+
+    @dataclass
+    class Chosen(Message):
+        """A session should be opened."""
+
+        path: Path
+
+    @dataclass
+    class Listed(Message):
+        """Sessions were found.
+
+        Attributes:
+            found: All there are.
+            is_complete: There are no more.
+        """
+
+        found: tuple[Header, ...]
+        is_complete: bool
+
+    @dataclass
+    class WasRead(Message):
+        """Sessions were read.
+
+        Attributes:
+            summaries: What that told.
+        """
+
+        summaries: tuple[SessionSummary, ...]
+
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        folders: Sequence[Path] | None = None,
+        read: dict[Path, ReadSummary] | None = None,
+        *,
+        keeps: bool = False,
+    ) -> None:
+        """Make a list.
+
+        Args:
+            paths: Sessions to list in any case, first.
+            folders: Where to look for others; None for where agents keep theirs on this machine.
+            read: What earlier lists have read, and where this one keeps what it reads.
+            keeps: What is read is kept for the next run, too.
+        """
+        super().__init__()
+        self._finder = SessionFinder(
+            tuple(paths), None if folders is None else tuple(folders), {} if read is None else read, keeps=keeps
+        )
+        self._book = SessionBook(named=frozenset(paths))
+        self._opened: frozenset[Path] = frozenset()
+        self._is_complete = False
+        self._lines: list[Line] = []
+        self._places: dict[Path, int] = {}
+
+    def compose(self) -> ComposeResult:
+        """A filter, the list, what is known of the session under the cursor, and what to do."""
+        with Vertical(classes="section", id="sessions") as box:
+            box.border_title = Content("Sessions")
+            box.border_subtitle = Content("type to filter · enter opens · tab shows subagents · esc goes back")
+            yield Input(placeholder="filter by project, title, path, model or format")
+            yield SessionList()
+            yield Static(id="session-preview", markup=False)
+            yield Static(Content("looking for sessions…"), id="sessions-note", markup=False)
+
+    def on_mount(self) -> None:
+        """Keep ages up to date."""
+        self.set_interval(SECONDS_BETWEEN_AGES, self._tell_ages)
+
+    def on_screen_suspend(self) -> None:
+        """Look no further while another screen is shown."""
+        self.workers.cancel_group(self, "find")
+
+    def on_screen_resume(self) -> None:
+        """Find and read sessions in a thread, as long as the list is on the screen; the first frame comes first."""
+        self.call_after_refresh(self._look)
+
+    def _look(self) -> None:
+
+        def work() -> None:
+            worker = get_current_worker()
+            self._finder.run(
+                lambda found, is_complete: self.post_message(self.Listed(found, is_complete)),
+                lambda summaries: self.post_message(self.WasRead(summaries)),
+                lambda: worker.is_cancelled,
+            )
+
+        self.run_worker(
+            work, thread=True, exclusive=True, group="find", description="look for sessions", exit_on_error=False
+        )
+
+    @on(Listed)
+    def _listed(self, message: Listed) -> None:
+        # Until all are found, the newest of them stays under the cursor, unless somebody has moved it.
+        to_top = not (self._is_complete or self.query_one(SessionList).is_moved)
+        self._is_complete = self._is_complete or message.is_complete
+        self._book.list(message.found)
+        self._fill(to_top=to_top)
+
+    @on(WasRead)
+    def _was_read(self, message: WasRead) -> None:
+        if self._book.read_into(message.summaries) or self.query_one(Input).value.split():
+            self._fill()
+        else:
+            self._tell_in_place(message.summaries)
+
+    def _tell_in_place(self, summaries: Sequence[SessionSummary]) -> None:
+        """Say what was read in the lines there are: to put ten thousand in order again takes more than a frame."""
+        for summary in summaries:
+            place, entry = self._places.get(summary.path), self._book.entry(summary.path)
+            if place is not None and entry is not None:
+                self._lines[place] = replace(self._lines[place], entry=entry)
+        self.query_one(SessionList).tell_again()
+        self._tell_count()
+
+    @on(Input.Changed)
+    def _filter(self) -> None:
+        self._fill(to_top=True)
+
+    def _fill(self, *, to_top: bool = False) -> None:
+        words = self.query_one(Input).value
+        self._lines = list(self._book.lines(words, self._opened))
+        self._places = {line.entry.header.path: place for place, line in enumerate(self._lines)}
+        self.query_one(SessionList).show(self._lines, to_top=to_top)
+        self._tell_count()
+
+    def _tell_count(self) -> None:
+        shown, words = sum(line.depth == 0 for line in self._lines), self.query_one(Input).value
+        self.query_one("#sessions-note", Static).update(Content(self._note(shown, words)))
+
+    def _note(self, shown: int, words: str) -> str:
+        count = len(self._book)
+        if not self._is_complete:
+            return f"looking for sessions… {numbers.plural(count, 'session')} so far"
+        if not count and self._finder.problem:
+            return one_line(self._finder.problem)
+        if not count:
+            return (
+                "No sessions found. Name a file: inspector FILE. `inspector formats` lists what can be read and where."
+            )
+        if words.split() and not shown:
+            return f"nothing among {numbers.plural(count, 'session')} matches; esc empties the filter"
+        read = self._book.read
+        reading = f" · {numbers.whole(read)} read so far" if read < count else ""
+        return f"{numbers.whole(shown)} shown of {numbers.plural(count, 'session')}, subagents counted{reading}"
+
+    def _tell_ages(self) -> None:
+        self.query_one(SessionList).forget_lines()
+
+    @on(SessionList.Moved)
+    def _moved(self) -> None:
+        shown = self.query_one(SessionList)
+        self._finder.seen = tuple(line.entry.header.path for line in shown.seen)
+        line = shown.line
+        width = max(shown.size.width, 20)
+        lines = preview_lines(line, Path.home()) if line is not None else ()
+        text = "\n".join(clip_cells(each, width) for each in lines)
+        self.query_one("#session-preview", Static).update(Content(text))
+
+    @on(Input.Submitted)
+    def _open_highlighted(self) -> None:
+        line = self.query_one(SessionList).line
+        if line is not None:
+            self.post_message(self.Chosen(line.entry.header.path))
+
+    @on(SessionList.Chosen)
+    def _open(self, event: SessionList.Chosen) -> None:
+        self.post_message(self.Chosen(event.path))
+
+    def action_move(self, places: int) -> None:
+        """Move in the list while the filter keeps the focus."""
+        self.query_one(SessionList).move(places)
+
+    def action_page(self, pages: int) -> None:
+        """Move in the list by pages."""
+        shown = self.query_one(SessionList)
+        shown.move(pages * max(shown.page_height - 1, 1))
+
+    def action_unfold(self) -> None:
+        """Show or hide the sessions that the one under the cursor started."""
+        line = self.query_one(SessionList).line
+        if line is None or not line.subagents:
+            return
+        self._opened ^= {line.entry.header.path}
+        self._fill()
+
+    def action_back(self) -> None:
+        """Empty the filter; then back to the session this was opened from; where there is none, leave."""
+        filter_box = self.query_one(Input)
+        if filter_box.value:
+            filter_box.value = ""
+        elif self.app.screen_stack[0] is self:
+            self.app.exit()
+        else:
+            self.app.pop_screen()

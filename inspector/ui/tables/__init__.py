@@ -1,1 +1,0 @@
-"""Tables of figures: values, rows for screens, and drawing them."""

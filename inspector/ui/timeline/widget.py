@@ -1,0 +1,493 @@
+"""The timeline: one row a block, its tokens as a bar, what the plan does to it, and a cursor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+import numpy as np
+from rich.segment import Segment, Segments
+from rich.style import Style
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.reactive import reactive, var
+from textual.scrollbar import ScrollBarRender
+
+from inspector.ui.timeline.drawing import GUTTER, MARK_OF_HEADING, Columns, columns_for, header_pieces, row_pieces
+from inspector.ui.timeline.jumps import marks_of
+from inspector.ui.toolkit.styled_lines import StyledLines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Sequence
+
+    from numpy.typing import NDArray
+    from textual import events
+    from textual.strip import Strip
+
+    from inspector.ui.timeline.drawing import Piece
+    from inspector.ui.timeline.jumps import Marks
+    from inspector.ui.timeline.view import TimelineView
+
+    Lane = Sequence[tuple[str, Style] | None]
+    Lanes = tuple[Lane, Lane]
+
+
+TIMELINE_BINDINGS: list[BindingType] = [
+    Binding("up,k", "cursor(-1)", "Up", id="timeline.up", tooltip="Move to the row above", show=False),
+    Binding("down,j", "cursor(1)", "Down", id="timeline.down", tooltip="Move to the row below", show=False),
+    Binding("pageup", "page(-1)", "Page up", id="timeline.page-up", tooltip="Move up by a page", show=False),
+    Binding("pagedown", "page(1)", "Page down", id="timeline.page-down", tooltip="Move down by a page", show=False),
+    Binding("home,g", "first", "First", id="timeline.first", tooltip="Move to the first row", show=False),
+    Binding("end,G", "last", "Follow", id="timeline.last", tooltip="Move to the last row and follow", show=False),
+    Binding("enter", "fold", "Fold", id="timeline.fold", tooltip="Fold the message or subagent, or not", show=False),
+    Binding("left", "fold(1)", "Fold", id="timeline.close", tooltip="Fold the message or subagent", show=False),
+    Binding("right", "fold(0)", "Unfold", id="timeline.unfold", tooltip="Unfold it", show=False),
+    Binding("minus", "fold_all", "All", id="timeline.fold-all", tooltip="Fold every message, or none", show=False),
+    Binding("m", "pin", "Pin", id="timeline.pin", tooltip="Pin the row, or take the pin away", show=False),
+    Binding("l", "scale", "Log", id="timeline.scale", tooltip="Draw bars in ratios or in amounts", show=False),
+]
+
+
+CSS: Final = """
+Timeline {
+    scrollbar-size-vertical: 2;
+    & > .timeline--header { color: $text-muted; text-style: none; }
+    & > .timeline--mark { color: $primary; text-style: bold; }
+    & > .timeline--number { color: $text-muted; }
+    & > .timeline--system { color: $text-secondary; }
+    & > .timeline--user { color: $foreground; text-style: bold; }
+    & > .timeline--assistant { color: $text-primary; }
+    & > .timeline--thinking { color: $text-secondary; }
+    & > .timeline--result { color: $text-success; }
+    & > .timeline--other { color: $text-disabled; }
+    & > .timeline--tool { color: $foreground; }
+    & > .timeline--tokens { color: $foreground; }
+    & > .timeline--cut { color: $text-warning; }
+    & > .timeline--grown { color: $text-error; }
+    & > .timeline--reason { color: $foreground; }
+    & > .timeline--preview { color: $text-muted; }
+    & > .timeline--error { color: $text-error; }
+    & > .timeline--outside { color: $text-disabled; }
+    & > .timeline--hit { color: $text-warning; text-style: bold underline; }
+    & > .timeline--boundary { color: $text-accent; text-style: bold; }
+    & > .timeline--cursor { background: $primary-muted; }
+    & > .timeline--cursor-blurred { background: $panel; }
+    &:ansi > .timeline--cursor { color: ansi_default; background: ansi_default; text-style: reverse; }
+    &:nocolor > .timeline--cursor { color: $foreground; background: $surface; text-style: reverse; }
+    &:nocolor > .timeline--cursor-blurred { text-style: underline; }
+    &:nocolor > .timeline--cut { text-style: bold; }
+}
+"""
+
+CLASSES: Final = frozenset(
+    {
+        "timeline--header",
+        "timeline--mark",
+        "timeline--number",
+        "timeline--system",
+        "timeline--user",
+        "timeline--assistant",
+        "timeline--thinking",
+        "timeline--result",
+        "timeline--other",
+        "timeline--tool",
+        "timeline--tokens",
+        "timeline--cut",
+        "timeline--grown",
+        "timeline--reason",
+        "timeline--preview",
+        "timeline--error",
+        "timeline--outside",
+        "timeline--hit",
+        "timeline--boundary",
+        "timeline--cursor",
+        "timeline--cursor-blurred",
+    }
+)
+
+
+class ScrollMapRender(ScrollBarRender):
+    """Draws Textual's own bar, then a glyph in every cell something is marked at."""
+
+    lanes_at: ClassVar[Callable[[int], Lanes]]
+    """The marks of both lanes for a bar of so many cells."""
+
+    @classmethod
+    def render_bar(cls, size: int = 25, *args: Any, **named: Any) -> Segments:
+        """The bar with its marks."""
+        bar = super().render_bar(size, *args, **named)
+        left, right = cls.lanes_at(size)
+        segments: list[Segment] = []
+        for segment, *marks in zip(bar.segments, left, right, strict=False):
+            segments += [_marked(segment, mark) for mark in marks]
+            segments.append(Segment.line())
+        return Segments(segments)
+
+
+def scroll_map(lanes_at: Callable[[int], Lanes]) -> type[ScrollBarRender]:
+    """A renderer for one scrollbar, two cells wide.
+
+    Args:
+        lanes_at: Gives the marks of both lanes for a bar of so many cells: a glyph of one cell and its style, or None.
+    """
+    return type("ScrollMap", (ScrollMapRender,), {"lanes_at": staticmethod(lanes_at)})
+
+
+@lru_cache(maxsize=256)
+def _marked(segment: Segment, mark: tuple[str, Style] | None) -> Segment:
+    own = segment.style or Style()
+    if mark is None:
+        return Segment(segment.text[:1] or " ", own)
+    glyph, style = mark
+    back = own.color if own.reverse else own.bgcolor
+    return Segment(glyph, Style(color=style.color, bgcolor=back, bold=style.bold, meta=own.meta))
+
+
+class Timeline(StyledLines):
+    """A session, row by row. Set `view` to show something; everything else follows from it.
+
+    The cursor stays on its block when the view changes. While `follow` is on it stays on the last row instead; moving
+    or scrolling away from the end turns it off, `End` turns it on.
+    """
+
+    DEFAULT_CSS = CSS
+    COMPONENT_CLASSES: ClassVar[set[str]] = set(CLASSES)
+
+    BINDINGS: ClassVar[list[BindingType]] = TIMELINE_BINDINGS
+
+    HEADER_LINES = 1
+    CURSOR = "timeline--cursor"
+    CURSOR_BLURRED = "timeline--cursor-blurred"
+
+    view: var[TimelineView | None] = var(None)
+    """What is shown."""
+    cursor: var[int] = var(-1)
+    """Position of the cursor among the rows shown; -1 when there are none."""
+    follow: reactive[bool] = reactive(False, init=False, repaint=False)
+    """The cursor stays on the last row as rows are added."""
+    logarithmic: reactive[bool] = reactive(False, init=False)
+    """Bars show ratios, not amounts."""
+    new_rows: reactive[int] = reactive(0, repaint=False)
+    """Rows added since following stopped; 0 while following."""
+
+    @dataclass
+    class Highlighted(Message):
+        """The cursor is on another block.
+
+        Attributes:
+            timeline: Where.
+            block: Index of the block; for a boundary's row, of the first block after it.
+            row: Index of the row.
+        """
+
+        timeline: Timeline
+        block: int
+        row: int
+
+        @property
+        def control(self) -> Timeline:
+            """The timeline it happened in."""
+            return self.timeline
+
+        def can_replace(self, message: Message) -> bool:
+            """Only the newest place of the cursor matters."""
+            return isinstance(message, Timeline.Highlighted) and message.timeline is self.timeline
+
+    @dataclass
+    class FollowChanged(Message):
+        """Following was turned on or off.
+
+        Attributes:
+            timeline: Where.
+            follow: It is on now.
+        """
+
+        timeline: Timeline
+        follow: bool
+
+        @property
+        def control(self) -> Timeline:
+            """The timeline it happened in."""
+            return self.timeline
+
+    @dataclass
+    class FoldAsked(Message):
+        """Rows are to be folded or unfolded.
+
+        Attributes:
+            row: Index of a row of the message or subagent; None for every message.
+            folded: Fold it, or unfold it; None for whichever it is not.
+        """
+
+        row: int | None
+        folded: bool | None = None
+
+    class OrderAsked(Message):
+        """The rows should follow one another in another order."""
+
+    @dataclass
+    class PinAsked(Message):
+        """A block is to be marked, or not any more.
+
+        Attributes:
+            block: Index of the block.
+        """
+
+        block: int
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  Textual's name
+        super().__init__(id=id, classes=classes)
+        self._seen_rows = 0
+        self._columns: Columns | None = None
+        self._columns_width = 0
+        self._map: tuple[Marks, Marks] = ((), ())
+        self._map_of: tuple[TimelineView, int] | None = None
+
+    def on_mount(self) -> None:
+        """Let the scrollbar show what lies where."""
+        self.vertical_scrollbar.renderer = scroll_map(self._lanes_at)  # type: ignore[misc]  # as Textual documents it
+
+    def _map_out(self, view: TimelineView) -> None:
+        """Draw the scrollbar anew where it marks anything else."""
+        if self._map_of is None:
+            self.vertical_scrollbar.refresh()
+            return
+        before, height = self._map, self._map_of[1]
+        self._map, self._map_of = marks_of(view, height, self.HEADER_LINES), (view, height)
+        if self._map != before:
+            self.vertical_scrollbar.refresh()
+
+    def _lanes_at(self, height: int) -> Lanes:
+        if self.view is not None and self._map_of != (self.view, height):
+            self._map, self._map_of = marks_of(self.view, height, self.HEADER_LINES), (self.view, height)
+        lanes = self._map if self.view is not None else ((None,) * height,) * 2
+        left, right = (
+            tuple(None if mark is None else (mark.glyph, self.style_of(mark.style)) for mark in lane) for lane in lanes
+        )
+        return left, right
+
+    @property
+    def cursor_row(self) -> int:
+        """Index of the row under the cursor, -1 for none."""
+        return self.view.row_at(self.cursor) if self.view is not None and self.cursor >= 0 else -1
+
+    @property
+    def cursor_block(self) -> int:
+        """Index of the block under the cursor, -1 for none."""
+        return int(self.view.rows.block[self.cursor_row]) if self.view is not None and self.cursor >= 0 else -1
+
+    def move_to_block(self, block: int) -> None:
+        """Put the cursor on a block's row, or the nearest shown."""
+        if self.view is not None and self.view.count:
+            self.move_to(self.view.position_of(self.view.rows.index_of(block)))
+
+    def move_to(self, position: int) -> None:
+        """Put the cursor on a position among the rows shown. Anywhere but on the last, following stops."""
+        if self.view is None or not self.view.count:
+            return
+        position = min(max(position, 0), self.view.count - 1)
+        if position < self.view.count - 1:
+            self.follow = False
+        self.cursor = position
+        self.scroll_to_show(position)
+
+    def move_among(self, positions: NDArray[np.int32], step: int) -> bool:
+        """Put the cursor on the next of some positions.
+
+        Args:
+            positions: Rising, for example `view.changed_positions`.
+            step: 1 for the next one below, -1 for the next one above.
+
+        Returns:
+            Whether there was one.
+        """
+        if step > 0:
+            found = int(np.searchsorted(positions, self.cursor, side="right"))
+        else:
+            found = int(np.searchsorted(positions, self.cursor, side="left")) - 1
+        if not 0 <= found < len(positions):
+            return False
+        self.move_to(int(positions[found]))
+        return True
+
+    def mark_all_seen(self) -> None:
+        """Count new rows from here."""
+        self._seen_rows = self.view.own_count if self.view is not None else 0
+        self.new_rows = 0
+
+    def watch_view(self, before: TimelineView | None, view: TimelineView | None) -> None:
+        """Show other rows or amounts, the cursor where it was."""
+        if view is None:
+            self._seen_rows = self.new_rows = 0
+            self.show_lines(0)
+            self.cursor = -1
+            return
+        self._map_out(view)
+        old_block, old_row = self.cursor_identity(before)
+        self._columns = None
+        same_session = before is not None and before.rows.history.session.path == view.rows.history.session.path
+        self.show_lines(view.count, keep=same_session)
+        if self.follow or not view.count:
+            position = view.count - 1
+        elif not same_session or old_block < 0:
+            position = 0
+        else:
+            row = (
+                old_row
+                if before is None or before.rows is view.rows
+                else view.rows.index_at(before.rows.place_of(old_row))
+            )
+            position = view.position_of(row)
+        if self.follow or not same_session:
+            self.mark_all_seen()
+        else:
+            self.new_rows = max(view.own_count - self._seen_rows, 0)
+        moved = self.cursor >= 0 and position != self.cursor
+        self.set_reactive(Timeline.cursor, position)
+        if self.follow:
+            self.scroll_to_line(view.count)
+        elif moved:
+            self.scroll_to_show(position)
+        if position >= 0 and (not same_session or self.cursor_row != old_row or self.cursor_block != old_block):
+            self.post_message(self.Highlighted(self, self.cursor_block, self.cursor_row))
+
+    def cursor_identity(self, view: TimelineView | None) -> tuple[int, int]:
+        """Block and row under the cursor in `view`, -1 and -1 for none."""
+        if view is None or not 0 <= self.cursor < view.count:
+            return -1, -1
+        row = view.row_at(self.cursor)
+        return int(view.rows.block[row]), row
+
+    def watch_cursor(self, before: int, cursor: int) -> None:
+        """Draw two rows anew and tell where the cursor is."""
+        self.refresh_screen_line(before)
+        self.refresh_screen_line(cursor)
+        if cursor >= 0 and self.view is not None:
+            self.post_message(self.Highlighted(self, self.cursor_block, self.cursor_row))
+
+    def watch_follow(self, follow: bool) -> None:
+        """Go to the end, or begin to count what is new."""
+        self.mark_all_seen()
+        if follow and self.view is not None and self.view.count:
+            self.cursor = self.view.count - 1
+            self.scroll_to_line(self.view.count)
+        self.post_message(self.FollowChanged(self, follow))
+
+    def watch_logarithmic(self) -> None:
+        """Draw all bars anew."""
+        self.forget_lines()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Stop following when the user scrolls away from the end."""
+        super().watch_scroll_y(old_value, new_value)
+        if self.follow and not self._is_moving and new_value < min(old_value, self.max_scroll_y):
+            self.follow = False
+
+    def on_resize(self) -> None:
+        """Keep the cursor in sight."""
+        self._columns = None
+        if self.view is None or self.cursor < 0:
+            return
+        if self.follow:
+            self.scroll_to_line(self.view.count)
+        else:
+            self.scroll_to_show(self.cursor)
+
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """Draw the cursor as the one that keys move, or as one that waits."""
+        super().watch_has_focus(has_focus)
+        self.restyle()
+
+    def on_click(self, event: events.Click) -> None:
+        """Put the cursor on the row clicked; fold or pin it where its mark is. A column's name orders or scales."""
+        line, place = self.line_at(event), event.get_content_offset(self)
+        if line is None or place is None or self.view is None:
+            return
+        columns = self._columns_for(self.line_width)
+        if line < 0:
+            in_bars = columns.bar and columns.bar_start <= place.x < columns.bar_start + columns.bar
+            self.action_scale() if in_bars else self.post_message(self.OrderAsked())
+            return
+        self.move_to(line)
+        column = GUTTER + columns.number
+        is_own = bool(self.view.rows.is_block[self.cursor_row])
+        if place.x == column if is_own else place.x in MARK_OF_HEADING:
+            self.action_fold()
+        elif place.x < GUTTER:
+            self.action_pin()
+
+    def action_cursor(self, step: int) -> None:
+        """Move the cursor by rows."""
+        self.move_to(self.cursor + step)
+
+    def action_page(self, step: int) -> None:
+        """Move the cursor by pages."""
+        self.move_to(self.cursor + step * max(self.page_height - 1, 1))
+
+    def action_first(self) -> None:
+        """Move the cursor to the first row."""
+        self.move_to(0)
+
+    def action_last(self) -> None:
+        """Move the cursor to the last row, and stay there as rows are added."""
+        self.follow = True
+        if self.view is not None:
+            self.move_to(self.view.count - 1)
+
+    def action_fold(self, folded: int | None = None) -> None:
+        """Fold the message or subagent under the cursor (1), unfold it (0), or whichever it is not."""
+        if self.view is not None and self.cursor >= 0:
+            self.post_message(self.FoldAsked(self.cursor_row, None if folded is None else bool(folded)))
+
+    def action_fold_all(self) -> None:
+        """Fold every message, or none."""
+        self.post_message(self.FoldAsked(None))
+
+    def action_pin(self) -> None:
+        """Mark the row under the cursor, or not any more; those of subagents' sessions cannot be marked."""
+        if self.view is not None and self.cursor >= 0 and self.view.rows.subagent[self.cursor_row] < 0:
+            self.post_message(self.PinAsked(self.cursor_block))
+
+    def action_scale(self) -> None:
+        """Draw bars in ratios or in amounts."""
+        self.logarithmic = not self.logarithmic
+
+    def line_key(self, line: int) -> Hashable:
+        """All that a row is drawn from: where a session grows or a limit is moved, most rows are as they were."""
+        view = self.view
+        if view is None:
+            return line
+        row, selected = view.row_at(line), line == self.cursor
+        columns = self._columns or self._columns_for(self.line_width)
+        if not view.rows.is_block[row] or view.is_folded(row):
+            return selected, *self._pieces(view, row, columns, self._columns_width, selected=selected)
+        amount = view.amount_at(row)
+        reason = view.reason_at(row) if amount.action else ""
+        marks = (selected, view.is_hit(row), view.is_pinned(row), view.can_fold(row))
+        scale = (columns, view.full_bar, view.order, view.rows.start_time)
+        return marks, scale, view.rows.row(row), view.rows.content_at(row), amount, reason, view.carried_at(row)
+
+    def draw_line(self, line: int, width: int) -> Strip:
+        """One row."""
+        if self.view is None:
+            raise AssertionError("no rows without a view")
+        selected = line == self.cursor
+        pieces = self._pieces(self.view, self.view.row_at(line), self._columns_for(width), width, selected=selected)
+        return self.strip_of_pieces(pieces, width, selected=selected)
+
+    def _pieces(self, view: TimelineView, row: int, columns: Columns, width: int, *, selected: bool) -> list[Piece]:
+        return row_pieces(view, row, columns, width, selected=selected, logarithmic=self.logarithmic)
+
+    def draw_header(self, width: int) -> Strip:
+        """The names of the columns."""
+        pieces = header_pieces(self.view, self._columns_for(width), logarithmic=self.logarithmic)
+        return self.strip_of_pieces(pieces, width, selected=False)
+
+    def _columns_for(self, width: int) -> Columns:
+        if self._columns is None or self._columns_width != width:
+            view = self.view
+            largest = (view.rows.largest_message, view.largest) if view is not None else (0, 0)
+            self._columns = columns_for(width, *largest, carried=view is not None and view.carried is not None)
+            self._columns_width = width
+        return self._columns

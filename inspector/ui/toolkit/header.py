@@ -1,0 +1,118 @@
+"""The first line: which session this is, how large, whether it grows, and how its tokens are known."""
+
+from __future__ import annotations
+
+from time import time
+from typing import ClassVar, NamedTuple
+
+from textual.content import Content
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from inspector.safe_text import clip_cells, one_line
+from inspector.ui import numbers
+from inspector.ui.toolkit.one_line import Part
+from inspector.ui.toolkit.one_line import one_line as line_of
+
+LIVE, STILL, GONE = "●", "○", "✕"
+LEAST_OF_TITLE = 20
+"""Cells of a title that stay before another part of the line gives way."""
+
+LOST = {"vanished": "file is gone", "replaced": "file was replaced", "unreadable": "file unreadable"}
+"""What became of a file whose last reading is shown."""
+LONGEST_TITLE = 48
+SECONDS_TO_IDLE = 300
+"""A file left alone for longer is followed all the same, but no longer called live."""
+
+
+ABOUT = "\N{ALMOST EQUAL TO}"
+"""Stands before what is estimated, where there is no room for the word."""
+
+
+class Heading(NamedTuple):
+    """What the header says.
+
+    Attributes:
+        title: What the session is called; session text.
+        model: The model of the newest call; session text. Empty when unknown.
+        window: Tokens of the model's context window, None when unknown.
+        window_is_exact: The file says it; else it is estimated.
+        messages: How many there are.
+        calls: How many there are.
+        tokens: How tokens are known, in a few words; empty before they are.
+        state: `live`, `loading`, `not followed`, or what became of the file: a key of `LOST`.
+        changed: Seconds since the epoch of the last change of the file, None when unknown.
+    """
+
+    title: str
+    model: str = ""
+    window: int | None = None
+    window_is_exact: bool = True
+    messages: int = 0
+    calls: int = 0
+    tokens: str = ""
+    state: str = "loading"
+    changed: float | None = None
+
+
+def is_recent(changed: float | None) -> bool:
+    """Whether a file that was changed then, in seconds since the epoch, is one that is being written."""
+    return changed is not None and time() - changed <= SECONDS_TO_IDLE
+
+
+class SessionHeader(Widget):
+    """One row; what matters least gives way on narrow screens."""
+
+    DEFAULT_CSS = """
+    SessionHeader { height: 1; width: 1fr; padding: 0 1; }
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"header--title", "header--faint", "header--live", "header--gone"}
+
+    heading: reactive[Heading] = reactive(Heading(""))
+    """What is shown."""
+    now: reactive[float] = reactive(0.0)
+    """Seconds since the epoch, for the age of the last change."""
+
+    def render(self) -> Content:
+        """The line."""
+        heading = self.heading
+        faint = self.get_visual_style("header--faint")
+        title = clip_cells(one_line(heading.title), LONGEST_TITLE)
+        model = Content(clip_cells(one_line(heading.model), 32))
+        about = "" if heading.window_is_exact else ABOUT
+        size = f"{about}{numbers.window(heading.window)} window" if heading.window else ""
+        window = Content.styled(size, faint)
+        counts = f"{numbers.plural(heading.messages, 'message')}  {numbers.plural(heading.calls, 'call')}"
+        return line_of(
+            [
+                Part(
+                    Content.styled(title, self.get_visual_style("header--title")),
+                    2,
+                    least=LEAST_OF_TITLE,
+                ),
+                Part(model, 3),
+                Part(window, 4),
+                Part(Content.styled(counts, faint) if heading.messages else Content(""), 6),
+                Part(self._state(), 1, right=True),
+                Part(Content.styled(heading.tokens, faint), 5, right=True),
+            ],
+            self.content_size.width,
+        )
+
+    def _state(self) -> Content:
+        heading = self.heading
+        seconds = self.now - heading.changed if heading.changed is not None and self.now else 0.0
+        match heading.state:
+            case "live" if seconds > SECONDS_TO_IDLE:
+                return Content.assemble(
+                    (STILL, self.get_visual_style("header--faint")), f" idle {numbers.age(seconds)}"
+                )
+            case "live":
+                return Content.assemble((LIVE, self.get_visual_style("header--live")), f" live {numbers.age(seconds)}")
+            case state if state in LOST:
+                return Content.assemble((GONE, self.get_visual_style("header--gone")), f" {LOST[state]}")
+            case "":
+                return Content("")
+            case state:
+                return Content.assemble((STILL, self.get_visual_style("header--faint")), f" {state}")

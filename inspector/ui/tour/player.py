@@ -1,0 +1,245 @@
+"""A tour that plays by itself: it presses keys and drags a limit as a person would, and says what is to be seen.
+
+The steps are in `tour_steps`. Whoever touches a key or the mouse ends it, and goes on from where it stands.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from time import monotonic
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from textual import events
+from textual.content import Content
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from inspector.ui.app import InspectorApp
+from inspector.ui.main.screen import InspectScreen
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+    from pathlib import Path
+
+    from textual.worker import Worker
+
+    from inspector.ui.settings import Settings
+
+
+class Caption(Widget):
+    """`▶ 3 of 9  text`."""
+
+    DEFAULT_CSS = """
+    Caption {
+        dock: bottom;
+        height: 2;
+        width: 1fr;
+        padding: 0 1;
+        background: $primary 25%;
+        & > .caption--place { color: $text-muted; }
+        & > .caption--key { color: $accent; text-style: bold; }
+        &:ansi { background: ansi_default; text-style: reverse; }
+        &:nocolor { text-style: reverse; }
+    }
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"caption--place", "caption--key"}
+
+    place: reactive[str] = reactive("")
+    """How far the tour is."""
+    text: reactive[str] = reactive("")
+    """What is said; keys stand between backquotes."""
+
+    def render(self) -> Content:
+        """The place and the words."""
+        return Content.assemble((f"▶ {self.place}  ", self.get_visual_style("caption--place")), *self._words())
+
+    def _words(self) -> Sequence[Content]:
+        key = self.get_visual_style("caption--key")
+        return [
+            Content.styled(part, key) if number % 2 else Content(part)
+            for number, part in enumerate(self.text.split("`"))
+        ]
+
+
+LOOK: Final = 0.05
+MOST_PATIENCE: Final = 30.0
+"""Seconds something on the screen may take before the tour goes on without it."""
+
+LAST_WORD: Final = (
+    "The keys are yours. `?` says what they do here, `1` switches a strategy, `p` goes to its limits, `q` leaves."
+)
+SECONDS_OF_LAST_WORD: Final = 12.0
+
+LEAVING: Final = ("q", "ctrl+q", "ctrl+c")
+"""Keys that do what they always do, and not only end the tour."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Something that is shown.
+
+    Attributes:
+        text: What is said meanwhile; keys stand between backquotes.
+        seconds: How long it is looked at when it is done.
+        act: What is done; None for nothing but looking.
+    """
+
+    text: str
+    seconds: float
+    act: Callable[[Tour], Awaitable[None]] | None = None
+
+
+class Tour:
+    """Plays steps on a running app.
+
+    Args:
+        app: The app.
+        steps: What is played.
+        speed: How much faster than for reading; 2 is twice as fast.
+        seen: Told after every step that it stands on the screen, for pictures of it.
+    """
+
+    def __init__(
+        self,
+        app: InspectorApp,
+        steps: Sequence[Step],
+        speed: float = 1.0,
+        seen: Callable[[int], Awaitable[None]] | None = None,
+    ) -> None:
+        self.app = app
+        self.own_keys: list[events.Event] = []
+        """Keys pressed that the app has not seen yet."""
+        self._steps = steps
+        self._speed = speed
+        self._seen = seen
+
+    @property
+    def screen(self) -> InspectScreen:
+        """The main screen, whatever is shown over it."""
+        return next(screen for screen in self.app.screen_stack if isinstance(screen, InspectScreen))
+
+    async def play(self) -> None:
+        """Play every step, and say the last word."""
+        await self.until(lambda: self.screen.outcome is not None)
+        for number, step in enumerate(self._steps):
+            await self.say(step.text, f"{number + 1} of {len(self._steps)}")
+            if step.act is not None:
+                await step.act(self)
+                await self.say(step.text, f"{number + 1} of {len(self._steps)}")
+            await self.rest(0.2)
+            if self._seen is not None:
+                await self._seen(number)
+            await self.rest(step.seconds)
+
+    async def say(self, text: str, place: str) -> None:
+        """Show words on whatever screen is shown."""
+        screen = self.app.screen
+        caption = next(iter(screen.query(Caption)), None)
+        if caption is None:
+            caption = Caption()
+            await screen.mount(caption)
+        caption.place, caption.text = place, text
+
+    async def rest(self, seconds: float) -> None:
+        """Wait, at the tour's speed."""
+        await asyncio.sleep(seconds / self._speed)
+
+    async def until(self, fact: Callable[[], object], patience: float = MOST_PATIENCE) -> None:
+        """Wait for something, but not for ever."""
+        end = monotonic() + patience
+        while not fact() and monotonic() < end:
+            await asyncio.sleep(LOOK)
+
+    async def press(self, *keys: str, pause: float = 0.35) -> None:
+        """Press keys, with a pause after each."""
+        for key in keys:
+            event = events.Key(key, key if len(key) == 1 else None)
+            self.own_keys.append(event)
+            self.app.post_message(event)
+            await self.rest(pause)
+
+    async def settled(self) -> None:
+        """Wait until the newest plan is on the screen."""
+        screen = self.screen
+        await self.until(lambda: screen.outcome is not None and screen.outcome.plan == screen.plan)
+
+    async def drag(self, entry: int, parameter: str, values: Sequence[float], pause: float = 0.09) -> None:
+        """Drag the limit of a strategy through some values, and let go at the last."""
+        from inspector.ui.plan.slider import LimitSlider
+
+        sliders = self.screen.query(LimitSlider)
+        slider = next((each for each in sliders if (each.entry, each.parameter.name) == (entry, parameter)), None)
+        if slider is None:
+            return
+        slider.focus()
+        for value in values:
+            slider.choose(round(value), is_final=False)
+            await self.rest(pause)
+        slider.choose(round(values[-1]))
+        await self.settled()
+
+
+class TouringApp(InspectorApp):
+    """The app, playing a tour until somebody touches something."""
+
+    def __init__(
+        self,
+        paths: Path | Sequence[Path],
+        steps: Sequence[Step],
+        *,
+        speed: float = 1.0,
+        settings: Settings | None = None,
+        seen: Callable[[int], Awaitable[None]] | None = None,
+    ) -> None:
+        """Make the application.
+
+        Args:
+            paths: As of the app without a tour.
+            steps: What is played.
+            speed: How much faster than for reading.
+            settings: As of the app without a tour.
+            seen: Told after every step that it stands on the screen.
+        """
+        super().__init__(paths, settings=settings)
+        self._tour = Tour(self, steps, speed, seen)
+        self._playing: Worker[None] | None = None
+
+    @property
+    def is_touring(self) -> bool:
+        """Whether the tour is going on."""
+        return self._playing is not None
+
+    def on_mount(self) -> None:
+        """Begin."""
+        super().on_mount()
+        self._playing = self.run_worker(self._play(), group="tour", description="play the tour", exit_on_error=False)
+
+    async def _play(self) -> None:
+        await self._tour.play()
+        await self._end()
+
+    async def _end(self) -> None:
+        self._playing = None
+        for screen in self.screen_stack:
+            if screen is not self.screen:
+                await screen.query(Caption).remove()
+        await self._tour.say(LAST_WORD, "")
+        self.set_timer(SECONDS_OF_LAST_WORD, self._hush)
+
+    async def _hush(self) -> None:
+        for screen in self.screen_stack:
+            await screen.query(Caption).remove()
+
+    async def on_event(self, event: events.Event) -> None:
+        """Anything a person does ends the tour; keys that leave still leave."""
+        touched = isinstance(event, events.Key | events.MouseDown | events.MouseScrollDown | events.MouseScrollUp)
+        if touched and any(event is key for key in self._tour.own_keys):
+            self._tour.own_keys.remove(event)
+        elif self._playing is not None and touched and not event.is_forwarded:
+            self._playing.cancel()
+            await self._end()
+            if not (isinstance(event, events.Key) and event.key in LEAVING):
+                return
+        await super().on_event(event)

@@ -1,0 +1,326 @@
+"""The tune screen: what one limit of the plan comes to over its whole range, and two of them at once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Literal
+
+from textual import on, work
+from textual.app import SystemCommand
+from textual.content import Content
+
+from inspector.replay.sweep import POINTS
+from inspector.safe_text import one_line
+from inspector.strategies.core.parameters import ParameterError
+from inspector.ui import numbers
+from inspector.ui.figure_table.table import letters
+from inspector.ui.figure_table.widget import FigureTable
+from inspector.ui.plan.slider import LimitSlider
+from inspector.ui.toolkit.choice_strip import Choices, ChoiceStrip
+from inspector.ui.toolkit.header import SessionHeader
+from inspector.ui.toolkit.pane import Pane, Placeholder, Word, entitle
+from inspector.ui.toolkit.status_bar import Progress, StatusBar
+from inspector.ui.tune.heat_drawing import fitting
+from inspector.ui.tune.limits import Limits, key_of
+from inspector.ui.tune.rows import chart_of, heat_of, marked_pairs, marked_values, rows_of
+from inspector.ui.tune.sweeps import TuneReplays
+from inspector.ui.tune.widget import HeatMap, TuneCurves
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from textual.app import ComposeResult
+
+    from inspector.replay.axes import Axis
+    from inspector.replay.grid import Grid
+    from inspector.ui.explain.explanation import Explained
+    from inspector.ui.main.screen import InspectScreen
+    from inspector.ui.tune.tool_apart import ToolApart
+
+ONE_TOOL = (
+    "In the plan that is tried the tool has a tier of its own, or a copy of the strategy that leaves alone all other "
+    "tools of the session. Nothing changes until enter applies it."
+)
+MARKS = "◆ here  ▲ plan  ◇ knee  ▾ least"
+
+
+class TuneScreen(TuneReplays):
+    """One limit's curves, or the map of two."""
+
+    name_of_study = "tune"
+
+    DEFAULT_CSS = """
+    TuneScreen {
+        #tune { height: 1fr; }
+        #tune-values { height: 7; }
+        #tune-values FigureTable { overflow-y: hidden; }
+    }
+    """
+
+    def __init__(self, source: InspectScreen) -> None:
+        super().__init__(source)
+        if isinstance(source.focused, LimitSlider):
+            self.limits = self.limits.preferring(source.focused.entry, source.focused.parameter.name)
+        self._is_map = False
+        self._apart: ToolApart | None = None
+
+    def compose(self) -> ComposeResult:
+        """The limits, their curves or map, and the values worth a look."""
+        yield SessionHeader()
+        with Pane("Tune", id="tune"):
+            yield ChoiceStrip()
+            yield Placeholder()
+            yield TuneCurves(id="curves")
+            yield HeatMap(id="map")
+        with Pane("Values", id="tune-values"):
+            yield FigureTable()
+        yield StatusBar()
+
+    @property
+    def curves(self) -> TuneCurves:
+        """The curves."""
+        return self.query_one(TuneCurves)
+
+    @property
+    def heat_map(self) -> HeatMap:
+        """The map."""
+        return self.query_one(HeatMap)
+
+    def on_mount(self) -> None:
+        """Nothing in the table of values can be chosen."""
+        values = self.query_one(FigureTable)
+        values.can_focus = values.shows_cursor = False
+
+    def show_outcome(self) -> None:
+        """The limits of the plan as it is now."""
+        plan = self.source.plan or self.outcome.plan
+        if self._apart is not None and plan not in (self._apart.before, self._apart.plan):
+            self._apart = None
+        self._take(Limits.of(plan if self._apart is None else self._apart.plan, self.limits))
+
+    def _take(self, limits: Limits) -> None:
+        """Show other limits, or other values of them, and replay what is not known of them."""
+        self.limits = limits
+        there = bool(limits.axes)
+        placeholder = self.query_one(Placeholder)
+        placeholder.word = Word(
+            "nothing to tune", ("No strategy of the plan has a limit. + adds one on the main screen.",)
+        )
+        placeholder.display = not there
+        self.curves.display, self.heat_map.display = there and not self._is_map, there and self._is_map
+        names = tuple((axis.strategy, axis.parameter.name) for axis in limits.axes)
+        second = limits.second if self._is_map and limits.second != limits.first else -1
+        self.query_one(ChoiceStrip).choices = Choices(names, limits.first if names else -1, second)
+        if not there:
+            return
+        shown = self.heat_map if self._is_map else self.curves
+        if not shown.has_focus:
+            shown.focus()
+        self._show()
+        if self._is_map:
+            width, height = self.query_one("#tune", Pane).content_size
+            self.start_map(*fitting(width, height - 1))
+        else:
+            self.start_sweep()
+            self.start_probe()
+
+    def show_found(self) -> None:
+        """More is known of a curve or of the map."""
+        self._take(self.limits)
+
+    def _show(self) -> None:
+        axis, pane = self.limits.axis, self.query_one("#tune", Pane)
+        in_plan = "in the plan" if self.limits.plan.entries[axis.entry].enabled else "plan, if on"
+        entitle(pane, f"Tune {axis.strategy}: {axis.parameter.name.replace('-', ' ')}{self._only(axis)}")
+        pane.border_subtitle = Content(MARKS)
+        self.query_one("#tune-values", Pane).border_title = Content(axis.parameter.help)
+        self.status.progress = None
+        if self._is_map:
+            self._show_map(in_plan)
+        else:
+            self._show_curves(in_plan)
+
+    def _only(self, axis: Axis) -> str:
+        apart = self._apart
+        if apart is None or axis.entry != apart.entry or not (apart.is_copy or axis.parameter.name == apart.limit):
+            return ""
+        return f", only {one_line(apart.tool)}"
+
+    def _show_map(self, in_plan: str) -> None:
+        limits, across, down = self.limits, self.limits.axis, self.limits.down
+        self.query_one("#tune", Pane).border_title = Content(f"Tune {_name(across)} (→) and {_name(down)} (↓)")
+        if self.grid is None:
+            return
+        help_of_both = f"→ {across.parameter.help}  ↓ {down.parameter.help}"
+        self.query_one("#tune-values", Pane).border_title = Content(help_of_both)
+        found = self.grid.found
+        here, plan = ((value(across), value(down)) for value in (limits.here, limits.in_plan))
+        self.heat_map.chart = chart = heat_of(found, here, plan)
+        marked = marked_pairs(chart, in_plan)
+        self.query_one(FigureTable).table = rows_of(marked, self.outcome.baseline.figures, "→, ↓")
+        if not found.is_complete:
+            self.status.progress = Progress("replaying pairs", found.done / found.cost.size)
+
+    def _show_curves(self, in_plan: str) -> None:
+        limits, axis, values = self.limits, self.limits.axis, self.query_one(FigureTable)
+        baseline, known = self.outcome.baseline.figures, self.sweeps.get(key_of(axis))
+        if known is None:
+            self.curves.chart = None
+            values.table = rows_of([], baseline, axis.unit_in(limits.plan))
+            return
+        here, plan = limits.here(axis), limits.in_plan(axis)
+        self.curves.chart = chart_of(known.found, baseline, known.sizes, here, plan)
+        values.table = rows_of(marked_values(known.found, here, plan, in_plan), baseline, axis.unit_in(limits.plan))
+        how = {known.found.known(name).value for name in ("cost_usd", "prompt_tokens")}
+        self.query_one("#tune-values", Pane).border_subtitle = Content(letters(how))
+        if not known.found.is_complete:
+            self.status.progress = Progress("replaying values", len(known.found.points) / POINTS)
+
+    @on(TuneCurves.Moved)
+    def _value_moved(self, event: TuneCurves.Moved) -> None:
+        self._take(self.limits.looking(self.limits.axis, event.value))
+
+    @on(HeatMap.Moved)
+    def _pair_moved(self, event: HeatMap.Moved) -> None:
+        if self.grid is not None:
+            self._look_at_pair(self.grid.found, event.place)
+
+    def _look_at_pair(self, found: Grid, place: tuple[int, int]) -> None:
+        row, column = place
+        limits = self.limits.looking(self.limits.axis, float(found.columns[column]))
+        self._take(limits.looking(limits.down, float(found.rows[row])))
+
+    @on(ChoiceStrip.Chosen)
+    def _limit_chosen(self, event: ChoiceStrip.Chosen) -> None:
+        self.action_choose(event.place)
+
+    def action_choose(self, place: int) -> None:
+        """Another limit."""
+        self._take(self.limits.choosing(place))
+
+    def action_next_limit(self, step: int) -> None:
+        """The next limit, or the one before."""
+        if self.limits.axes:
+            self.action_choose(self.limits.first + step)
+
+    def action_next_down(self, step: int) -> None:
+        """Another limit beside it on the map."""
+        limits = self.limits
+        if len(limits.axes) > 2:
+            second = (limits.second + step) % len(limits.axes)
+            self._take(limits.choosing(limits.first, second if second != limits.first else second + step))
+
+    @work(group="dialog", exclusive=True, description="choose a tool", exit_on_error=False)
+    async def action_one_tool(self) -> None:
+        """Choose a tool to find a limit for it alone: in the plan that is tried it is apart from the others."""
+        from inspector.ui.dialogs.choice import Choice
+        from inspector.ui.dialogs.picker import Picker
+        from inspector.ui.tune.tool_apart import entry_to_take_apart, tool_apart, tools_with_results
+
+        plan, history = self.source.plan or self.outcome.plan, self.outcome.inputs.history
+        axis = self.limits.axis if self.limits.axes else None
+        looked_at = None if axis is None or axis.entry >= len(plan.entries) else axis.entry
+        entry = entry_to_take_apart(plan, looked_at)
+        if entry is None:
+            names = ", ".join(dict.fromkeys(each.strategy.name for each in plan.entries)) or "the plan"
+            self.say(f"{names}: no tiers, no tools it leaves alone, so no tool can have a limit of its own")
+            return
+        name = plan.entries[entry].strategy.name
+        choices = [
+            Choice(each.name, one_line(each.name), f"{numbers.plural(each.results, 'result')}, {each.place}", ONE_TOOL)
+            for each in tools_with_results(plan, history, entry)
+        ]
+        if not choices:
+            self.say("no tool of this session has results")
+            return
+        tool = await self.app.push_screen_wait(Picker(f"Tune {name} for one tool", choices))
+        if tool is None:
+            return
+        limit = axis.parameter.name if axis is not None and entry == looked_at else ""
+        apart = tool_apart(plan, history, tool, entry, limit)
+        if apart is None:
+            self.say(f"every tier of {name} holds other tools of this session: none is free for {tool}")
+            return
+        self._apart, self._is_map = apart, False
+        self._take(Limits.of(apart.plan, self.limits).preferring(apart.entry, apart.limit))
+
+    def action_map(self) -> None:
+        """Two limits at once, or one again."""
+        self._is_map = not self._is_map
+        self._take(self.limits)
+
+    def action_mark(self, name: Literal["knee", "least", "plan"]) -> None:
+        """Look at a value that is marked."""
+        limits, known = self.limits, self.sweeps.get(key_of(self.limits.axis))
+        if name == "plan":
+            for axis in (limits.axis, limits.down):
+                limits = limits.looking(axis, limits.in_plan(axis))
+            self._take(limits)
+        elif self._is_map:
+            if self.grid is not None and self.grid.found.least is not None:
+                self._look_at_pair(self.grid.found, self.grid.found.least)
+        elif known is not None:
+            point = known.found.knee if name == "knee" else known.found.least
+            if point is None:
+                self.say("the curve has no knee: nowhere does it lie well below the straight line between its ends")
+            else:
+                self._take(limits.looking(limits.axis, point.value))
+
+    def explains(self) -> Callable[[], tuple[Explained, ...]]:
+        """What explains the plan with the value looked at."""
+        from inspector.ui.explain.focus import explained_plan
+
+        limits = self.limits
+        if not limits.axes:
+            return super().explains()
+        axes: tuple[Axis, ...] = (limits.axis, limits.down) if self._is_map else (limits.axis,)
+        try:
+            plan = limits.applied(*axes)
+        except ParameterError:
+            return super().explains()
+        terms, runs = self.source.terms, self.source.settings.runs_per_day
+        return partial(explained_plan, self.outcome, plan, terms, runs)
+
+    def action_apply(self) -> None:
+        """Give the plan what is looked at."""
+        limits = self.limits
+        axes: tuple[Axis, ...] = (limits.axis, limits.down) if self._is_map else (limits.axis,)
+        try:
+            plan = limits.applied(*axes)
+        except ParameterError as error:
+            self.say(str(error), is_problem=True)
+            return
+        if plan == (limits.plan if self._apart is None else self._apart.before):
+            self.say("the plan has this value already")
+            return
+        self.source.edit_plan(plan)
+        if self._apart is not None:
+            self._apart = replace(self._apart, before=plan, plan=plan)
+        self.show_outcome()
+        self.say("the plan has it now: ctrl+z takes it back, esc goes back to the session")
+
+    def action_undo(self) -> None:
+        """Take back the last change of the plan."""
+        super().action_undo()
+        self.show_outcome()
+
+    def action_redo(self) -> None:
+        """Make it again."""
+        super().action_redo()
+        self.show_outcome()
+
+    def commands(self) -> Iterable[SystemCommand]:
+        """What the command palette offers here."""
+        for place, axis in enumerate(self.limits.axes):
+            yield SystemCommand(f"tune: {_name(axis)}", axis.parameter.help, partial(self.action_choose, place))
+        if self.limits.axes:
+            yield SystemCommand("tune: One tool", "Find a limit for one tool alone", self.action_one_tool)
+            yield SystemCommand("tune: Apply", "Give the plan the value looked at", self.action_apply)
+            shown = "Curves" if self._is_map else "Map"
+            yield SystemCommand(f"tune: {shown}", "One limit over its range, or two at once", self.action_map)
+        yield from super().commands()
+
+
+def _name(axis: Axis) -> str:
+    return f"{axis.strategy} {axis.parameter.name.replace('-', ' ')}"

@@ -1,0 +1,305 @@
+"""What the tune screen draws: a limit's curves, and a map of two limits at once; keys or dragging move it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.reactive import reactive
+from textual.strip import Strip
+from textual.widget import Widget
+
+from inspector.strategies.core.scale import LARGE_STEP
+from inspector.ui.toolkit.line_view import strip_of
+from inspector.ui.tune.chart import TuneChart
+from inspector.ui.tune.drawing import LABELS, draw_tuning, plot_columns
+from inspector.ui.tune.heat_drawing import HeatChart, Place, draw_heat, place_at
+
+if TYPE_CHECKING:
+    from textual import events
+
+    from inspector.ui.chart.drawing import Run
+
+
+class Drawing(Widget, can_focus=True):
+    """A subclass says what is drawn (`subject`), draws it (`draw`), and answers the mouse (`point`)."""
+
+    DEFAULT_CSS = """
+    Drawing {
+        height: 1fr;
+        background: $background;
+        color: $foreground;
+    }
+    """
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  Textual's name
+        super().__init__(id=id, classes=classes)
+        self._drawn: tuple[tuple[Run, ...], ...] = ()
+        self._drawn_of: tuple[object, int, int] | None = None
+        self._is_dragging = False
+
+    @property
+    def subject(self) -> object | None:
+        """What is drawn, another object whenever it is to be drawn anew; None for nothing."""
+        raise NotImplementedError
+
+    def draw(self, width: int, height: int) -> tuple[tuple[Run, ...], ...]:
+        """The drawing, as `height` rows of exactly `width` cells."""
+        raise NotImplementedError
+
+    def point(self, x: int, y: int) -> None:
+        """The mouse is held at a cell of the drawing, or was dragged beyond it."""
+        raise NotImplementedError
+
+    def render_line(self, y: int) -> Strip:
+        """One row."""
+        width, height = self.size
+        if self.subject is None or y >= height:
+            return Strip.blank(width, self.rich_style)
+        if self._drawn_of != (self.subject, width, height):
+            self._drawn, self._drawn_of = self.draw(width, height), (self.subject, width, height)
+        parts = (
+            (run.text, self.get_component_rich_style(run.style) if run.style else self.rich_style)
+            for run in self._drawn[y]
+        )
+        return strip_of(parts, width, self.rich_style)
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Point, and follow the mouse as long as it is held."""
+        offset = event.get_content_offset(self)
+        if offset is not None and event.button == 1 and self.subject is not None:
+            self.capture_mouse()
+            self._is_dragging = True
+            self.point(offset.x, offset.y)
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Follow the mouse."""
+        if self._is_dragging:
+            self.point(event.x - self.gutter.left, event.y - self.gutter.top)
+
+    def on_mouse_up(self) -> None:
+        """Let go."""
+        if self._is_dragging:
+            self._is_dragging = False
+            self.release_mouse()
+
+
+class TuneCurves(Drawing):
+    """Set `chart` to show a sweep. Keys and the mouse ask for another value; whoever answers sets another chart."""
+
+    HELP = """What the cost, the prompt tokens and the cache breaks of this session come to over the whole range of one
+    limit: a dot is a replay, or lies on the line between two. Each curve goes from its least to its most, written
+    beside it; the dotted line is the session with nothing cut. Letters: c calibrated, e estimated. ◆ is the value you
+    look at, ▲ the plan's, ▾ that of the least cost. ◇ is the knee: where the cost lies furthest below the straight
+    line between both ends of the curve, each direction taken as a share of its own length; beyond it a looser limit
+    costs more than it did on average. Below, the sizes the limit is about: what is right of the value is cut."""
+
+    DEFAULT_CSS = """
+    TuneCurves {
+        & > .tune--cost { color: $text-accent; }
+        & > .tune--tokens { color: $text-success; }
+        & > .tune--breaks { color: $text-error; }
+        & > .tune--level { color: $text-muted; }
+        & > .tune--number { color: $text-muted; }
+        & > .tune--label { color: $text-muted; }
+        & > .tune--axis { color: $text-disabled; }
+        & > .tune--cursor { color: $foreground; }
+        & > .tune--here { color: $foreground; text-style: bold; }
+        & > .tune--plan { color: $text-primary; text-style: bold; }
+        & > .tune--knee { color: $text-warning; }
+        & > .tune--least { color: $text-success; text-style: bold; }
+        & > .tune--whole { color: $text-success; }
+        & > .tune--cut { color: $text-warning; }
+        &:focus > .tune--cursor { color: $primary; }
+        &:focus > .tune--here { color: $primary; }
+        &:nocolor > .tune--here { text-style: bold reverse; }
+    }
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "tune--cost",
+        "tune--tokens",
+        "tune--breaks",
+        "tune--level",
+        "tune--number",
+        "tune--label",
+        "tune--axis",
+        "tune--cursor",
+        "tune--here",
+        "tune--plan",
+        "tune--knee",
+        "tune--least",
+        "tune--whole",
+        "tune--cut",
+    }
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "screen.apply", "apply", id="tune.apply", tooltip="Give the plan this value"),
+        Binding("left", "step(-1)", "move", id="tune.lower", tooltip="Look at a lower value"),
+        Binding("right", "step(1)", "move", id="tune.raise", tooltip="Look at a higher value"),
+        Binding(
+            "shift+left", f"step(-{LARGE_STEP})", "far", id="tune.far-lower", tooltip="Ten steps lower", show=False
+        ),
+        Binding(
+            "shift+right", f"step({LARGE_STEP})", "far", id="tune.far-higher", tooltip="Ten steps higher", show=False
+        ),
+        Binding("home", "edge(0)", "lowest", id="tune.lowest", tooltip="To the lowest value", show=False),
+        Binding("end", "edge(1)", "highest", id="tune.highest", tooltip="To the highest value", show=False),
+        Binding("tab", "screen.next_limit(1)", "limit", id="tune.next", tooltip="The next limit of the plan"),
+        Binding(
+            "shift+tab", "screen.next_limit(-1)", "limit", id="tune.previous", tooltip="The limit before", show=False
+        ),
+        Binding("h", "screen.map", "map", id="tune.map", tooltip="Two limits at once, as a map"),
+        Binding("o", "screen.one_tool", "one tool", id="tune.tool", tooltip="Find a limit for one tool alone"),
+        Binding("k", "screen.mark('knee')", "knee", id="tune.knee", tooltip="To the knee"),
+        Binding("l", "screen.mark('least')", "least", id="tune.least", tooltip="To the value of the least cost"),
+        Binding("u", "screen.mark('plan')", "plan's", id="tune.plan", tooltip="Back to the plan's value", show=False),
+    ]
+
+    chart: reactive[TuneChart | None] = reactive[TuneChart | None](None, init=False)
+    """What is shown."""
+
+    @dataclass
+    class Moved(Message):
+        """Another value should be looked at.
+
+        Attributes:
+            curves: Where.
+            value: The value.
+        """
+
+        curves: TuneCurves
+        value: float
+
+        @property
+        def control(self) -> TuneCurves:
+            """The curves it happened in."""
+            return self.curves
+
+        def can_replace(self, message: Message) -> bool:
+            """While dragging only the newest value matters."""
+            return isinstance(message, TuneCurves.Moved) and message.curves is self.curves
+
+    @property
+    def subject(self) -> TuneChart | None:
+        """The chart."""
+        return self.chart
+
+    def draw(self, width: int, height: int) -> tuple[tuple[Run, ...], ...]:
+        """Curves, axis and sizes."""
+        return draw_tuning(self.chart, width, height) if self.chart is not None else ()
+
+    def point(self, x: int, y: int) -> None:  # noqa: ARG002  a value has no height
+        """Look at the value under the mouse."""
+        if self.chart is not None:
+            self._move(self.chart.value_at(x - LABELS, plot_columns(self.size.width)))
+
+    def action_step(self, steps: int) -> None:
+        """Move by a number of steps."""
+        if self.chart is not None:
+            self._move(self.chart.scale.stepped(self.chart.here, steps))
+
+    def action_edge(self, end: int) -> None:
+        """Move to the lowest or highest value."""
+        if self.chart is not None:
+            self._move(self.chart.scale.maximum if end else self.chart.scale.minimum)
+
+    def _move(self, value: float) -> None:
+        if self.chart is not None and value != self.chart.here:
+            self.post_message(self.Moved(self, value))
+
+
+class HeatMap(Drawing):
+    """Set `chart` to show a grid. Keys and the mouse ask for another pair; whoever answers sets another chart."""
+
+    HELP = """What the session costs (or how many prompt tokens it sends, without a price) at pairs of values of two
+    limits. More ink is more: · ░ ▒ ▓ █ are equal steps from the least to the most, written below the map. ◆ is the pair
+    you look at, ▲ the plan's, ▾ the least. Every pair is a replay of the whole session; those that are faint are not
+    replayed yet and shown as their neighbour."""
+
+    DEFAULT_CSS = """
+    HeatMap {
+        & > .heat--label { color: $text-muted; }
+        & > .heat--0 { color: $text-success; }
+        & > .heat--1 { color: $text-success; }
+        & > .heat--2 { color: $text-warning; }
+        & > .heat--3 { color: $text-warning; }
+        & > .heat--4 { color: $text-error; }
+        & > .heat--waiting { color: $text-disabled; }
+        & > .heat--mark { color: $foreground; text-style: bold; }
+        & > .heat--here { color: $foreground; text-style: bold; }
+        &:focus > .heat--here { color: $primary; text-style: bold reverse; }
+    }
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "heat--label",
+        *(f"heat--{level}" for level in range(5)),
+        "heat--waiting",
+        "heat--mark",
+        "heat--here",
+    }
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "screen.apply", "apply both", id="heat.apply", tooltip="Give the plan both values"),
+        Binding("left", "step(0, -1)", "move", id="heat.left", tooltip="A lower value of the limit across"),
+        Binding("right", "step(0, 1)", "move", id="heat.right", tooltip="A higher value of the limit across"),
+        Binding("up", "step(-1, 0)", "move", id="heat.up", tooltip="A lower value of the limit down"),
+        Binding("down", "step(1, 0)", "move", id="heat.down", tooltip="A higher value of the limit down"),
+        Binding("tab", "screen.next_limit(1)", "across", id="heat.across", tooltip="Another limit across"),
+        Binding("shift+tab", "screen.next_down(1)", "down", id="heat.limit-down", tooltip="Another limit down"),
+        Binding("h", "screen.map", "curve", id="heat.curves", tooltip="One limit over its range again"),
+        Binding("l", "screen.mark('least')", "least", id="heat.least", tooltip="To the pair of the least cost"),
+        Binding("u", "screen.mark('plan')", "plan's", id="heat.plan", tooltip="Back to the plan's pair", show=False),
+    ]
+
+    chart: reactive[HeatChart | None] = reactive[HeatChart | None](None, init=False)
+    """What is shown."""
+
+    @dataclass
+    class Moved(Message):
+        """Another pair should be looked at.
+
+        Attributes:
+            heat_map: Where.
+            place: Its row and column.
+        """
+
+        heat_map: HeatMap
+        place: Place
+
+        @property
+        def control(self) -> HeatMap:
+            """The map it happened in."""
+            return self.heat_map
+
+        def can_replace(self, message: Message) -> bool:
+            """While dragging only the newest pair matters."""
+            return isinstance(message, HeatMap.Moved) and message.heat_map is self.heat_map
+
+    @property
+    def subject(self) -> HeatChart | None:
+        """The chart."""
+        return self.chart
+
+    def draw(self, width: int, height: int) -> tuple[tuple[Run, ...], ...]:
+        """The map and its legend."""
+        return draw_heat(self.chart, width, height) if self.chart is not None else ()
+
+    def point(self, x: int, y: int) -> None:
+        """Look at the pair under the mouse."""
+        if self.chart is not None:
+            self._move(place_at(self.chart, *self.size, x, y))
+
+    def action_step(self, down: int, across: int) -> None:
+        """Move by pairs."""
+        if self.chart is not None:
+            rows, columns = self.chart.grid.cost.shape
+            row, column = self.chart.here
+            self._move((min(max(row + down, 0), rows - 1), min(max(column + across, 0), columns - 1)))
+
+    def _move(self, place: Place) -> None:
+        if self.chart is not None and place != self.chart.here:
+            self.post_message(self.Moved(self, place))
