@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.ledger import HowKnown
+from inspector.replay.figure import HowKnown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inspector.replay.figure import Figure, HowKnown
 from inspector.replay.inputs import ReplayInputs
 from inspector.replay.layout import Layout
-from inspector.replay.ledger import Figure, HowKnown
 from inspector.replay.replay import replay as replay_plan
 from inspector.replay.uncompacted import BY_HAND, first_call_after, uncompacted
 from inspector.strategies.history.history import History

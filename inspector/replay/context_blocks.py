@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.ledger import Figure, HowKnown
+from inspector.replay.figure import Figure, HowKnown
 from inspector.strategies.core.rendition import Action
 
 if TYPE_CHECKING:

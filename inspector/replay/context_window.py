@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from inspector.replay.ledger import Figure, HowKnown
+from inspector.replay.figure import Figure, HowKnown
 from inspector.tokens.model_names import taken_apart
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from inspector.strategies.core.rendition import Action
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from inspector.replay.ledger import HowKnown
+    from inspector.replay.figure import HowKnown
     from inspector.replay.replay import Replay
     from inspector.replay.tallies import Tallies
 

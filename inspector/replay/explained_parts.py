@@ -11,7 +11,7 @@ import numpy as np
 
 from inspector.replay.explained_tokens import REPORTED, scale_inputs, scale_source
 from inspector.replay.explanation import Explanation, Input
-from inspector.replay.ledger import HowKnown, weakest
+from inspector.replay.figure import HowKnown, weakest
 from inspector.strategies.core.rendition import Action
 
 if TYPE_CHECKING:

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.replay.explanation import Explanation, Input
-from inspector.replay.ledger import HowKnown
+from inspector.replay.figure import HowKnown
 from inspector.replay.placeholder_outputs import placeholder_outputs
 from inspector.tokens.readings import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from inspector.replay.figure import Figure
     from inspector.replay.inputs import ReplayInputs
-    from inspector.replay.ledger import Figure
     from inspector.replay.replay import Replay
 
 REPORTED = "the usage that the provider reported, as the session's file has it"

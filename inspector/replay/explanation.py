@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from inspector.replay.ledger import HowKnown
+    from inspector.replay.figure import HowKnown
 
 
 @dataclass(frozen=True, slots=True)

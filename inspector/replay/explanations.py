@@ -14,7 +14,7 @@ import numpy as np
 from inspector.replay.explained_dollars import cost_explanation
 from inspector.replay.explained_tokens import scale_inputs, scale_source, token_explanations
 from inspector.replay.explanation import Explanation, Input
-from inspector.replay.ledger import Figure, HowKnown
+from inspector.replay.figure import Figure, HowKnown
 
 if TYPE_CHECKING:
     from inspector.replay.bands import Band

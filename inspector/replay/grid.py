@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.axes import Axis
+    from inspector.replay.figure import Figure
     from inspector.replay.inputs import ReplayInputs
-    from inspector.replay.ledger import Figure, Figures
+    from inspector.replay.ledger import Figures
     from inspector.strategies.core.scale import Scale
     from inspector.strategies.plan import Plan
 

@@ -3,42 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inspector.replay.figure import Figure, HowKnown, weakest
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-
-class HowKnown(StrEnum):
-    """How a figure is known, from best to worst."""
-
-    EXACT = "exact"
-    """Reported by the provider."""
-    CALIBRATED = "calibrated"
-    """Our count, fitted to what the provider reported for this session."""
-    ESTIMATED = "estimated"
-    """Our count alone."""
-    PROJECTED = "projected"
-    """About calls that did not happen."""
-
-
-_ORDER = list(HowKnown)
-
-
-def weakest(*known: HowKnown) -> HowKnown:
-    """How a figure made of several is known: as well as the least known of them."""
-    return max(known, key=_ORDER.index)
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A number and how it is known. None where it cannot be known, for example a cost without a price."""
-
-    value: float | None
-    known: HowKnown
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.replay.breaks import breaks_of
-from inspector.replay.ledger import Figure, HowKnown, weakest
+from inspector.replay.figure import Figure, HowKnown, weakest
 from inspector.replay.savings import break_even_call, savings_of
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.ledger import Figure
+from inspector.replay.figure import Figure
 
 if TYPE_CHECKING:
     from inspector.replay.inputs import ReplayInputs

@@ -11,8 +11,9 @@ import numpy as np
 from inspector.replay.accounting import ledger_of
 from inspector.replay.changes import RECORDED
 from inspector.replay.composition import changes_of
+from inspector.replay.figure import HowKnown
 from inspector.replay.inputs import ReplayInputs
-from inspector.replay.ledger import Figures, HowKnown, Ledger, figures_of
+from inspector.replay.ledger import Figures, Ledger, figures_of
 from inspector.replay.placed_changes import PlacedChanges
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.history.history import History

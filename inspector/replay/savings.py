@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from inspector.replay.ledger import Figure, HowKnown, weakest
+from inspector.replay.figure import Figure, HowKnown, weakest
 
 if TYPE_CHECKING:
     from inspector.replay.ledger import Figures, Ledger

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.replay.calibrate import block_columns, calibrate_session
-from inspector.replay.ledger import HowKnown
+from inspector.replay.figure import HowKnown
 from inspector.replay.response_columns import Responses
 from inspector.session.model import BlockKind
 from inspector.tokens.ratios import drops_reasoning

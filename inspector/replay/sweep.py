@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inspector.replay.figure import HowKnown, weakest
 from inspector.replay.knee import knee_of
-from inspector.replay.ledger import HowKnown, weakest
 from inspector.replay.replay import replay
 from inspector.strategies.core.parameters import ParameterError
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from inspector.replay.carriage import carriage_of
 from inspector.replay.changes import RECORDED
-from inspector.replay.ledger import Figure, weakest
+from inspector.replay.figure import Figure, weakest
 from inspector.session.model import BlockKind
 from inspector.strategies.core.rendition import Action
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.replay.ledger import HowKnown
+    from inspector.replay.figure import HowKnown
     from inspector.replay.replay import ContextState, Replay
 
 BESIDE_TEXTS = "system, tools and envelopes"

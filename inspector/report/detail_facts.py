@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from inspector.replay.ledger import Figure, HowKnown
+from inspector.replay.figure import Figure, HowKnown
 from inspector.report.details import (
     BandFacts,
     CarriedBlockFacts,

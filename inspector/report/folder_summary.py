@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import inspector
-from inspector.replay.ledger import HowKnown, weakest
+from inspector.replay.figure import HowKnown, weakest
 from inspector.report.document import FigureSet, Saving
 from inspector.report.folder_document import (
     Distribution,

@@ -10,7 +10,7 @@ import numpy as np
 
 from inspector.replay.carriage import carriage_of
 from inspector.replay.changes import RECORDED
-from inspector.replay.ledger import HowKnown
+from inspector.replay.figure import HowKnown
 from inspector.report.ledger_document import BlockFacts, CallFacts, CallFigures, Ledger, PlannedBlock, PlannedCall
 from inspector.report.numbers import DOLLAR_DIGITS
 from inspector.session.model import ContextCause

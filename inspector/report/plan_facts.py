@@ -10,7 +10,7 @@ from inspector.replay.compaction_forecast import compaction_forecasts
 from inspector.replay.comparison import Compared, compared
 from inspector.replay.cuts_by_tool import cuts_by_tool
 from inspector.replay.explanations import outcome_explanations
-from inspector.replay.ledger import HowKnown
+from inspector.replay.figure import HowKnown
 from inspector.replay.next_calls import project_session
 from inspector.replay.outcome import outcome_of
 from inspector.replay.projection import project_runs

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.ledger import Figure, Figures, HowKnown
+from inspector.replay.figure import Figure, HowKnown
+from inspector.replay.ledger import Figures
 
 if TYPE_CHECKING:
     from inspector.replay.inputs import ReplayInputs

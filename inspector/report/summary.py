@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import inspector
 from inspector.replay.comparison import plans_to_compare
 from inspector.replay.explanations import overhead_explanation, replay_explanations
-from inspector.replay.ledger import HowKnown
+from inspector.replay.figure import HowKnown
 from inspector.replay.replay import replay
 from inspector.replay.tallies import Tallies
 from inspector.replay.uses_search import find_uses

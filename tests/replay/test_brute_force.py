@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from inspector.replay.figure import HowKnown
 from inspector.replay.inputs import ReplayInputs
-from inspector.replay.ledger import HowKnown
 from inspector.replay.prices import Pricing
 from inspector.replay.prompt_cache import CACHE_MODELS, CacheColumns, CacheModel, cache_model_for
 from inspector.replay.replay import replay

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.replay.compaction_forecast import compaction_forecasts
+from inspector.replay.figure import HowKnown
 from inspector.replay.inputs import ReplayInputs
-from inspector.replay.ledger import HowKnown
 from inspector.replay.prices import Pricing
 from inspector.replay.prompt_cache import cache_model_for
 from inspector.replay.replay import replay

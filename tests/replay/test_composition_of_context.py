@@ -11,7 +11,7 @@ from inspector.replay.carriage import carriage_of
 from inspector.replay.composition_of_context import NOT_SHOWN, Scope, composition_of
 from inspector.replay.context_blocks import context_at
 from inspector.replay.context_groups import NO_FILE, NO_RESULT, NO_TOOL, Grouping
-from inspector.replay.ledger import HowKnown
+from inspector.replay.figure import HowKnown
 from inspector.replay.repeats import RepeatKind, repeats_in
 from inspector.replay.replay import replay
 from inspector.session.model import BlockKind, Role, Session, Usage

@@ -3,8 +3,8 @@
 from inspector.replay.cost_sheet import cost_sheet
 from inspector.replay.differences import results_by_difference
 from inspector.replay.explained_parts import block_explanation, prompt_explanation
+from inspector.replay.figure import HowKnown
 from inspector.replay.inputs import ReplayInputs
-from inspector.replay.ledger import HowKnown
 from inspector.replay.outcome import outcome_of
 from inspector.replay.prices import Pricing
 from inspector.replay.replay import replay

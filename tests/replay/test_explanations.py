@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from inspector.replay.explanation import Explanation
 from inspector.replay.explanations import outcome_explanations, overhead_explanation, replay_explanations
+from inspector.replay.figure import HowKnown
 from inspector.replay.inputs import ReplayInputs
-from inspector.replay.ledger import Figures, HowKnown
+from inspector.replay.ledger import Figures
 from inspector.replay.outcome import outcome_of
 from inspector.replay.placeholder_outputs import placeholder_outputs
 from inspector.replay.prices import Pricing

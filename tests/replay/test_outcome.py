@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.replay.breaks import breaks_of
+from inspector.replay.figure import HowKnown
 from inspector.replay.inputs import ReplayInputs
-from inspector.replay.ledger import HowKnown
 from inspector.replay.outcome import outcome_of
 from inspector.replay.prices import Pricing
 from inspector.replay.prompt_cache import CacheColumns, CacheModel

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.replay.bands import Band, Comparison
-from inspector.replay.ledger import HowKnown
+from inspector.replay.figure import HowKnown
 from inspector.replay.next_calls import project_next_calls
 from inspector.replay.projection import RunProjection, project_runs
 from inspector.replay.rates import RateRow, Rates

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from inspector.replay.context_window import CLAUDE_USUAL, context_window
+from inspector.replay.figure import HowKnown
 from inspector.replay.inputs import ReplayInputs
-from inspector.replay.ledger import HowKnown
 from inspector.replay.prices import Pricing
 from inspector.replay.projection import project_runs
 from inspector.replay.prompt_usage import PromptUsage

@@ -4,7 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.replay.ledger import Figure, Figures, HowKnown, Ledger
+from inspector.replay.figure import Figure, HowKnown
+from inspector.replay.ledger import Figures, Ledger
 from inspector.replay.savings import break_even_call, savings_of
 from inspector.report.savings import saving
 

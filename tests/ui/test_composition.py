@@ -9,7 +9,7 @@ from inspector.replay.composition_of_context import NOT_SHOWN, Composition, Part
 from inspector.replay.consumers import Consumer, consumers_of
 from inspector.replay.context_blocks import ContextBlocks
 from inspector.replay.context_groups import Grouping
-from inspector.replay.ledger import Figure, HowKnown
+from inspector.replay.figure import Figure, HowKnown
 from inspector.strategies.plan import Plan
 from inspector.ui.breakdown.rows import EVERYTHING, block_table, own_sorting, part_of, part_table
 from inspector.ui.breakdown.screen import CompositionScreen

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from inspector.replay.comparison import Compared
+    from inspector.replay.figure import Figure
     from inspector.replay.hazards import Hazard
-    from inspector.replay.ledger import Figure
     from inspector.strategies.plan import Plan
 
 NOTHING_CUT: Final = "nothing cut"

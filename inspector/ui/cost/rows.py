@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from inspector.replay.cost_sheet import OVERHEAD
-from inspector.replay.ledger import Figure, HowKnown
+from inspector.replay.figure import Figure, HowKnown
 from inspector.safe_text import one_line
 from inspector.ui import numbers
 from inspector.ui.figure_table.table import Cell, Column, Row, Sorting, Table, figure_cell

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from inspector.replay.ledger import Figure
+    from inspector.replay.figure import Figure
     from inspector.replay.projection import RunProjection
     from inspector.replay.terms import Terms
     from inspector.ui.outcome import Outcome

@@ -13,7 +13,7 @@ from inspector.ui import numbers
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from inspector.replay.ledger import Figure
+    from inspector.replay.figure import Figure
     from inspector.replay.outcome import PlanOutcome
     from inspector.strategies.plan import Plan, PlanEntry
 
