@@ -10,11 +10,11 @@ import numpy as np
 
 from inspector.session.model import Block, BlockKind, Call, Context, ContextCause, Message, Origin, Role, Session, Usage
 from inspector.tokens.counter import load_counter
-from inspector.tokens.table import TokenTable, count_session
-from inspector.tokens.texts import CountedTexts
+from inspector.tokens.prefix_counts import CountedTexts
+from inspector.tokens.token_table import TokenTable, count_session
 
 if TYPE_CHECKING:
-    from inspector.tokens.columns import BlockColumns
+    from inspector.tokens.block_tokens import BlockColumns
 
 CALLS_PER_CONTEXT = 500
 CHARACTERS_PER_TOKEN = 4
@@ -80,6 +80,6 @@ def made_table(session: Session) -> TokenTable:
 
 
 def _columns(session: Session, texts: CountedTexts) -> BlockColumns:
-    from inspector.tokens.columns import BlockColumns
+    from inspector.tokens.block_tokens import BlockColumns
 
     return BlockColumns.of(session.messages, texts, BlockColumns.empty())

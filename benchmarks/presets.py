@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from benchmarks.workbench import Workbench
-    from inspector.replay.inputs import ReplayInputs
+    from inspector.replay.engine.inputs import ReplayInputs
 
 SIZES = (1_000, 10_000, 100_000)
 SLOWEST = 5
@@ -47,7 +47,7 @@ def measure(bench: Workbench) -> Iterator[Measurement]:
 
 
 def _seconds(inputs: ReplayInputs, name: str) -> float:
-    from inspector.replay.replay import replay
+    from inspector.replay.engine.replay import replay
     from inspector.strategies.presets import PRESETS
 
     plan = PRESETS[name].plan(inputs.history.session)

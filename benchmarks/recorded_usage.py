@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from benchmarks.workbench import Workbench
-    from inspector.replay.inputs import ReplayInputs
+    from inspector.replay.engine.inputs import ReplayInputs
     from inspector.session.model import Session
 
 CALIBRATED, COST = "calibrated prompt size", "baseline cost"
@@ -59,7 +59,7 @@ def _shares(inputs: ReplayInputs) -> np.ndarray:
 
 def baseline_cost(inputs: ReplayInputs) -> float:
     """Dollars of a session replayed with an empty plan."""
-    from inspector.replay.replay import replay
+    from inspector.replay.engine.replay import replay
     from inspector.strategies.plan import Plan
 
     return replay(inputs, Plan()).figures.cost_usd.value or 0.0

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from benchmarks.workbench import Workbench
-    from inspector.replay.inputs import ReplayInputs
+    from inspector.replay.engine.inputs import ReplayInputs
     from inspector.strategies.core.strategy import Strategy
 
 PROMISE = "replay of a plan over every call"
@@ -45,7 +45,7 @@ def measure(bench: Workbench) -> Iterator[Measurement]:
 
 def _inputs_of_made(messages: int) -> tuple[ReplayInputs, float]:
     from benchmarks.made_session import made_session, made_table
-    from inspector.replay.inputs import ReplayInputs
+    from inspector.replay.engine.inputs import ReplayInputs
     from inspector.strategies.history.history import History
 
     session = made_session(messages)
@@ -62,7 +62,7 @@ def _moved_limit(inputs: ReplayInputs, run: int) -> float:
 
 
 def _seconds(inputs: ReplayInputs, strategy: Strategy) -> float:
-    from inspector.replay.replay import replay
+    from inspector.replay.engine.replay import replay
     from inspector.strategies.plan import Plan, PlanEntry
 
     plan = Plan((PlanEntry(strategy),))
@@ -102,11 +102,11 @@ def _fastest(inputs: ReplayInputs, name: str, runs: int) -> float:
 
 def inputs_of_file(path: Path) -> ReplayInputs:
     """Read a session, count it, and work out what replays start from."""
-    from inspector.replay.inputs import ReplayInputs
+    from inspector.replay.engine.inputs import ReplayInputs
     from inspector.session.open import open_session
     from inspector.strategies.history.history import History
     from inspector.tokens.counter import load_counter
-    from inspector.tokens.table import count_session
+    from inspector.tokens.token_table import count_session
 
     session = open_session(path)
     *_, table = count_session(session, load_counter())

@@ -32,7 +32,7 @@ class Seconds(NamedTuple):
 def texts_of(path: Path) -> list[str]:
     """Every text of a session that is counted, once each."""
     from inspector.session.open import open_session
-    from inspector.tokens.rules import sends_text
+    from inspector.tokens.block_tokens import sends_text
 
     session = open_session(path)
     texts = {block.digest: session.text(block) for block in session.blocks if sends_text(block)}

@@ -32,10 +32,8 @@ __all__ = [
 
 if TYPE_CHECKING:
     from inspector.errors import InspectorError
-    from inspector.replay.apply import apply_once
-    from inspector.replay.compact import compact
-    from inspector.replay.conversation import Conversation
-    from inspector.replay.replay import replay_session
+    from inspector.replay.engine.replay import replay_session
+    from inspector.replay.message_lists import Conversation, apply_once, compact
     from inspector.session.follow import follow
     from inspector.session.open import open_session
     from inspector.strategies.plan import Plan
@@ -43,14 +41,14 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "STRATEGIES": "inspector.strategies.registry",
-    "Conversation": "inspector.replay.conversation",
+    "Conversation": "inspector.replay.message_lists",
     "InspectorError": "inspector.errors",
     "Plan": "inspector.strategies.plan",
-    "apply_once": "inspector.replay.apply",
-    "compact": "inspector.replay.compact",
+    "apply_once": "inspector.replay.message_lists",
+    "compact": "inspector.replay.message_lists",
     "follow": "inspector.session.follow",
     "open_session": "inspector.session.open",
-    "replay_session": "inspector.replay.replay",
+    "replay_session": "inspector.replay.engine.replay",
     "strategy": "inspector.strategies.registry",
 }
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.replay.inputs import ReplayInputs
-from inspector.replay.outcome import outcome_of
-from inspector.replay.prices import Pricing
-from inspector.replay.replay import replay
+from inspector.replay.analysis.plan_outcome import outcome_of
+from inspector.replay.engine.inputs import ReplayInputs
+from inspector.replay.engine.replay import replay
+from inspector.replay.pricing.prices import Pricing
 from inspector.session.open import open_session
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 from inspector.tokens.counter import load_counter
-from inspector.tokens.table import count_session
+from inspector.tokens.token_table import count_session
 
 if TYPE_CHECKING:
-    from inspector.replay.outcome import PlanOutcome
+    from inspector.replay.analysis.plan_outcome import PlanOutcome
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLE = "sample_sessions/coding-agent.jsonl"

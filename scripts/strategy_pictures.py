@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.inputs import ReplayInputs
-from inspector.replay.replay import replay
+from inspector.replay.engine.inputs import ReplayInputs
+from inspector.replay.engine.replay import replay
 from inspector.session.open import open_session
 from inspector.strategies.core.rendition import Action
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import strategy_for, with_values
-from inspector.tokens.cache import CountCache
+from inspector.tokens.count_cache import CountCache
 from inspector.tokens.counter import load_counter
-from inspector.tokens.table import count_session
+from inspector.tokens.token_table import count_session
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from inspector.replay.replay import Replay
+    from inspector.replay.engine.replay import Replay
     from inspector.strategies.core.parameters import ParameterValue
 
 SAMPLES = Path(__file__).resolve().parent.parent / "sample_sessions"

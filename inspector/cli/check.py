@@ -73,7 +73,7 @@ def _checked(options: Namespace, thresholds: Thresholds, failed: list[Path]) -> 
     """One after another; what cannot be read is told, and remembered in `failed`, and the others are checked."""
     from inspector.cli.reading import read_session
     from inspector.cli.replaying import replay_inputs
-    from inspector.replay.validation import validate
+    from inspector.replay.analysis.validation import validate
     from inspector.report.check_document import session_check
 
     with Progress("checking") as progress:

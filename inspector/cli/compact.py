@@ -36,8 +36,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     """Print the messages."""
     from inspector.cli.replaying import replay_inputs
-    from inspector.replay.messages import messages_at
-    from inspector.replay.replay import replay
+    from inspector.replay.engine.replay import replay
+    from inspector.replay.provider_messages import messages_at
     from inspector.report.json_text import to_json
     from inspector.session.model import TextUnavailableError
 

@@ -34,7 +34,7 @@ def run(options: Namespace) -> int:
     import msgspec
 
     from inspector.cli.replaying import priced_inputs
-    from inspector.replay.comparison import plans_to_compare
+    from inspector.replay.analysis.comparison import plans_to_compare
     from inspector.report.comparison import comparison_text, in_order
     from inspector.report.summary import report_of
     from inspector.report.wanted import Wanted

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from pathlib import Path
 
-    from inspector.replay.inputs import ReplayInputs
-    from inspector.replay.terms import Terms
+    from inspector.replay.assumptions import Assumptions
+    from inspector.replay.engine.inputs import ReplayInputs
     from inspector.session.model import Session
 
 
 def replay_inputs(
     session: Session,
-    terms: Terms | None = None,
+    terms: Assumptions | None = None,
     *,
     price_file: Path | None = None,
 ) -> ReplayInputs:
@@ -34,14 +34,14 @@ def replay_inputs(
     Raises:
         CommandError: The user's price file cannot be used.
     """
-    from inspector.replay.inputs import ReplayInputs
-    from inspector.replay.price_file import PriceFileError
-    from inspector.replay.terms import Terms
+    from inspector.replay.assumptions import Assumptions
+    from inspector.replay.engine.inputs import ReplayInputs
+    from inspector.replay.pricing.price_file import PriceFileError
     from inspector.strategies.history.history import History
     from inspector.tokens.counter import load_counter
-    from inspector.tokens.table import count_session
+    from inspector.tokens.token_table import count_session
 
-    terms = terms or Terms()
+    terms = terms or Assumptions()
     try:
         pricing = terms.pricing(price_file)
     except PriceFileError as error:

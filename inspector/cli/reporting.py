@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from msgspec import Struct
 
-    from inspector.replay.rates import Rates
-    from inspector.replay.terms import Terms
+    from inspector.replay.assumptions import Assumptions
+    from inspector.replay.pricing.rates import Rates
 
 FORMATS = {"text": "for people (default)", "json": "for programs"}
 """Names of forms and what they are for."""
@@ -36,11 +36,11 @@ CACHE_NAMES = (
     "automatic",
     "none",
 )
-"""Names of `inspector.replay.prompt_cache.CACHE_MODELS`, which takes too long to import for a line of help."""
+"""Names of `inspector.replay.cache.cache_models.CACHE_MODELS`, which takes too long to import for a line of help."""
 
 
 MOST_CALLS, MOST_DAYS = 10_000, 31
-"""`MOST_NEXT_CALLS` and `MOST_DAYS` of `inspector.replay.terms`, for the same reason."""
+"""`MOST_NEXT_CALLS` and `MOST_DAYS` of `inspector.replay.assumptions`, for the same reason."""
 
 LARGEST_WINDOW = 1_000_000_000
 
@@ -134,12 +134,12 @@ def deliver(report: Delivered, options: Namespace, as_text: TextWriter[Delivered
     return ExitCode.FINE
 
 
-def terms_of(options: Namespace) -> Terms:
+def terms_of(options: Namespace) -> Assumptions:
     """The terms that `add_price_arguments` and `add_report_arguments` let be asked for."""
-    from inspector.replay.terms import NEXT_CALLS, Terms
+    from inspector.replay.assumptions import NEXT_CALLS, Assumptions
 
     asked = vars(options)
-    return Terms(
+    return Assumptions(
         factor=options.factor,
         model=options.model,
         rates=options.rates,
@@ -151,7 +151,7 @@ def terms_of(options: Namespace) -> Terms:
 
 
 def _rates(text: str) -> Rates:
-    from inspector.replay.terms import RatesError, rates_of
+    from inspector.replay.assumptions import RatesError, rates_of
 
     try:
         return rates_of(text)

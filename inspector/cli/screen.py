@@ -44,8 +44,8 @@ def run(options: Namespace) -> int:
 
 def print_list(folders: Sequence[Path] | None) -> int:
     """Print the sessions in folders, or of this machine's agents, newest first."""
-    from inspector.replay.price_file import PriceFileError
-    from inspector.replay.prices import Pricing
+    from inspector.replay.pricing.price_file import PriceFileError
+    from inspector.replay.pricing.prices import Pricing
     from inspector.report.session_summary import summarise
     from inspector.report.session_table import sessions_text
     from inspector.session.listing import list_sessions, places

@@ -8,7 +8,7 @@ from inspector.report.numbers import plural
 from inspector.report.private_paths import shown_path
 
 if TYPE_CHECKING:
-    from inspector.replay.inputs import ReplayInputs
+    from inspector.replay.engine.inputs import ReplayInputs
     from inspector.session.model import Session
 
 LISTED_DIAGNOSTICS = 100

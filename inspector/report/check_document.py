@@ -11,9 +11,8 @@ from inspector.report.details import Count, about
 from inspector.report.numbers import DOLLAR_DIGITS, rounded
 
 if TYPE_CHECKING:
-    from inspector.replay.prompt_fit import PromptFit
-    from inspector.replay.recorded_cuts import RecordedCut
-    from inspector.replay.validation import Compared, Validation
+    from inspector.replay.analysis.agent_clear_rules import RecordedCut
+    from inspector.replay.analysis.validation import Prediction, PromptFit, Validation
     from inspector.session.model import Session
 
 SHARE_DIGITS = 6
@@ -194,7 +193,7 @@ def _cut(cut: RecordedCut) -> CutFacts:
     )
 
 
-def _compared(compared: Compared) -> ComparedFacts:
+def _compared(compared: Prediction) -> ComparedFacts:
     return ComparedFacts(
         recorded=rounded(compared.recorded, DOLLAR_DIGITS),
         predicted=rounded(compared.predicted, DOLLAR_DIGITS),

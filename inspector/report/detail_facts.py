@@ -21,13 +21,13 @@ from inspector.report.numbers import DOLLAR_DIGITS, rounded
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from inspector.replay.bands import Band
-    from inspector.replay.compaction_forecast import CompactionForecast
-    from inspector.replay.explanation import Explanation
-    from inspector.replay.inputs import ReplayInputs
-    from inspector.replay.next_calls import NextCallsProjection
-    from inspector.replay.outcome import PlanOutcome
-    from inspector.replay.tallies import CarriedBlock, Tally
+    from inspector.replay.analysis.bootstrap import Band
+    from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock
+    from inspector.replay.analysis.compaction_forecast import CompactionForecast
+    from inspector.replay.analysis.forecast import NextCallsProjection
+    from inspector.replay.analysis.plan_outcome import PlanOutcome
+    from inspector.replay.engine.inputs import ReplayInputs
+    from inspector.replay.explain.explanation import Explanation
     from inspector.report.details import How
     from inspector.session.model import Session
 
@@ -59,7 +59,7 @@ def price_facts(inputs: ReplayInputs) -> PriceFacts:
     )
 
 
-def carried_facts(row: Tally) -> CarriedFacts:
+def carried_facts(row: BreakdownRow) -> CarriedFacts:
     """What some blocks take up of the prompts."""
     return CarriedFacts(
         kind=row.name,
@@ -75,7 +75,7 @@ def carried_facts(row: Tally) -> CarriedFacts:
     )
 
 
-def carried_known(row: Tally) -> dict[str, How]:
+def carried_known(row: BreakdownRow) -> dict[str, How]:
     """How the figures of a row are known."""
     return known_of(
         carried_tokens=row.carried,
@@ -87,7 +87,7 @@ def carried_known(row: Tally) -> dict[str, How]:
     )
 
 
-def block_facts(row: CarriedBlock, session: Session, message: int, text: str = "") -> CarriedBlockFacts:
+def block_facts(row: ResentBlock, session: Session, message: int, text: str = "") -> CarriedBlockFacts:
     """What one block cost to carry, and how it begins where that may be said."""
     return CarriedBlockFacts(
         tool=session.blocks[row.block].tool_name,

@@ -8,8 +8,8 @@ from inspector.report.document import FigureSet
 from inspector.report.numbers import DOLLAR_DIGITS, rounded
 
 if TYPE_CHECKING:
+    from inspector.replay.engine.ledger import Figures
     from inspector.replay.figure import Figure
-    from inspector.replay.ledger import Figures
     from inspector.report.details import How
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.carriage import carriage_of
-from inspector.replay.changes import RECORDED
+from inspector.replay.analysis.resend_cost import resend_cost
+from inspector.replay.engine.changes import RECORDED
 from inspector.replay.figure import HowKnown
 from inspector.report.ledger_document import BlockFacts, CallFacts, CallFigures, Ledger, PlannedBlock, PlannedCall
 from inspector.report.numbers import DOLLAR_DIGITS
@@ -19,9 +19,9 @@ from inspector.strategies.core.rendition import Action
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from inspector.replay.carriage import Carriage
-    from inspector.replay.inputs import ReplayInputs
-    from inspector.replay.replay import Replay
+    from inspector.replay.analysis.resend_cost import ResendCost
+    from inspector.replay.engine.inputs import ReplayInputs
+    from inspector.replay.engine.replay import Replay
 
 
 def ledger_facts(baseline: Replay, planned: Sequence[Replay]) -> Ledger:
@@ -133,7 +133,7 @@ def _planned(replay: Replay) -> list[PlannedCall]:
 
 def _blocks(baseline: Replay, planned: Sequence[Replay]) -> list[BlockFacts]:
     inputs, history = baseline.inputs, baseline.history
-    before = carriage_of(baseline)
+    before = resend_cost(baseline)
     under = [_planned_blocks(each, before) for each in planned]
     tokens = np.rint(inputs.table.tokens * inputs.scale.calibration.ratio).astype(np.int64).tolist()
     sent, calls, cost = np.rint(before.tokens).astype(np.int64).tolist(), before.calls.tolist(), before.cost.tolist()
@@ -155,8 +155,8 @@ def _blocks(baseline: Replay, planned: Sequence[Replay]) -> list[BlockFacts]:
     ]
 
 
-def _planned_blocks(replay: Replay, before: Carriage) -> list[PlannedBlock]:
-    after = carriage_of(replay)
+def _planned_blocks(replay: Replay, before: ResendCost) -> list[PlannedBlock]:
+    after = resend_cost(replay)
     cut = np.rint(before.tokens - after.tokens).astype(np.int64).tolist()
     saved = (before.cost - after.cost).tolist()
     state = replay.state(replay.history.call_count)

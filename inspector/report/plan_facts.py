@@ -6,16 +6,14 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from inspector.replay.compaction_forecast import compaction_forecasts
-from inspector.replay.comparison import Compared, compared
-from inspector.replay.cuts_by_tool import cuts_by_tool
-from inspector.replay.explanations import outcome_explanations
+from inspector.replay.analysis.breakdown import Breakdown, cuts_by_tool
+from inspector.replay.analysis.compaction_forecast import compaction_forecasts
+from inspector.replay.analysis.comparison import ComparedPlan, compared
+from inspector.replay.analysis.forecast import project_runs, project_session
+from inspector.replay.analysis.plan_outcome import outcome_of
+from inspector.replay.analysis.reuse import ReuseEvidence, needed_later
+from inspector.replay.explain.plan import outcome_explanations
 from inspector.replay.figure import HowKnown
-from inspector.replay.next_calls import project_session
-from inspector.replay.outcome import outcome_of
-from inspector.replay.projection import project_runs
-from inspector.replay.tallies import Tallies
-from inspector.replay.uses import Uses, needed_later
 from inspector.report.detail_facts import (
     SHARE_DIGITS,
     carried_facts,
@@ -34,16 +32,15 @@ from inspector.report.numbers import DOLLAR_DIGITS, rounded
 from inspector.report.savings import saving
 
 if TYPE_CHECKING:
-    from inspector.replay.cuts_by_tool import ToolCuts
-    from inspector.replay.outcome import PlanOutcome
-    from inspector.replay.projection import RunProjection
-    from inspector.replay.replay import GroupOutcome, Replay
-    from inspector.replay.tallies import Tally
+    from inspector.replay.analysis.breakdown import BreakdownRow, ToolCuts
+    from inspector.replay.analysis.forecast import RunProjection
+    from inspector.replay.analysis.plan_outcome import PlanOutcome
+    from inspector.replay.engine.replay import GroupEffect, Replay
     from inspector.report.details import ExplanationFacts, NextCallsFacts
     from inspector.report.wanted import Wanted
 
 
-def plan_facts(planned: Replay, baseline: Replay, uses: Uses | None, wanted: Wanted) -> PlanFacts:
+def plan_facts(planned: Replay, baseline: Replay, uses: ReuseEvidence | None, wanted: Wanted) -> PlanFacts:
     """A plan's part of a report.
 
     Args:
@@ -55,7 +52,7 @@ def plan_facts(planned: Replay, baseline: Replay, uses: Uses | None, wanted: Wan
     found = compared(baseline, planned)
     outcome = outcome_of(baseline, planned) if wanted.details or wanted.explain else None
     missed = None if uses is None else needed_later(planned, uses)
-    tallies = Tallies(baseline, planned) if wanted.details else None
+    tallies = Breakdown(baseline, planned) if wanted.details else None
     tiers = {} if tallies is None else tallies.by_tier()
     projection = _projected(planned, baseline, wanted)
     forecasts = compaction_forecasts(planned) if wanted.details else ()
@@ -98,7 +95,7 @@ def _explained_plan(
     return explanation_facts(outcome_explanations(baseline, planned, outcome, projection))
 
 
-def _tier(planned: Replay, group: GroupOutcome, tally: Tally | None) -> TierFacts:
+def _tier(planned: Replay, group: GroupEffect, tally: BreakdownRow | None) -> TierFacts:
     facts = TierFacts(
         strategy=planned.plan.entries[group.entry].strategy.name,
         tier=group.group,
@@ -144,7 +141,7 @@ def _notices(planned: Replay) -> list[NoticeFacts]:
     ]
 
 
-def _hazards(found: Compared) -> dict[str, int]:
+def _hazards(found: ComparedPlan) -> dict[str, int]:
     counts: dict[str, int] = {}
     for hazard in found.hazards:
         counts[hazard.kind.value] = counts.get(hazard.kind.value, 0) + hazard.count

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inspector.replay.engine.ledger import Figures
 from inspector.replay.figure import Figure, HowKnown
-from inspector.replay.ledger import Figures
 
 if TYPE_CHECKING:
-    from inspector.replay.inputs import ReplayInputs
+    from inspector.replay.engine.inputs import ReplayInputs
 
 
 def recorded_figures(inputs: ReplayInputs) -> Figures | None:

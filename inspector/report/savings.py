@@ -8,7 +8,7 @@ from inspector.report.document import Saving
 from inspector.report.numbers import DOLLAR_DIGITS, PERCENT_DIGITS, rounded
 
 if TYPE_CHECKING:
-    from inspector.replay.savings import Savings
+    from inspector.replay.analysis.plan_outcome import Savings
 
 
 def saving(saved: Savings) -> Saving:

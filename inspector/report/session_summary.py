@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.prices import Pricing
+from inspector.replay.pricing.prices import Pricing
 from inspector.session.errors import SessionError
 from inspector.session.family import counted_here, locate, parent_of
 from inspector.session.model import BlockKind, Role

@@ -6,12 +6,12 @@ import math
 from typing import TYPE_CHECKING
 
 import inspector
-from inspector.replay.comparison import plans_to_compare
-from inspector.replay.explanations import overhead_explanation, replay_explanations
+from inspector.replay.analysis.breakdown import Breakdown
+from inspector.replay.analysis.comparison import plans_to_compare
+from inspector.replay.analysis.reuse import find_reuse
+from inspector.replay.engine.replay import replay
+from inspector.replay.explain.plan import overhead_explanation, replay_explanations
 from inspector.replay.figure import HowKnown
-from inspector.replay.replay import replay
-from inspector.replay.tallies import Tallies
-from inspector.replay.uses_search import find_uses
 from inspector.report.caveats import caveats
 from inspector.report.detail_facts import block_facts, carried_facts, explanation_facts, price_facts
 from inspector.report.document import SCHEMA_VERSION, CalibrationFacts, Report, SessionFacts, TokenFacts
@@ -29,8 +29,8 @@ from inspector.strategies.plan import Plan
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from inspector.replay.inputs import ReplayInputs
-    from inspector.replay.replay import Replay
+    from inspector.replay.engine.inputs import ReplayInputs
+    from inspector.replay.engine.replay import Replay
     from inspector.report.details import CarriedBlockFacts, ExplanationFacts
     from inspector.report.document import PlanFacts
 
@@ -59,8 +59,8 @@ def report_of(
     masker = Masker() if wanted.texts else None
     baseline = replay(inputs, Plan())
     recorded = recorded_figures(inputs)
-    uses = find_uses(inputs.history) if plans else None
-    carried = Tallies(baseline, baseline) if wanted.details else None
+    uses = find_reuse(inputs.history) if plans else None
+    carried = Breakdown(baseline, baseline) if wanted.details else None
     planned = [replay(inputs, plan) for plan in plans]
     heaviest = [] if carried is None else _heaviest(carried, masker)
     session = _session(inputs, masker)
@@ -93,7 +93,7 @@ def _comparison(inputs: ReplayInputs, baseline: Replay, progress: Callable[[int,
     return found
 
 
-def _heaviest(carried: Tallies, masker: Masker | None) -> list[CarriedBlockFacts]:
+def _heaviest(carried: Breakdown, masker: Masker | None) -> list[CarriedBlockFacts]:
     history = carried.planned.history
     return [
         block_facts(

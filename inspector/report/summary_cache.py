@@ -24,7 +24,7 @@ from inspector.report.session_summary import SessionSummary  # noqa: TC001  # a 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from inspector.replay.prices import Pricing
+    from inspector.replay.pricing.prices import Pricing
 
 FILE_NAME = "summaries.msgpack"
 

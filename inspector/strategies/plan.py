@@ -130,7 +130,7 @@ class Plan:
             form: The form of the messages; told from their content where not given.
         """
         # Replaying needs plans; a plan needs replaying for this convenience alone, and so looks it up by its name.
-        held: Held = import_module("inspector.replay.conversation").Conversation(self, form)
+        held: Held = import_module("inspector.replay.message_lists").Conversation(self, form)
         return held
 
     @classmethod

@@ -6,29 +6,89 @@ The provider reports what every prompt measured. A prompt's tokens are taken to 
 
 with one set of coefficients for every model, and an overhead (system prompt, tool definitions, what the agent adds
 unseen) for every context. Sessions do not show everything: reminders, cleared results and re-injected files shift the
-overhead in the middle of a context; `inspector.tokens.model_calibration` says how that is found.
+overhead in the middle of a context; `inspector.tokens.model_fit` says how that is found.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from inspector.tokens.best_reading import best_reading, typical_on
-from inspector.tokens.coded import Coded
-from inspector.tokens.model_calibration import Shift, calibrate_model
-from inspector.tokens.ratios import Coefficients, typical_coefficients
-from inspector.tokens.readings import PromptColumns, Reading
+from inspector.tokens.model_fit import Shift, calibrate_model, growth_error
+from inspector.tokens.model_names import Coded
+from inspector.tokens.typical_ratios import Coefficients, typical_coefficients
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    Integers = NDArray[np.int64]
     Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+
+
+class Reading(StrEnum):
+    """What stands for responses in prompts."""
+
+    SIGNATURES = "texts and signatures"
+    """Texts by our count, reasoning by the characters of its signature."""
+    KEPT = "reported length, reasoning kept"
+    """The reported length."""
+    SINCE_USER = "reported length, reasoning since the user's last message"
+    """The reported length; without its reasoning, once the user has said something more."""
+    LAST = "reported length, reasoning of the last response"
+    """The reported length; without its reasoning, once there is a later response."""
+    DROPPED = "reported length, reasoning dropped"
+    """The reported length without its reasoning."""
+
+
+class PromptContents(NamedTuple):
+    """Per call, what its prompt holds on one reading, int64.
+
+    Attributes:
+        counted: Tokens as counted, of what is not measured otherwise.
+        blocks: Blocks.
+        reasoning: Characters of signatures; on the other readings, reported tokens of responses.
+    """
+
+    counted: NDArray[np.int64]
+    blocks: NDArray[np.int64]
+    reasoning: NDArray[np.int64]
+
+
+_BETTER = 0.9
+"""A reading is preferred to one before it when it leaves less than this share of its error."""
+
+
+def typical_on(reading: Reading, typical: Coefficients) -> Coefficients:
+    """What is typical of a model's family on a reading: a token that was reported counts as one."""
+    return typical if reading is Reading.SIGNATURES else typical._replace(per_signature_character=1.0)
+
+
+def best_reading(
+    typical: Coefficients, contexts: NDArray[np.integer], features: Mapping[Reading, Floats], values: Floats
+) -> Reading:
+    """The reading on which growth from call to call is explained best; the first where no other is clearly better.
+
+    Args:
+        typical: What is typical of the model's family.
+        contexts: Per call, the context its prompt belongs to.
+        features: On every reading, per call, counted tokens, blocks, and signature characters or reported tokens.
+        values: Per call, prompt tokens reported, 0 where none were.
+    """
+    best, least = Reading.SIGNATURES, float("inf")
+    tried: list[Floats] = []
+    for reading, each in features.items():
+        if any(np.array_equal(each, other) for other in tried):
+            continue
+        tried.append(each)
+        error = growth_error(typical_on(reading, typical), contexts, each, values)
+        if error < _BETTER * least or (not np.isfinite(least) and np.isfinite(error)):
+            best, least = reading, error
+    return best
 
 
 @dataclass(frozen=True)
@@ -78,7 +138,7 @@ def calibrate(
     blocks: Integers,
     signature_characters: Integers,
     reported: Integers,
-    responses: Mapping[Reading, PromptColumns] | None = None,
+    responses: Mapping[Reading, PromptContents] | None = None,
 ) -> Calibration:
     """Fit our counts to what was reported. All columns are per call, in call order, of any number of contexts.
 
@@ -91,7 +151,7 @@ def calibrate(
         reported: Prompt tokens the provider reported, 0 where it reported nothing: such calls are predicted.
         responses: The same columns on other readings; each model gets the one that explains its reports best.
     """
-    columns = {Reading.SIGNATURES: PromptColumns(counted, blocks, signature_characters), **(responses or {})}
+    columns = {Reading.SIGNATURES: PromptContents(counted, blocks, signature_characters), **(responses or {})}
     features = {reading: np.column_stack(each).astype(np.float64) for reading, each in columns.items()}
     values = reported.astype(np.float64)
     names, code = Coded.of(models)

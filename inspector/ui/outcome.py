@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from inspector.replay.inputs import ReplayInputs
-    from inspector.replay.outcome import PlanOutcome
-    from inspector.replay.replay import ContextState, Replay
-    from inspector.replay.terms import Terms
+    from inspector.replay.analysis.plan_outcome import PlanOutcome
+    from inspector.replay.assumptions import Assumptions
+    from inspector.replay.engine.inputs import ReplayInputs
+    from inspector.replay.engine.replay import ContextState, Replay
     from inspector.strategies.plan import Plan
 
 
@@ -33,7 +33,7 @@ class Outcome:
     totals: PlanOutcome
     first_change: int | None
     state: ContextState
-    terms: Terms | None = None
+    terms: Assumptions | None = None
 
     @property
     def inputs(self) -> ReplayInputs:

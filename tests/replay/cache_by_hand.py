@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from inspector.replay.prompt_cache import CacheModel
+    from inspector.replay.cache.cache_models import CacheModel
 
 
 class Served(NamedTuple):

@@ -21,7 +21,7 @@ from tests.replay.cache_by_hand import CacheByHand, Served, common_prefix
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from inspector.replay.prompt_cache import CacheModel
+    from inspector.replay.cache.cache_models import CacheModel
     from inspector.session.model import Block, Session
     from inspector.strategies.core.strategy import Choice, Strategy
 

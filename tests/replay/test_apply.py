@@ -3,16 +3,15 @@ import json
 
 import pytest
 
-from inspector.replay.apply import apply_once
-from inspector.replay.compact import compact
-from inspector.replay.inputs import ReplayInputs
-from inspector.replay.messages import messages_at
-from inspector.replay.replay import replay
+from inspector.replay.engine.inputs import ReplayInputs
+from inspector.replay.engine.replay import replay
+from inspector.replay.message_lists import apply_once, compact
+from inspector.replay.provider_messages import messages_at
 from inspector.session.formats.plain.reader import read_conversation
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import strategy
-from inspector.tokens.table import TokenTable
+from inspector.tokens.token_table import TokenTable
 from tests.strategies.conversations import steps
 from tests.strategies.plain_lists import anthropic_list, openai_list, results_in
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from inspector.replay.cache.cache_models import CACHE_MODELS, CacheColumns, CacheModel, cache_model_for
+from inspector.replay.engine.inputs import ReplayInputs
+from inspector.replay.engine.replay import replay
 from inspector.replay.figure import HowKnown
-from inspector.replay.inputs import ReplayInputs
-from inspector.replay.prices import Pricing
-from inspector.replay.prompt_cache import CACHE_MODELS, CacheColumns, CacheModel, cache_model_for
-from inspector.replay.replay import replay
+from inspector.replay.pricing.prices import Pricing
 from inspector.session.model import BlockKind, Call, Role, Usage
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan, PlanEntry

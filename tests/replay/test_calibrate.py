@@ -7,15 +7,14 @@ import msgspec
 import numpy as np
 import pytest
 
-from inspector.replay.calibrate import calibrate_session, prompt_columns
-from inspector.replay.response_columns import response_columns
+from inspector.replay.engine.token_scale import calibrate_session, response_columns, signature_columns
 from inspector.session.model import BlockKind, Role, Usage
 from inspector.session.open import open_session
 from inspector.strategies.history.history import History
-from inspector.tokens.cache import CountCache
+from inspector.tokens.calibration import Reading
+from inspector.tokens.count_cache import CountCache
 from inspector.tokens.counter import Counter, load_counter
-from inspector.tokens.readings import Reading
-from inspector.tokens.table import TokenTable, count_session
+from inspector.tokens.token_table import TokenTable, count_session
 from tests.replay.synthetic import CharacterTable, SessionBuilder
 
 SESSIONS = [
@@ -92,7 +91,7 @@ def _first_half_reported(history: History) -> History:
 def test_columns_of_prompts_are_those_of_the_blocks_in_them(session: tuple[History, TokenTable]):
     """Against adding up block by block, at the first and last call of every context and the next one."""
     history, table = session
-    counted, counts, signatures = prompt_columns(history, table)
+    counted, counts, signatures = signature_columns(history, table)
     first_and_last: dict[int, tuple[int, int]] = {}
     for call, context in enumerate(history.call_context.tolist()):
         first_and_last[context] = (first_and_last.get(context, (call, call))[0], call)
@@ -123,7 +122,7 @@ def test_reasoning_leaves_prompts_of_openai_models_with_the_next_message_of_the_
         builder.add(Role.USER, builder.block(BlockKind.TOOL_RESULT, f"result {turn}", "shell", f"c{turn}"))
     session = builder.session()
 
-    _, _, signatures = prompt_columns(History.of(session), CharacterTable(session))
+    _, _, signatures = signature_columns(History.of(session), CharacterTable(session))
 
     assert signatures.tolist() == kept
 

@@ -6,20 +6,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.replay.compaction_forecast import compaction_forecasts
+from inspector.replay.analysis.compaction_forecast import compaction_forecasts
+from inspector.replay.analysis.without_compaction import first_call_after, without_compaction
+from inspector.replay.cache.cache_models import cache_model_for
+from inspector.replay.engine.inputs import ReplayInputs
+from inspector.replay.engine.replay import replay
 from inspector.replay.figure import HowKnown
-from inspector.replay.inputs import ReplayInputs
-from inspector.replay.prices import Pricing
-from inspector.replay.prompt_cache import cache_model_for
-from inspector.replay.replay import replay
-from inspector.replay.uncompacted import first_call_after, uncompacted
+from inspector.replay.pricing.prices import Pricing
 from inspector.session.model import BlockKind, ContextCause, Role
 from inspector.session.open import open_session
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan, PlanEntry
 from inspector.strategies.registry import strategy
 from inspector.tokens.counter import load_counter
-from inspector.tokens.table import count_session
+from inspector.tokens.token_table import count_session
 from tests.replay.resending import Resent, served_anew
 from tests.replay.synthetic import COUNTED_BY_CHARACTERS, CharacterTable, SessionBuilder
 
@@ -60,7 +60,7 @@ def automatic(session) -> list[int]:
 @settings(max_examples=150, deadline=None)
 def test_without_a_compaction_a_prompt_holds_what_was_said_since_the_context_before_it_began(session):
     for index in automatic(session):
-        without = uncompacted(session, index)
+        without = without_compaction(session, index)
         if without is None:
             assert first_call_after(session, index) is None
             continue
@@ -85,7 +85,7 @@ def test_what_is_left_out_ends_before_a_rewind_and_a_compaction_that_was_asked_f
     asked = {first_call_after(session, at) for at, one in enumerate(session.compactions) if one.trigger == "manual"}
     begins = {session.calls[call].context for call in asked if call is not None}
     for index in automatic(session):
-        without = uncompacted(session, index)
+        without = without_compaction(session, index)
         if without is None:
             continue
         left_out = sorted({session.calls[call].context for call in without.calls})
@@ -114,14 +114,14 @@ def test_a_forecast_equals_sending_the_session_without_the_compaction(session, m
 
     found = {forecast.compaction: forecast for forecast in compaction_forecasts(planned)}
     assert {at for at in found if not found[at].asked_for} == {
-        at for at in automatic(session) if uncompacted(session, at) is not None
+        at for at in automatic(session) if without_compaction(session, at) is not None
     }
     for index, forecast in found.items():
         if forecast.asked_for:
             assert session.compactions[index].trigger == "manual"
             assert not forecast.is_avoided
             continue
-        without = uncompacted(session, index)
+        without = without_compaction(session, index)
         alone = Resent(without.session, strategies)
         last = honoured.history.session.calls[forecast.call - 1]
         size = session.compactions[index].tokens_before or len(Resent(session, []).tokens(forecast.call - 1))

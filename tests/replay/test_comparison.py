@@ -3,14 +3,14 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.replay.comparison import compare, compared, plans_to_compare
-from inspector.replay.replay import replay
+from inspector.replay.analysis.comparison import compare, compared, plans_to_compare
+from inspector.replay.engine.replay import replay
 from inspector.session.model import BlockKind, Compaction, Role
 from inspector.strategies.plan import Plan, PlanEntry
 from inspector.strategies.registry import STRATEGIES, strategy_for
 from tests.replay.synthetic import SessionBuilder, Told, orders_for, sessions
-from tests.replay.test_accounting import inputs_of
-from tests.replay.test_layout import order_by_call, sent_prompts
+from tests.replay.test_ledger import inputs_of
+from tests.replay.test_prompt_layout import order_by_call, sent_prompts
 
 
 @settings(max_examples=100, deadline=None)

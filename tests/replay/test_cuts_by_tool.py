@@ -1,9 +1,8 @@
 """What is cut of every tool's results, and what described programs print about it."""
 
-from inspector.replay.cuts_by_tool import cuts_by_tool
-from inspector.replay.inputs import ReplayInputs
-from inspector.replay.replay import replay
-from inspector.replay.tallies import Tallies
+from inspector.replay.analysis.breakdown import Breakdown, cuts_by_tool
+from inspector.replay.engine.inputs import ReplayInputs
+from inspector.replay.engine.replay import replay
 from inspector.session.model import BlockKind, Role
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
@@ -31,7 +30,7 @@ def replayed(session, *specs):
 def test_every_tool_has_what_its_results_measured_what_was_inserted_and_what_that_saved_in_all():
     session = session_of(("Bash", 1_000), ("Read", 300), ("Bash", 1_000))
 
-    found = cuts_by_tool(Tallies(*replayed(session, "trim-at-insertion:threshold=500,head=200,tail=200")))
+    found = cuts_by_tool(Breakdown(*replayed(session, "trim-at-insertion:threshold=500,head=200,tail=200")))
 
     # The first is sent at three calls, the other at one.
     inserted = 400 + MARKER
@@ -41,14 +40,14 @@ def test_every_tool_has_what_its_results_measured_what_was_inserted_and_what_tha
 def test_a_tool_whose_results_grow_saves_less_than_nothing():
     session = session_of(("Bash", 501))
 
-    (row,) = cuts_by_tool(Tallies(*replayed(session, "trim-at-insertion:threshold=500,head=500,tail=0")))
+    (row,) = cuts_by_tool(Breakdown(*replayed(session, "trim-at-insertion:threshold=500,head=500,tail=0")))
 
     assert row.sent > row.original
     assert row.saved == row.original - row.sent
 
 
 def test_a_plan_that_cuts_nothing_has_no_rows():
-    assert cuts_by_tool(Tallies(*replayed(session_of(("Bash", 10)), "trim-at-insertion"))) == ()
+    assert cuts_by_tool(Breakdown(*replayed(session_of(("Bash", 10)), "trim-at-insertion"))) == ()
 
 
 def test_a_token_budget_says_what_its_program_prints_with_the_numbers():

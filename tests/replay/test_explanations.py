@@ -7,21 +7,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.replay.explanation import Explanation
-from inspector.replay.explanations import outcome_explanations, overhead_explanation, replay_explanations
+from inspector.replay.analysis.forecast import project_runs
+from inspector.replay.analysis.placeholder_outputs import placeholder_outputs
+from inspector.replay.analysis.plan_outcome import outcome_of
+from inspector.replay.engine.inputs import ReplayInputs
+from inspector.replay.engine.ledger import Figures
+from inspector.replay.engine.replay import replay
+from inspector.replay.explain.explanation import Explanation
+from inspector.replay.explain.plan import outcome_explanations, overhead_explanation, replay_explanations
 from inspector.replay.figure import HowKnown
-from inspector.replay.inputs import ReplayInputs
-from inspector.replay.ledger import Figures
-from inspector.replay.outcome import outcome_of
-from inspector.replay.placeholder_outputs import placeholder_outputs
-from inspector.replay.prices import Pricing
-from inspector.replay.projection import project_runs
-from inspector.replay.replay import replay
+from inspector.replay.pricing.prices import Pricing
 from inspector.session.open import open_session
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan, PlanEntry
 from inspector.tokens.counter import load_counter
-from inspector.tokens.table import count_session
+from inspector.tokens.token_table import count_session
 from tests.replay.synthetic import CharacterTable, agent_sessions
 from tests.strategies.test_every_strategy import EAGER
 

@@ -1,10 +1,8 @@
-from inspector.replay.hazards import HazardKind, hazards_of
-from inspector.replay.inputs import ReplayInputs
-from inspector.replay.prices import Pricing
-from inspector.replay.replay import replay
-from inspector.replay.thinking import preserves_thinking
-from inspector.replay.uses import needed_later
-from inspector.replay.uses_search import find_uses
+from inspector.replay.analysis.hazards import HazardKind, hazards_of, preserves_thinking
+from inspector.replay.analysis.reuse import find_reuse, needed_later
+from inspector.replay.engine.inputs import ReplayInputs
+from inspector.replay.engine.replay import replay
+from inspector.replay.pricing.prices import Pricing
 from inspector.session.model import BlockKind, Role
 from inspector.strategies.core.operations import CutText, RemoveBlock, ReplaceText
 from inspector.strategies.core.strategy import Decision
@@ -180,11 +178,11 @@ def test_a_word_taken_from_a_result_after_it_was_cut_was_needed_later():
     cut = Decision(CutText(20, 17, 0, "~"), "stale")
     session = words_session("in resolve_route_table_v2")
     result = results(session)[0]
-    uses = find_uses(History.of(session))
+    uses = find_reuse(History.of(session))
 
     early = needed_later(replayed(session, told([(result, 2, cut)])), uses)
     never = needed_later(replayed(session), uses)
-    elsewhere = find_uses(History.of(words_session("somewhere else entirely")))
+    elsewhere = find_reuse(History.of(words_session("somewhere else entirely")))
 
     assert (early.calls, early.blocks, early.words) == ((2,), (result,), 1)
     assert never.words == 0
@@ -200,7 +198,7 @@ def test_a_call_made_again_after_its_result_was_cut_was_needed_later():
         )
         builder.add(Role.USER, builder.block(BlockKind.TOOL_RESULT, f"text {step} " + "x" * 40, "Read", f"c{step}"))
     session = builder.session()
-    uses = find_uses(History.of(session))
+    uses = find_reuse(History.of(session))
     cut = Decision(CutText(10, 10, 0, "~"), "stale")
     found = needed_later(replayed(session, told([(results(session)[0], 1, cut)])), uses)
     assert found.calls == (1,)

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from inspector.replay.comparison import compared, plans_to_compare
-from inspector.replay.inputs import ReplayInputs
-from inspector.replay.prices import Pricing
-from inspector.replay.replay import replay
+from inspector.replay.analysis.comparison import compared, plans_to_compare
+from inspector.replay.engine.inputs import ReplayInputs
+from inspector.replay.engine.replay import replay
+from inspector.replay.pricing.prices import Pricing
 from inspector.session.discover import sessions_in
 from inspector.session.errors import SessionError
 from inspector.session.open import open_session
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
-from inspector.tokens.table import TokenTable
+from inspector.tokens.token_table import TokenTable
 
 if TYPE_CHECKING:
     from pathlib import Path

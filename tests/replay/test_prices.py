@@ -11,9 +11,9 @@ from genai_prices.data_snapshot import get_snapshot
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.replay.price_file import PriceFile, PriceFileError, default_price_file, read_price_file
-from inspector.replay.prices import Pricing
-from inspector.replay.rates import RateRow, Rates
+from inspector.replay.pricing.price_file import PriceFile, PriceFileError, default_price_file, read_price_file
+from inspector.replay.pricing.prices import Pricing
+from inspector.replay.pricing.rates import RateRow, Rates
 from inspector.tokens.model_names import taken_apart, version_of
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC).timestamp()
@@ -194,7 +194,9 @@ def test_where_prices_come_from_is_said_with_a_version():
 
 
 def test_prices_load_without_importing_the_price_table_until_the_first_price():
-    check = "import sys, inspector.replay.prices as p; p.Pricing.load(); sys.exit('genai_prices' in sys.modules)"
+    check = (
+        "import sys, inspector.replay.pricing.prices as p; p.Pricing.load(); sys.exit('genai_prices' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
 
 

@@ -5,11 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.replay.bands import Band, Comparison
+from inspector.replay.analysis.bootstrap import Band, CostComparison
+from inspector.replay.analysis.forecast import RunProjection, project_next_calls, project_runs
 from inspector.replay.figure import HowKnown
-from inspector.replay.next_calls import project_next_calls
-from inspector.replay.projection import RunProjection, project_runs
-from inspector.replay.rates import RateRow, Rates
+from inspector.replay.pricing.rates import RateRow, Rates
 
 FLAT = Rates("flat", "", (RateRow(0, 3.0, 0.3, 3.75, 6.0, 15.0),))
 UNCACHED_DOLLARS_PER_TOKEN = 3.00 / 1_000_000
@@ -27,7 +26,7 @@ class Figures:
 def test_the_founding_documents_example_comes_out_as_it_says():
     """400 to 600 tokens saved on each of 24 wakes a day at $3 a million, rounded to cents before a month is taken."""
     saving = Band(400 * UNCACHED_DOLLARS_PER_TOKEN, 500 * UNCACHED_DOLLARS_PER_TOKEN, 600 * UNCACHED_DOLLARS_PER_TOKEN)
-    projection = RunProjection(Comparison(saving, Band(0, 0, 0), saving), runs_per_day=24)
+    projection = RunProjection(CostComparison(saving, Band(0, 0, 0), saving), runs_per_day=24)
     day, month = projection.per_day.saving, projection.per_month.saving
     assert (saving.low, saving.high) == pytest.approx((0.0012, 0.0018))
     assert (round(day.low, 2), round(day.high, 2)) == (0.03, 0.04)

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.replay.prompt_cache import CacheColumns, CacheModel
-from inspector.replay.prompt_usage import UNCHANGED, PromptUsage, anchored_usage, simulated_usage
+from inspector.replay.cache.cache_models import CacheColumns, CacheModel
+from inspector.replay.cache.prompt_usage import UNCHANGED, PromptUsage, anchored_usage, simulated_usage
 from inspector.session.model import Usage
 from tests.replay.cache_by_hand import CacheByHand, Served, common_prefix
 

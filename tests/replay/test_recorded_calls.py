@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.replay.inputs import ReplayInputs
-from inspector.replay.prices import Pricing
-from inspector.replay.prompt_usage import PromptUsage
-from inspector.replay.recorded_calls import recorded_calls
+from inspector.replay.cache.prompt_usage import PromptUsage
+from inspector.replay.engine.inputs import ReplayInputs
+from inspector.replay.engine.recorded_calls import recorded_calls
+from inspector.replay.pricing.prices import Pricing
 from inspector.session.follow import Follower
 from inspector.session.model import Call, Usage
 from inspector.strategies.history.history import History
-from inspector.tokens.coded import Coded
-from inspector.tokens.table import TokenTable
+from inspector.tokens.model_names import Coded
+from inspector.tokens.token_table import TokenTable
 from tests.replay.synthetic import sessions
 
 RECORDED = ("5c0375b4-57a5-4f26-b12d-d022ee4e51b7.jsonl", "fe5e1c67-53e7-4862-81ae-d0e013e3270b.jsonl")

@@ -8,9 +8,9 @@ import pytest
 from genai_prices import Usage as PricedUsage
 from genai_prices import calc_price
 
-from inspector.replay.prices import Pricing
-from inspector.replay.prompt_cache import CacheColumns, cache_model_for
-from inspector.replay.prompt_usage import PromptUsage, simulated_usage
+from inspector.replay.cache.cache_models import CacheColumns, cache_model_for
+from inspector.replay.cache.prompt_usage import PromptUsage, simulated_usage
+from inspector.replay.pricing.prices import Pricing
 from inspector.session.model import Session
 from inspector.session.open import open_session
 

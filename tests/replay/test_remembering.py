@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from inspector.replay import stacks
-from inspector.replay.stacks import Renderer
+from inspector.replay.engine import renderer as stacks
+from inspector.replay.engine.renderer import Renderer
 from inspector.strategies.core.operations import CutText, ReplaceText
 from inspector.strategies.history.history import History
-from inspector.tokens.table import TokenTable
+from inspector.tokens.token_table import TokenTable
 from tests.strategies.conversations import session_of, steps
 
 

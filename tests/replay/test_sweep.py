@@ -5,20 +5,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.replay.apart import ReplayCancelledError, apart
-from inspector.replay.axes import axes_of
-from inspector.replay.grid import coarse_first, grid, values_along
-from inspector.replay.knee import knee_of
-from inspector.replay.replay import replay
-from inspector.replay.sizes import counts_along, sizes_for
-from inspector.replay.sweep import sweep
+from inspector.replay.analysis.sweep import coarse_first, grid, knee_of, sweep, values_along
+from inspector.replay.analysis.tunable_limits import counts_along, sizes_for, tunable_limits
+from inspector.replay.engine.isolated import ReplayCancelledError, isolated
+from inspector.replay.engine.replay import replay
 from inspector.session.model import BlockKind, Role, Session
 from inspector.strategies.core.parameters import ParameterError, ParameterKind
 from inspector.strategies.core.scale import Scale
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import STRATEGIES
 from tests.replay.synthetic import SessionBuilder
-from tests.replay.test_accounting import inputs_of
+from tests.replay.test_ledger import inputs_of
 
 
 def conversation(sizes: list[int]) -> Session:
@@ -38,14 +35,14 @@ SPEC = "tiered-stale:tool-set=coding"
 
 
 def axis_of(plan: Plan, name: str):
-    return next(axis for axis in axes_of(plan) if axis.parameter.name == name)
+    return next(axis for axis in tunable_limits(plan) if axis.parameter.name == name)
 
 
 def test_every_number_of_every_strategy_can_be_moved_over_its_whole_range():
     for kind in STRATEGIES.values():
         plan = Plan.of(kind())
         numeric = [p.name for p in kind.parameters if p.kind in (ParameterKind.WHOLE_NUMBER, ParameterKind.NUMBER)]
-        axes = axes_of(plan)
+        axes = tunable_limits(plan)
         assert [axis.parameter.name for axis in axes] == numeric
         for axis in axes:
             assert axis.value_in(plan) == axis.parameter.default
@@ -64,7 +61,7 @@ def test_a_sweep_holds_at_every_value_what_a_replay_of_that_plan_holds():
     plan = Plan.from_specs([SPEC])
     inputs = inputs_of(conversation(SIZES))
     axis = axis_of(plan, "data")
-    *earlier, last = sweep(apart(inputs), plan, axis, coarse=5, points=15)
+    *earlier, last = sweep(isolated(inputs), plan, axis, coarse=5, points=15)
 
     assert [len(found.points) for found in earlier] == list(range(1, 15))
     assert [found.is_complete for found in (*earlier, last)] == [False] * 14 + [True]
@@ -112,7 +109,7 @@ def test_values_a_strategy_does_not_take_beside_its_others_are_passed_over(monke
 
 def test_a_fresh_memory_is_apart_and_comes_to_the_same():
     inputs = inputs_of(conversation(SIZES))
-    other = apart(inputs)
+    other = isolated(inputs)
     plan = Plan.from_specs([SPEC, "token-budget:budget=500"])
     assert replay(other, plan).figures == replay(inputs, plan).figures
     assert other.renderer is not inputs.renderer
@@ -129,7 +126,7 @@ def test_a_replay_nobody_waits_for_is_given_up(name):
         return asked > 1
 
     plan = Plan.of(STRATEGIES[name]())
-    inputs = apart(inputs_of(conversation(SIZES * 3)), cancelled)
+    inputs = isolated(inputs_of(conversation(SIZES * 3)), cancelled)
     try:
         replay(inputs, plan)
     except ReplayCancelledError:
@@ -184,7 +181,7 @@ def test_a_limit_of_a_prompt_is_held_against_prompts_and_one_of_neither_against_
     inputs = inputs_of(conversation(SIZES))
     baseline = replay(inputs, Plan())
     budget = Plan.from_specs(["token-budget"]).strategies[0]
-    budget_axis, keep_axis = axes_of(Plan.of(budget))[:2]
+    budget_axis, keep_axis = tunable_limits(Plan.of(budget))[:2]
     assert sizes_for(baseline, budget, budget_axis.parameter).values.tolist() == baseline.ledger.prompt_tokens.tolist()
     assert sorted(sizes_for(baseline, budget, keep_axis.parameter).values.tolist()) == sorted(SIZES)
     recent = Plan.from_specs(["keep-recent"])

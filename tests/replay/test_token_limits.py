@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.replay.stacks import Renderer
+from inspector.replay.engine.renderer import Renderer
 from inspector.strategies.core.operations import CutText, CutTokens, cut_in
 from inspector.strategies.core.rendition import Action, Slice
 from inspector.strategies.history.history import History
 from inspector.tokens.counter import load_counter
-from inspector.tokens.table import count_session
+from inspector.tokens.token_table import count_session
 from tests.strategies.conversations import session_of
 
 WORDS = ("alpha", " beta", "\n", "é", "🦊🦊", " 12345678", "    ", "def f(x):\n    return x\n", "漢字", "x" * 30)

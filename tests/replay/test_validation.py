@@ -10,11 +10,10 @@ import pytest
 from genai_prices import Usage as PricedUsage
 from genai_prices import calc_price
 
-from inspector.replay.inputs import ReplayInputs
-from inspector.replay.prices import Pricing
-from inspector.replay.prompt_fit import prompt_fit
-from inspector.replay.replay import replay
-from inspector.replay.validation import validate
+from inspector.replay.analysis.validation import prompt_fit, validate
+from inspector.replay.engine.inputs import ReplayInputs
+from inspector.replay.engine.replay import replay
+from inspector.replay.pricing.prices import Pricing
 from inspector.session.discover import sessions_in
 from inspector.session.errors import SessionError
 from inspector.session.model import BlockKind, Call, Role, Session, Usage
@@ -22,7 +21,7 @@ from inspector.session.open import open_session
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 from inspector.tokens.counter import load_counter
-from inspector.tokens.table import TokenTable, count_session
+from inspector.tokens.token_table import TokenTable, count_session
 from tests.replay.synthetic import CharacterTable, SessionBuilder
 
 PRICING = Pricing()

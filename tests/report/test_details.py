@@ -10,7 +10,7 @@ import pytest
 
 from inspector.cli import main
 from inspector.cli.reporting import CACHE_NAMES
-from inspector.replay.prompt_cache import CACHE_MODELS
+from inspector.replay.cache.cache_models import CACHE_MODELS
 from inspector.report.document import Report
 from inspector.report.numbers import dollars, whole
 

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from inspector.cli import main
-from inspector.replay.messages import messages_at
-from inspector.replay.replay import replay
+from inspector.replay.engine.replay import replay
+from inspector.replay.provider_messages import messages_at
 from inspector.report.document import Report
 from inspector.strategies.plan import Plan
 from tests.conftest import ROOT

@@ -4,9 +4,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from inspector.replay.analysis.plan_outcome import break_even_call, savings_of
+from inspector.replay.engine.ledger import Figures, Ledger
 from inspector.replay.figure import Figure, HowKnown
-from inspector.replay.ledger import Figures, Ledger
-from inspector.replay.savings import break_even_call, savings_of
 from inspector.report.savings import saving
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.replay.prices import Pricing
+from inspector.replay.pricing.prices import Pricing
 from inspector.report.session_summary import summarise
 from tests.program import run_here
 from tests.session.claude_lines import SESSION, Script

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.replay.prices import Pricing
+from inspector.replay.pricing.prices import Pricing
 from inspector.report.session_summary import SessionSummary, summarise
 from inspector.report.summary_cache import FILE_NAME, LONGEST_TEXT, ReadSummary, SummaryCache
 from inspector.ui.sessions.finding import SessionFinder

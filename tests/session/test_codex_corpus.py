@@ -216,10 +216,10 @@ def test_prompts_nobody_typed_are_marked(session: Session, lines: Items) -> None
 
 
 def test_our_counts_are_on_the_scale_of_what_was_reported(session: Session) -> None:
-    from inspector.replay.calibrate import calibrate_session
+    from inspector.replay.engine.token_scale import calibrate_session
     from inspector.strategies.history.history import History
     from inspector.tokens.counter import load_counter
-    from inspector.tokens.table import count_session
+    from inspector.tokens.token_table import count_session
 
     counter = load_counter()
     if not counter.is_exact_tokenizer:

@@ -5,8 +5,7 @@ from typing import Any
 
 from hypothesis import strategies as some
 
-from inspector.replay.apply import apply_once
-from inspector.replay.compact import compact
+from inspector.replay.message_lists import apply_once, compact
 from inspector.strategies.core.strategy import Strategy
 from inspector.strategies.plan import Plan
 

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from inspector.replay.apply import apply_once
-from inspector.replay.compact import compact
+from inspector.replay.message_lists import apply_once, compact
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import strategy
 from tests.strategies.conversations import content, matches

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from inspector.replay.inputs import ReplayInputs
-from inspector.replay.replay import replay
+from inspector.replay.engine.inputs import ReplayInputs
+from inspector.replay.engine.replay import replay
 from inspector.session.model import BlockKind, Call, Role
 from inspector.strategies.core.operations import ReplaceText
 from inspector.strategies.core.rendition import Action

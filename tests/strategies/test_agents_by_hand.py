@@ -5,8 +5,7 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from inspector.replay.apply import apply_once
-from inspector.replay.compact import compact
+from inspector.replay.message_lists import apply_once, compact
 from inspector.strategies.library.cline import allowed_tokens, messages_to_remove
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import strategy

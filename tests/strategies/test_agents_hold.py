@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from inspector.replay.apply import apply_once
-from inspector.replay.compact import compact
+from inspector.replay.message_lists import apply_once, compact
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import strategy
 from tests.strategies.odd_lists import assert_holds_odd_texts, lists

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.replay.replay import replay
+from inspector.replay.engine.replay import replay
 from inspector.strategies.core.batching import BatchedRun, Batching, batched_schedule
 from inspector.strategies.core.parameters import Parameter
 from inspector.strategies.core.strategy import ScheduledStrategy
@@ -13,8 +13,8 @@ from inspector.strategies.library.tiered_stale import TieredStale
 from inspector.strategies.plan import Plan, PlanEntry
 from inspector.strategies.registry import STRATEGIES, strategy
 from tests.replay.synthetic import Told, orders_for, sessions
-from tests.replay.test_accounting import inputs_of
-from tests.replay.test_layout import order_by_call
+from tests.replay.test_ledger import inputs_of
+from tests.replay.test_prompt_layout import order_by_call
 from tests.strategies.work import work
 
 

@@ -3,7 +3,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as some
 
-from inspector.replay.compact import compact
+from inspector.replay.message_lists import compact
 from inspector.strategies.library.cozempic import CozempicAge, CozempicTrim, minify
 from tests.strategies.conversations import Sent, session_of
 from tests.strategies.plain_lists import anthropic_list, openai_list

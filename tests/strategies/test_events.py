@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from inspector.replay.compact import compact
+from inspector.replay.message_lists import compact
 from inspector.strategies.core.rendition import Action
 from inspector.strategies.history.event_log import Event, EventLog
 from inspector.strategies.library.openhands import AmortizedForgetting, MaskBrowserOutput, RecentEvents

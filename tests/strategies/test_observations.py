@@ -3,7 +3,7 @@ import re
 from hypothesis import example, given
 from hypothesis import strategies as some
 
-from inspector.replay.compact import compact
+from inspector.replay.message_lists import compact
 from inspector.strategies.core.rendition import Action
 from inspector.strategies.library.swe_agent import ClosedWindows
 from tests.strategies.conversations import Sent, session_of

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from inspector.replay.apply import apply_once
+from inspector.replay.message_lists import apply_once
 from inspector.strategies.library.maf_messages import (
     call_characters,
     message_tokens,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from inspector.replay.apply import apply_once
+from inspector.replay.message_lists import apply_once
 from inspector.strategies.history.history import History
 from inspector.strategies.library.pi import pi_tokens
 from tests.strategies.conversations import ObviousMoment, content, matches, session_of

@@ -1,4 +1,4 @@
-from inspector.replay.compact import compact
+from inspector.replay.message_lists import compact
 from inspector.strategies.library.headroom import HeadroomStaleReads
 from tests.strategies.conversations import Sent, session_of
 from tests.strategies.plain_lists import anthropic_list

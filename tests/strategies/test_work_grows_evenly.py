@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from inspector.replay.inputs import ReplayInputs
-from inspector.replay.replay import replay
+from inspector.replay.engine.inputs import ReplayInputs
+from inspector.replay.engine.replay import replay
 from inspector.session.model import BlockKind, Role
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan

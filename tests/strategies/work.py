@@ -2,11 +2,11 @@
 
 import sys
 
-from inspector.replay.inputs import ReplayInputs
-from inspector.replay.replay import replay
+from inspector.replay.engine.inputs import ReplayInputs
+from inspector.replay.engine.replay import replay
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
-from inspector.tokens.table import TokenTable
+from inspector.tokens.token_table import TokenTable
 from tests.strategies.conversations import session_of, steps
 
 

@@ -1,7 +1,7 @@
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from inspector.tokens.boundaries import first_boundary, last_boundary
+from inspector.tokens.tokenizer import first_boundary, last_boundary
 from tests.tokens.texts import TEXTS
 
 

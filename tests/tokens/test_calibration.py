@@ -5,11 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.tokens.calibration import calibrate
-from inspector.tokens.model_calibration import LEAST_CALLS
-from inspector.tokens.ratios import typical_coefficients
-from inspector.tokens.readings import PromptColumns, Reading
-from inspector.tokens.robust_fit import Expectation, robust_fit, segment_medians
+from inspector.tokens.calibration import PromptContents, Reading, calibrate
+from inspector.tokens.model_fit import LEAST_CALLS, Expectation, robust_fit, segment_medians
+from inspector.tokens.typical_ratios import typical_coefficients
 
 MODEL = "claude-opus-4-8"
 
@@ -256,10 +254,10 @@ def test_what_becomes_of_reasoning_is_read_off_the_reports(kept: Reading):
     since_user = np.concatenate([np.cumsum(part) for part in np.split(reasoning, range(15, 120, 15))])
     held = {Reading.KEPT: np.cumsum(reasoning), Reading.SINCE_USER: since_user, Reading.DROPPED: 0 * reasoning}
     responses = {
-        reading: PromptColumns(session.counted, session.blocks, spoken + each) for reading, each in held.items()
+        reading: PromptContents(session.counted, session.blocks, spoken + each) for reading, each in held.items()
     }
     reported = np.rint(20_000 + 1.2 * session.counted + 10 * session.blocks + spoken + held[kept]).astype(np.int64)
-    signatures = PromptColumns(session.counted + spoken, session.blocks, 3 * np.cumsum(reasoning))
+    signatures = PromptContents(session.counted + spoken, session.blocks, 3 * np.cumsum(reasoning))
 
     found = calibrate([MODEL] * 120, session.contexts, *signatures, reported, responses)
 
@@ -270,7 +268,7 @@ def test_what_becomes_of_reasoning_is_read_off_the_reports(kept: Reading):
 
 def test_texts_and_signatures_stand_for_responses_unless_something_else_is_clearly_better():
     session = Sessions(120, 13)
-    columns = PromptColumns(session.counted, session.blocks, session.signatures)
+    columns = PromptContents(session.counted, session.blocks, session.signatures)
 
     found = calibrate(
         [MODEL] * 120, session.contexts, *columns, session.reported(1.5, 20, 0.25, 30_000), {Reading.KEPT: columns}

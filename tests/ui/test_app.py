@@ -428,15 +428,15 @@ async def test_what_may_go_wrong_is_listed_and_gone_to(running, session_file) ->
 
 async def test_a_replay_that_takes_a_while_is_told(running, session_file, monkeypatch) -> None:
     async with running(session_file.path) as run:
-        import inspector.replay.replay
+        import inspector.replay.engine.replay
 
-        real, going_on = inspector.replay.replay.replay, threading.Event()
+        real, going_on = inspector.replay.engine.replay.replay, threading.Event()
 
         def slow(inputs: object, plan: object) -> object:
             going_on.wait(10)
             return real(inputs, plan)
 
-        monkeypatch.setattr(inspector.replay.replay, "replay", slow)
+        monkeypatch.setattr(inspector.replay.engine.replay, "replay", slow)
         await run.pilot.press("1")
         await run.until(lambda: "replaying" in run.text())
         going_on.set()

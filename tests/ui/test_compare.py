@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from inspector.cli import main
-from inspector.replay.comparison import compare, plans_to_compare
+from inspector.replay.analysis.comparison import compare, plans_to_compare
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import STRATEGIES
 from inspector.ui import numbers

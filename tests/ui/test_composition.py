@@ -5,10 +5,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inspector.replay.composition_of_context import NOT_SHOWN, Composition, Part, Scope
-from inspector.replay.consumers import Consumer, consumers_of
-from inspector.replay.context_blocks import ContextBlocks
-from inspector.replay.context_groups import Grouping
+from inspector.replay.analysis.context_blocks import ContextBlocks
+from inspector.replay.analysis.context_breakdown import (
+    NOT_SHOWN,
+    Consumer,
+    ContextBreakdown,
+    ContextPart,
+    Grouping,
+    Scope,
+    consumers_of,
+)
 from inspector.replay.figure import Figure, HowKnown
 from inspector.strategies.plan import Plan
 from inspector.ui.breakdown.rows import EVERYTHING, block_table, own_sorting, part_of, part_table
@@ -189,15 +195,15 @@ async def test_every_size_of_terminal_is_drawn(running, session_file, size: tupl
         assert len(run.text().split("\n")) == size[1]
 
 
-def a_composition(scope: Scope = Scope.WINDOW) -> Composition:
+def a_composition(scope: Scope = Scope.WINDOW) -> ContextBreakdown:
     """Two tools, one cut to a quarter, and what the file does not show."""
     none = np.zeros(0, dtype=np.int32)
     rest = np.nan if scope is Scope.WINDOW else 30_000.0
     first, second = np.array([0, 1], dtype=np.int32), np.array([2], dtype=np.int32)
     parts = (
-        Part("Bash", first, 4_000, 16_000, 90_000, 0.5),
-        Part(NOT_SHOWN, none, 3_000, 3_000, rest, np.nan),
-        Part("src/app/a very long folder/router.py", second, 1_000, 1_000, 8_000, np.nan),
+        ContextPart("Bash", first, 4_000, 16_000, 90_000, 0.5),
+        ContextPart(NOT_SHOWN, none, 3_000, 3_000, rest, np.nan),
+        ContextPart("src/app/a very long folder/router.py", second, 1_000, 1_000, 8_000, np.nan),
     )
     context = ContextBlocks(
         2,
@@ -208,7 +214,7 @@ def a_composition(scope: Scope = Scope.WINDOW) -> Composition:
         Figure(8_000, HowKnown.EXACT),
         HowKnown.CALIBRATED,
     )
-    everything = Part(
+    everything = ContextPart(
         "everything",
         np.array([0, 1, 2], dtype=np.int32),
         8_000,
@@ -216,7 +222,7 @@ def a_composition(scope: Scope = Scope.WINDOW) -> Composition:
         98_000 if scope is Scope.WINDOW else 128_000,
         np.nan,
     )
-    return Composition(Grouping.TOOL, scope, context, everything, parts, {})
+    return ContextBreakdown(Grouping.TOOL, scope, context, everything, parts, {})
 
 
 def drawn(table, width: int) -> list[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input, Static
 
-from inspector.replay.terms import Terms
+from inspector.replay.assumptions import Assumptions
 from inspector.ui.cost.assumptions import TERMS, TermError
 from inspector.ui.cost.rows import Section
 from inspector.ui.cost.screen import CostsScreen
@@ -187,9 +187,9 @@ async def test_a_session_without_a_price_says_what_is_missing(running, tmp_path:
 )
 def test_terms_take_what_they_show_and_refuse_the_rest(name: str, good: str, bad: str):
     term = next(term for term in TERMS if term.name == name)
-    changed = term.taken(Terms(), good)
-    assert changed != Terms()
-    assert term.taken(Terms(), term.shown(changed)) == changed
+    changed = term.taken(Assumptions(), good)
+    assert changed != Assumptions()
+    assert term.taken(Assumptions(), term.shown(changed)) == changed
     with pytest.raises(TermError):
         term.taken(changed, bad)
 
@@ -197,8 +197,8 @@ def test_terms_take_what_they_show_and_refuse_the_rest(name: str, good: str, bad
 @pytest.mark.parametrize("name", ["model", "rates", "cache", "window"])
 def test_nothing_typed_means_as_recorded(name: str):
     term = next(term for term in TERMS if term.name == name)
-    assert term.taken(Terms(), "") == Terms()
-    assert term.shown(Terms()) == ""
+    assert term.taken(Assumptions(), "") == Assumptions()
+    assert term.shown(Assumptions()) == ""
 
 
 @pytest.mark.parametrize(("key", "said"), [("c", "cost as recorded"), ("t", "saved a month"), ("v", "the next prompt")])

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.replay.sizes import Sizes
+from inspector.replay.analysis.tunable_limits import LimitSizes
 from inspector.strategies.core.scale import Scale
 from inspector.strategies.plan import Plan
 from inspector.ui.plan.difference import setting_rows
@@ -15,7 +15,9 @@ from inspector.ui.plan.tools_dialog import ToolsDialog
 
 @given(st.lists(st.integers(0, 500_000), max_size=50), st.integers(1, 60))
 def test_a_histogram_has_one_glyph_a_column_and_shows_every_size(sizes: list[int], columns: int) -> None:
-    bars = histogram(Sizes(np.array(sizes, dtype=np.int64), "result"), Scale(0, 100_000, logarithmic=True), columns)
+    bars = histogram(
+        LimitSizes(np.array(sizes, dtype=np.int64), "result"), Scale(0, 100_000, logarithmic=True), columns
+    )
 
     assert len(bars) == columns
     assert bool(bars.strip()) == bool(sizes)

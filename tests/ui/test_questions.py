@@ -10,7 +10,7 @@ import pytest
 from textual.binding import Binding
 
 from inspector import open_session, replay_session
-from inspector.replay.prices import Pricing
+from inspector.replay.pricing.prices import Pricing
 from inspector.session.model import BlockKind, Session
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.tokens.table import TokenTable
+from inspector.tokens.token_table import TokenTable
 from inspector.ui.controller.messages import FileChanged, SessionAppended, WorkFailed
 from inspector.ui.settings import Settings
 from inspector.ui.toolkit.pane import Placeholder
@@ -208,20 +208,20 @@ async def test_estimated_counts_say_how_to_get_exact_ones(running, session_file,
 
 async def test_work_that_fails_is_told_and_the_screen_goes_on(running, session_file, monkeypatch) -> None:
     async with running(session_file.path) as run:
-        import inspector.replay.replay
+        import inspector.replay.engine.replay
 
-        real = inspector.replay.replay.replay
+        real = inspector.replay.engine.replay.replay
 
         def broken(inputs: object, plan: object) -> object:
             raise RuntimeError("[/b] out of luck")
 
-        monkeypatch.setattr(inspector.replay.replay, "replay", broken)
+        monkeypatch.setattr(inspector.replay.engine.replay, "replay", broken)
         await run.pilot.press("1")
         await run.until(lambda: run.seen(WorkFailed))
         await run.pilot.pause()
         assert "could not replay the plan: [/b] out of luck" in run.text()
 
-        monkeypatch.setattr(inspector.replay.replay, "replay", real)
+        monkeypatch.setattr(inspector.replay.engine.replay, "replay", real)
         await run.press("p", "down", "right")
         assert run.screen.outcome.plan.entries[0].strategy.confirmation == 160
 
@@ -232,7 +232,7 @@ async def test_counting_can_be_stopped(running, session_file, monkeypatch) -> No
         while not cancelled():
             time.sleep(0.01)
 
-    monkeypatch.setattr("inspector.tokens.table.count_session", endless)
+    monkeypatch.setattr("inspector.tokens.token_table.count_session", endless)
     async with running(session_file.path, ready=False) as run:
         await run.until(lambda: run.screen.is_counting and run.screen.parts is not None)
         await run.pilot.press("escape")
@@ -248,7 +248,7 @@ async def test_counting_that_fails_is_over(running, session_file, monkeypatch) -
         yield TokenTable.estimated(session, counter)
         raise ValueError("out of luck")
 
-    monkeypatch.setattr("inspector.tokens.table.count_session", broken)
+    monkeypatch.setattr("inspector.tokens.token_table.count_session", broken)
     async with running(session_file.path) as run:
         assert "could not count tokens: out of luck" in run.screen.status.notice
         assert run.screen.status.progress is None

@@ -9,7 +9,7 @@ import pytest
 from inspector.safe_text import cell_width
 from inspector.session.open import open_session
 from inspector.strategies.history.history import History
-from inspector.tokens.table import TokenTable
+from inspector.tokens.token_table import TokenTable
 from inspector.ui.timeline.drawing import columns_for, row_pieces
 from inspector.ui.timeline.rows import Rows
 from inspector.ui.timeline.subagents import Subagent, opened_within, started_at, unfolded

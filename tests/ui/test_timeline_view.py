@@ -5,7 +5,7 @@ import pytest
 
 from inspector.strategies.core.rendition import Action
 from inspector.tokens.counter import estimated_tokens
-from inspector.tokens.table import TokenTable
+from inspector.tokens.token_table import TokenTable
 from inspector.ui.timeline.drawing import columns_for, row_pieces
 from inspector.ui.timeline.tokens import row_tokens
 from inspector.ui.timeline.view import TimelineView

@@ -2,7 +2,7 @@
 
 import pytest
 
-from inspector.replay.replay import Replay, replay
+from inspector.replay.engine.replay import Replay, replay
 from inspector.strategies.core.rendition import Action
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import parameter_of, value_of

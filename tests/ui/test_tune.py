@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from inspector.replay.replay import replay
-from inspector.replay.sweep import POINTS
+from inspector.replay.analysis.sweep import POINTS
+from inspector.replay.engine.replay import replay
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import STRATEGIES
 from inspector.ui.help.screen import HelpScreen

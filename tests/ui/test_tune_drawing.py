@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.replay.axes import axes_of
-from inspector.replay.grid import Grid
-from inspector.replay.sizes import Sizes
+from inspector.replay.analysis.sweep import Grid
+from inspector.replay.analysis.tunable_limits import LimitSizes, tunable_limits
 from inspector.safe_text import cell_width
 from inspector.strategies.core.scale import Scale
 from inspector.strategies.plan import Plan
@@ -31,14 +30,14 @@ CHART = TuneChart(
         curve("tokens", [4e6, 4e6, 4e6, 5e6, 7e6, 8e6], 9e6, "c", numbers.short),
         curve("breaks", [40, 40, 40, 30, 20, 20], 6, "c", numbers.whole),
     ),
-    Sizes(np.array([30] * 8 + [500] * 3 + [40_000] * 16), "result", "data"),
+    LimitSizes(np.array([30] * 8 + [500] * 3 + [40_000] * 16), "result", "data"),
     here=400,
     plan=150,
     knee=60,
     least=0,
 )
 
-AXES = {axis.parameter.name: axis for axis in axes_of(Plan.from_specs(["tiered-stale"]))}
+AXES = {axis.parameter.name: axis for axis in tunable_limits(Plan.from_specs(["tiered-stale"]))}
 COST = np.array([[1, 2, 3, np.nan], [2, 3, 4, 5], [3, 4, 5, 6]], dtype=np.float64)
 GRID = Grid(
     AXES["data"], AXES["search"], np.array([0, 40, 2_000, 1e5]), np.array([0, 600, 1e5]), COST, COST * 1e6, {}, 11

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from inspector.replay.parts import recorded_part
+from inspector.replay.provider_messages import recorded_part
 from inspector.report.conversion.parts import TEXTS, definitions, media_text, note_unnamed_results
 from inspector.session.model import BlockKind, Role
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from inspector.replay.parts import media_notice, recorded_part, tool_input
+from inspector.replay.provider_messages import media_notice, recorded_part, tool_input
 from inspector.session.model import BlockKind
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from inspector.replay.composition_of_context import NOT_SHOWN, Scope
-from inspector.replay.context_groups import Grouping
+from inspector.replay.analysis.context_breakdown import NOT_SHOWN, Grouping, Scope
 from inspector.report.figures_table import MARKS
 from inspector.safe_text import one_line
 from inspector.ui import numbers
@@ -16,8 +15,7 @@ from inspector.ui.figure_table.table import Cell, Column, Length, Row, Sorting, 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
-    from inspector.replay.composition_of_context import Composition, Part
-    from inspector.replay.consumers import Consumer
+    from inspector.replay.analysis.context_breakdown import Consumer, ContextBreakdown, ContextPart
     from inspector.ui.timeline.rows import Rows
 
 EVERYTHING: Final = "everything"
@@ -61,14 +59,14 @@ def _columns(columns: tuple[Column, ...], scope: Scope) -> tuple[Column, ...]:
     return tuple(replace(column, title=_CARRIED, short="█") if column.is_bar else column for column in kept)
 
 
-def own_sorting(composition: Composition) -> Sorting:
+def own_sorting(composition: ContextBreakdown) -> Sorting:
     """How the parts are sorted at first: as they come, the largest first, but ages by age."""
     if composition.grouping is Grouping.AGE:
         return Sorting()
     return Sorting("tokens" if composition.scope is Scope.WINDOW else "cost")
 
 
-def part_table(composition: Composition) -> Table:
+def part_table(composition: ContextBreakdown) -> Table:
     """Everything, and its parts below it."""
     whole = composition.everything
     is_window = composition.scope is Scope.WINDOW
@@ -79,12 +77,12 @@ def part_table(composition: Composition) -> Table:
     return Table(_columns(PART_COLUMNS, composition.scope), tuple(rows))
 
 
-def part_of(composition: Composition, key: Hashable) -> Part:
+def part_of(composition: ContextBreakdown, key: Hashable) -> ContextPart:
     """The part a row stands for; everything where there is no such part."""
     return next((part for part in composition.parts if (part.name,) == key), composition.everything)
 
 
-def _part(key: Hashable, part: Part, composition: Composition, total: float, full: float) -> Row:
+def _part(key: Hashable, part: ContextPart, composition: ContextBreakdown, total: float, full: float) -> Row:
     is_window, is_first = composition.scope is Scope.WINDOW, key == EVERYTHING
     known = MARKS[composition.context.known.value]
     amount = part.tokens if is_window else part.carried
@@ -109,7 +107,7 @@ def _part(key: Hashable, part: Part, composition: Composition, total: float, ful
     return Row(key, cells, style="table--faint" if is_faint else "", is_first=is_first)
 
 
-def block_table(composition: Composition, consumers: Sequence[Consumer], rows: Rows) -> Table:
+def block_table(composition: ContextBreakdown, consumers: Sequence[Consumer], rows: Rows) -> Table:
     """The blocks that take most of a part, one row each."""
     known = MARKS[composition.context.known.value]
     is_window = composition.scope is Scope.WINDOW
@@ -120,7 +118,7 @@ def block_table(composition: Composition, consumers: Sequence[Consumer], rows: R
     )
 
 
-def _block(each: Consumer, composition: Composition, rows: Rows, known: str, full: float) -> Row:
+def _block(each: Consumer, composition: ContextBreakdown, rows: Rows, known: str, full: float) -> Row:
     row = rows.row(rows.index_of(each.block))
     is_window = composition.scope is Scope.WINDOW
     length = Length(each.tokens, each.recorded, full) if is_window else Length(each.carried, each.carried, full)
@@ -139,7 +137,7 @@ def _block(each: Consumer, composition: Composition, rows: Rows, known: str, ful
     return Row(each.block, cells)
 
 
-def _what(block: int, composition: Composition, rows: Rows) -> str:
+def _what(block: int, composition: ContextBreakdown, rows: Rows) -> str:
     """What a block holds; of a repeat, first what stands for it."""
     preview = rows.preview(rows.index_of(block))
     repeat = composition.repeats.get(block)

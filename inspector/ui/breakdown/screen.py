@@ -12,10 +12,14 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 
-from inspector.replay.carriage import Carriage, carriage_of
-from inspector.replay.composition_of_context import Composition, Scope, composition_of
-from inspector.replay.consumers import consumers_of
-from inspector.replay.context_groups import Grouping
+from inspector.replay.analysis.context_breakdown import (
+    ContextBreakdown,
+    Grouping,
+    Scope,
+    consumers_of,
+    context_breakdown,
+)
+from inspector.replay.analysis.resend_cost import ResendCost, resend_cost
 from inspector.safe_text import one_line
 from inspector.ui import numbers
 from inspector.ui.breakdown.rows import MOST_BLOCKS, block_table, own_sorting, part_of, part_table
@@ -33,7 +37,7 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
-    from inspector.replay.replay import Replay
+    from inspector.replay.engine.replay import Replay
     from inspector.ui.explain.explanation import Explained
     from inspector.ui.main.screen import InspectScreen
     from inspector.ui.outcome import Outcome
@@ -117,8 +121,8 @@ class CompositionScreen(StudyScreen):
 
         generation: int
         replay: Replay
-        carriage: Carriage
-        composition: Composition
+        carriage: ResendCost
+        composition: ContextBreakdown
 
         def can_replace(self, message: Message) -> bool:
             """Only the newest counts."""
@@ -176,10 +180,10 @@ class CompositionScreen(StudyScreen):
         self.work(work, "divide", "divide the prompt")
 
     def _divided_by(
-        self, generation: int, outcome: Outcome, carriage: Carriage | None, grouping: Grouping, scope: Scope
+        self, generation: int, outcome: Outcome, carriage: ResendCost | None, grouping: Grouping, scope: Scope
     ) -> None:
-        carriage = carriage or carriage_of(outcome.replay)
-        composition = composition_of(outcome.replay, outcome.state, carriage, grouping, scope)
+        carriage = carriage or resend_cost(outcome.replay)
+        composition = context_breakdown(outcome.replay, outcome.state, carriage, grouping, scope)
         self.post_message(self.Divided(generation, outcome.replay, carriage, composition))
 
     def work_failed(self, group: str) -> None:
@@ -194,7 +198,7 @@ class CompositionScreen(StudyScreen):
         if message.generation < self._wanted:
             self._divide()
 
-    def _show(self, composition: Composition) -> None:
+    def _show(self, composition: ContextBreakdown) -> None:
         context, window = composition.context, self.outcome.inputs.window
         count = self.outcome.replay.history.call_count
         when = (

@@ -14,7 +14,7 @@ from inspector.strategies.history.memo import once_a_history
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from inspector.replay.replay import Replay
+    from inspector.replay.engine.replay import Replay
     from inspector.strategies.history.history import History
     from inspector.strategies.triggers import Trigger
     from inspector.ui.outcome import Outcome

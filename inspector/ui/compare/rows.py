@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from inspector.replay.hazards import HazardKind
+from inspector.replay.analysis.hazards import HazardKind
 from inspector.safe_text import one_line
 from inspector.strategies.presets import PRESETS
 from inspector.ui import numbers
@@ -14,9 +14,9 @@ from inspector.ui.figure_table.table import Cell, Column, Length, Row, Table, fi
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from inspector.replay.comparison import Compared
+    from inspector.replay.analysis.comparison import ComparedPlan
+    from inspector.replay.analysis.hazards import Hazard
     from inspector.replay.figure import Figure
-    from inspector.replay.hazards import Hazard
     from inspector.strategies.plan import Plan
 
 NOTHING_CUT: Final = "nothing cut"
@@ -63,7 +63,7 @@ class Contender:
     key: str
     name: str
     plan: Plan
-    found: Compared | None = None
+    found: ComparedPlan | None = None
     failure: str = ""
     is_baseline: bool = False
     is_current: bool = False
@@ -83,12 +83,12 @@ def compare_table(contenders: Sequence[Contender]) -> Table:
     return Table(COLUMNS, tuple(_row(each, baseline, most) for each in contenders))
 
 
-def _amount(found: Compared, name: str) -> float | None:
+def _amount(found: ComparedPlan, name: str) -> float | None:
     figures = found.figures
     return (figures.prompt_tokens if name == "tokens" else figures.cost_usd).value
 
 
-def _row(each: Contender, baseline: Compared | None, most: Mapping[str, float]) -> Row:
+def _row(each: Contender, baseline: ComparedPlan | None, most: Mapping[str, float]) -> Row:
     mark = CURRENT_MARK if each.is_current else " "
     found = each.found
     if found is None:
@@ -120,7 +120,7 @@ def _row(each: Contender, baseline: Compared | None, most: Mapping[str, float]) 
     return Row(each.key, cells, mark, "table--faint" if is_idle and not each.is_baseline else "", each.is_baseline)
 
 
-def _bar(found: Compared, baseline: Compared | None, name: str, most: Mapping[str, float]) -> Cell:
+def _bar(found: ComparedPlan, baseline: ComparedPlan | None, name: str, most: Mapping[str, float]) -> Cell:
     amount = _amount(found, name)
     if amount is None:
         return Cell()
@@ -131,7 +131,7 @@ def _bar(found: Compared, baseline: Compared | None, name: str, most: Mapping[st
     return Cell(order=amount, length=Length(PARTS * amount / full, PARTS * recorded / full, PARTS))
 
 
-def _first_firing(found: Compared) -> Cell:
+def _first_firing(found: ComparedPlan) -> Cell:
     if found.first_firing is None:
         return Cell("never", style="table--faint")
     calls = found.figures.calls.value
@@ -139,7 +139,7 @@ def _first_firing(found: Compared) -> Cell:
     return Cell(text, order=float(found.first_firing))
 
 
-def _hazards(found: Compared) -> Cell:
+def _hazards(found: ComparedPlan) -> Cell:
     kinds = {hazard.kind for hazard in found.hazards if _is_risk(hazard)}
     return Cell(str(len(kinds)) if kinds else NOTHING, style="" if kinds else "table--faint", order=float(len(kinds)))
 
@@ -149,7 +149,7 @@ def _is_risk(hazard: Hazard) -> bool:
     return hazard.kind is not HazardKind.NEVER_FIRES
 
 
-def _pays_off(found: Compared) -> Cell:
+def _pays_off(found: ComparedPlan) -> Cell:
     if found.savings.usd.value is None:
         return Cell("?", style="table--faint")
     if found.break_even_call is None:
@@ -167,7 +167,7 @@ def legend(contenders: Sequence[Contender]) -> str:
     return letters(used)
 
 
-def about(each: Contender, baseline: Compared | None) -> list[tuple[str, str]]:
+def about(each: Contender, baseline: ComparedPlan | None) -> list[tuple[str, str]]:
     """What there is to say about one plan, line by line: a label and a text, which may hold a user's."""
     strategies = each.plan.strategies
     if each.is_baseline:
@@ -186,7 +186,7 @@ def about(each: Contender, baseline: Compared | None) -> list[tuple[str, str]]:
     return [*lines, ("from", strategies[0].source)] if len(strategies) == 1 else lines
 
 
-def _found(each: Contender, baseline: Compared | None) -> list[tuple[str, str]]:
+def _found(each: Contender, baseline: ComparedPlan | None) -> list[tuple[str, str]]:
     found = each.found
     if found is None:
         return [("failed", each.failure)] if each.failure else [("comes to", "not replayed yet")]
@@ -201,7 +201,7 @@ def _risks(each: Contender) -> list[tuple[str, str]]:
     return [("risks", ", ".join(risks))] if risks else []
 
 
-def _comes_to(found: Compared, baseline: Compared | None) -> str:
+def _comes_to(found: ComparedPlan, baseline: ComparedPlan | None) -> str:
     def told(figure: Figure, written: Callable[[float], str], unit: str = "") -> str:
         if figure.value is None:
             return numbers.UNKNOWN + unit
@@ -215,7 +215,7 @@ def _comes_to(found: Compared, baseline: Compared | None) -> str:
     return "; ".join(parts)
 
 
-def _acts(found: Compared) -> str:
+def _acts(found: ComparedPlan) -> str:
     if found.first_firing is None:
         return "It changes nothing in this session."
     calls = found.figures.calls.value

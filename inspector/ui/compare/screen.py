@@ -14,9 +14,9 @@ from textual.content import Content
 from textual.message import Message
 from textual.worker import get_current_worker
 
-from inspector.replay.apart import ReplayCancelledError, apart
-from inspector.replay.comparison import compared, plans_to_compare
-from inspector.replay.replay import replay
+from inspector.replay.analysis.comparison import compared, plans_to_compare
+from inspector.replay.engine.isolated import ReplayCancelledError, isolated
+from inspector.replay.engine.replay import replay
 from inspector.safe_text import one_line
 from inspector.strategies.plan import Plan
 from inspector.ui import numbers
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
-    from inspector.replay.comparison import Compared
-    from inspector.replay.inputs import ReplayInputs
-    from inspector.replay.replay import Replay
+    from inspector.replay.analysis.comparison import ComparedPlan
+    from inspector.replay.engine.inputs import ReplayInputs
+    from inspector.replay.engine.replay import Replay
     from inspector.ui.explain.explanation import Explained
     from inspector.ui.main.screen import InspectScreen
 
@@ -92,7 +92,7 @@ class CompareScreen(StudyScreen):
         generation: int
         key: str
         plan: Plan
-        found: Compared | None
+        found: ComparedPlan | None
         failure: str = ""
 
     def compose(self) -> ComposeResult:
@@ -180,7 +180,7 @@ class CompareScreen(StudyScreen):
 
         def work() -> None:
             worker = get_current_worker()
-            own = apart(inputs, lambda: worker.is_cancelled)
+            own = isolated(inputs, lambda: worker.is_cancelled)
             with suppress(ReplayCancelledError):
                 for each in contenders:
                     self.post_message(self.PlanReplayed(generation, *_replayed(own, baseline, each)))
@@ -266,7 +266,7 @@ class CompareScreen(StudyScreen):
         yield from super().commands()
 
 
-def _replayed(inputs: ReplayInputs, baseline: Replay, each: Contender) -> tuple[str, Plan, Compared | None, str]:
+def _replayed(inputs: ReplayInputs, baseline: Replay, each: Contender) -> tuple[str, Plan, ComparedPlan | None, str]:
     try:
         planned = baseline if each.is_baseline else replay(inputs, each.plan)
         return each.key, each.plan, compared(baseline, planned), ""

@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 
     from textual.message import Message
 
-    from inspector.replay.inputs import ReplayInputs
-    from inspector.replay.replay import Replay
-    from inspector.replay.terms import Terms
-    from inspector.replay.uses_search import UsesSearch
+    from inspector.replay.analysis.reuse import ReuseScan
+    from inspector.replay.assumptions import Assumptions
+    from inspector.replay.engine.inputs import ReplayInputs
+    from inspector.replay.engine.replay import Replay
     from inspector.session.follow import Follower, Update
     from inspector.session.model import Session
     from inspector.strategies.history.history import History
     from inspector.strategies.plan import Plan
-    from inspector.tokens.table import TokenTable
+    from inspector.tokens.token_table import TokenTable
     from inspector.ui.plan.sizes import PlanSizes
     from inspector.ui.timeline.rows import Rows
 
@@ -71,7 +71,7 @@ def read_session(path: Path, plan: Plan | None, generation: int, post: Post, is_
     from inspector.session.errors import SessionError
     from inspector.session.follow import Follower
     from inspector.strategies.history.history import History
-    from inspector.tokens.table import TokenTable
+    from inspector.tokens.token_table import TokenTable
     from inspector.ui.controller.saved_state import load_state
     from inspector.ui.timeline.rows import Rows
 
@@ -133,7 +133,7 @@ def count_tokens(
 ) -> None:
     """Count what was not counted before, and post the table as it fills."""
     from inspector.tokens.counter import load_counter
-    from inspector.tokens.table import count_session
+    from inspector.tokens.token_table import count_session
 
     counter = previous.counter if previous is not None and previous.counter.is_exact_tokenizer else load_counter()
     fraction = 0.0
@@ -159,7 +159,7 @@ def replay_plan(
     earlier: Outcome | None,
     generation: int,
     post: Post,
-    terms: Terms | None = None,
+    terms: Assumptions | None = None,
 ) -> None:
     """Replay a plan and post what it comes to.
 
@@ -173,9 +173,9 @@ def replay_plan(
         post: Takes messages from any thread.
         terms: What calls are priced and served as; None for as they were recorded.
     """
-    from inspector.replay.comparison import first_firing
-    from inspector.replay.outcome import outcome_of
-    from inspector.replay.replay import replay
+    from inspector.replay.analysis.comparison import first_firing
+    from inspector.replay.analysis.plan_outcome import outcome_of
+    from inspector.replay.engine.replay import replay
     from inspector.strategies.plan import Plan
 
     inputs, baseline = _start(history, table, earlier, terms)
@@ -199,9 +199,9 @@ def measure(outcome: Outcome, known: PlanSizes | None, other: tuple[str, Plan] |
         other: What the plan put aside is called, and it; None where there is none.
         post: Takes messages from any thread.
     """
-    from inspector.replay.comparison import first_firing
-    from inspector.replay.outcome import outcome_of
-    from inspector.replay.replay import replay
+    from inspector.replay.analysis.comparison import first_firing
+    from inspector.replay.analysis.plan_outcome import outcome_of
+    from inspector.replay.engine.replay import replay
     from inspector.ui.plan.difference import Rival
     from inspector.ui.plan.sizes import sizes_of
 
@@ -217,10 +217,10 @@ def measure(outcome: Outcome, known: PlanSizes | None, other: tuple[str, Plan] |
 def judge(
     outcome: Outcome,
     runs_per_day: float,
-    search: UsesSearch,
+    search: ReuseScan,
     post: Post,
     is_cancelled: IsCancelled,
-    terms: Terms | None = None,
+    terms: Assumptions | None = None,
 ) -> None:
     """Tell how far a plan's saving may be off, what may go wrong with it, and what it cut that was used again.
 
@@ -232,14 +232,14 @@ def judge(
         is_cancelled: True when the plan is another one by now.
         terms: How many days a month are projected.
     """
-    from inspector.replay.hazards import hazards_of
-    from inspector.replay.projection import project_runs
-    from inspector.replay.terms import Terms
-    from inspector.replay.uses import needed_later
+    from inspector.replay.analysis.forecast import project_runs
+    from inspector.replay.analysis.hazards import hazards_of
+    from inspector.replay.analysis.reuse import needed_later
+    from inspector.replay.assumptions import Assumptions
     from inspector.ui.plan.risks import Risks
 
     costs = outcome.baseline.ledger.cost, outcome.replay.ledger.cost
-    days = (terms or Terms()).days_per_month
+    days = (terms or Assumptions()).days_per_month
     post(ProjectionReady(outcome, project_runs(*costs, runs_per_day, days)))
     hazards = hazards_of(outcome.replay)
     if is_cancelled():
@@ -252,13 +252,13 @@ def judge(
 
 
 def _start(
-    history: History, table: TokenTable, earlier: Outcome | None, terms: Terms | None
+    history: History, table: TokenTable, earlier: Outcome | None, terms: Assumptions | None
 ) -> tuple[ReplayInputs, Replay | None]:
-    from inspector.replay.inputs import ReplayInputs
-    from inspector.replay.terms import Terms
+    from inspector.replay.assumptions import Assumptions
+    from inspector.replay.engine.inputs import ReplayInputs
 
-    wanted = terms or Terms()
-    same_terms = earlier is not None and wanted.replays_as(earlier.terms or Terms())
+    wanted = terms or Assumptions()
+    same_terms = earlier is not None and wanted.replays_as(earlier.terms or Assumptions())
     if earlier is not None and same_terms and earlier.inputs.history is history and earlier.inputs.table is table:
         return earlier.inputs, earlier.baseline
     pricing = earlier.inputs.pricing if earlier is not None and same_terms else wanted.pricing()

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from inspector.replay.projection import RunProjection
+    from inspector.replay.analysis.forecast import RunProjection
     from inspector.session.follow import Follower
     from inspector.session.model import Session
     from inspector.strategies.history.history import History
     from inspector.strategies.plan import Plan
-    from inspector.tokens.table import TokenTable
+    from inspector.tokens.token_table import TokenTable
     from inspector.ui.controller.saved_state import SessionState
     from inspector.ui.outcome import Outcome
     from inspector.ui.plan.difference import Rival

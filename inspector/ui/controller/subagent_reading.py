@@ -79,7 +79,7 @@ def _states(
     """A state of the session with estimated tokens, where it was not seen before, then counted as far as they are."""
     from inspector.strategies.history.history import History
     from inspector.tokens.counter import load_counter
-    from inspector.tokens.table import TokenTable, count_session
+    from inspector.tokens.token_table import TokenTable, count_session
     from inspector.ui.timeline.rows import Rows
     from inspector.ui.timeline.subagents import Subagent
 

@@ -6,16 +6,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from inspector.errors import InspectorError
-from inspector.replay.prompt_cache import CACHE_MODELS
-from inspector.replay.terms import MOST_DAYS, MOST_NEXT_CALLS, RatesError, rates_of, rates_text
+from inspector.replay.assumptions import MOST_DAYS, MOST_NEXT_CALLS, RatesError, rates_of, rates_text
+from inspector.replay.cache.cache_models import CACHE_MODELS
 from inspector.safe_text import one_line
 from inspector.ui import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
 
-    from inspector.replay.inputs import ReplayInputs
-    from inspector.replay.terms import Terms
+    from inspector.replay.assumptions import Assumptions
+    from inspector.replay.engine.inputs import ReplayInputs
 
 AS_RECORDED: Final = "as recorded"
 LARGEST_WINDOW: Final = 1_000_000_000
@@ -42,8 +42,8 @@ class Term:
     name: str
     label: str
     help: str
-    shown: Callable[[Terms], str]
-    taken: Callable[[Terms, str], Terms]
+    shown: Callable[[Assumptions], str]
+    taken: Callable[[Assumptions, str], Assumptions]
 
 
 RUNS: Final = "runs"
@@ -67,14 +67,14 @@ def _whole(text: str, most: int, what: str) -> int:
     return int(value)
 
 
-def _cache(terms: Terms, text: str) -> Terms:
+def _cache(terms: Assumptions, text: str) -> Assumptions:
     name = text.strip().lower()
     if name and name not in CACHE_MODELS:
         raise TermError(f"one of {', '.join(CACHE_MODELS)}, or nothing")
     return replace(terms, cache=name or None)
 
 
-def _rates(terms: Terms, text: str) -> Terms:
+def _rates(terms: Assumptions, text: str) -> Assumptions:
     if not text.strip():
         return replace(terms, rates=None)
     try:
@@ -142,7 +142,9 @@ TERMS: Final = (
 """Every term, in the order they are shown."""
 
 
-def term_lines(terms: Terms, runs_per_day: float, inputs: ReplayInputs) -> tuple[tuple[Hashable, str, str, str], ...]:
+def term_lines(
+    terms: Assumptions, runs_per_day: float, inputs: ReplayInputs
+) -> tuple[tuple[Hashable, str, str, str], ...]:
     """Key, name, value and hint of every term, and of what the figures come from."""
     change = "enter changes"
     lines: list[tuple[Hashable, str, str, str]] = [(("term", RUNS), "runs a day", f"{runs_per_day:,.6g}", change)]

@@ -10,7 +10,7 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from inspector.replay.cost_sheet import OVERHEAD
+from inspector.replay.explain.cost_sheet import OVERHEAD
 from inspector.replay.figure import Figure, HowKnown
 from inspector.safe_text import one_line
 from inspector.ui import numbers
@@ -19,11 +19,11 @@ from inspector.ui.figure_table.table import Cell, Column, Row, Sorting, Table, f
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
-    from inspector.replay.bands import Band, Comparison
-    from inspector.replay.compaction_forecast import CompactionForecast
-    from inspector.replay.cost_sheet import CostSheet
-    from inspector.replay.projection import RunProjection
-    from inspector.replay.tallies import CarriedBlock, Tally
+    from inspector.replay.analysis.bootstrap import Band, CostComparison
+    from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock
+    from inspector.replay.analysis.compaction_forecast import CompactionForecast
+    from inspector.replay.analysis.forecast import RunProjection
+    from inspector.replay.explain.cost_sheet import CostSheet
     from inspector.ui.timeline.rows import Rows
 
 
@@ -239,7 +239,7 @@ def _tiers(sheet: CostSheet) -> list[Row]:
     return found
 
 
-def _tally(key: Hashable, row: Tally, name: str = "") -> Row:
+def _tally(key: Hashable, row: BreakdownRow, name: str = "") -> Row:
     label = one_line(name or f"{row.name} {row.part}".rstrip())
     saved = "table--lost" if (row.saved.value or 0) < 0 else "table--saved" if row.saved.value else "table--faint"
     return Row(
@@ -257,7 +257,7 @@ def _tally(key: Hashable, row: Tally, name: str = "") -> Row:
     )
 
 
-def _result(row: CarriedBlock, sheet: CostSheet, rows: Rows) -> Row:
+def _result(row: ResentBlock, sheet: CostSheet, rows: Rows) -> Row:
     shown = rows.row(rows.index_of(row.block))
     tool = one_line(sheet.planned.history.session.all_blocks[row.block].tool_name)
     return Row(
@@ -339,7 +339,7 @@ def _this_run(sheet: CostSheet, runs: RunProjection) -> Row:
     )
 
 
-def _band_row(key: Hashable, name: str, each: Comparison) -> Row:
+def _band_row(key: Hashable, name: str, each: CostComparison) -> Row:
     style = "table--lost" if each.saving.middle < 0 else "table--saved"
     return Row(
         key,

@@ -13,7 +13,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
 
-from inspector.replay.cost_sheet import CostSheet, cost_sheet
+from inspector.replay.explain.cost_sheet import CostSheet, cost_sheet
 from inspector.ui.cost.assumptions import RUNS, TERMS, TermError, term_lines
 from inspector.ui.cost.rows import Section, nothing_in, own_sorting, section_table, term_table
 from inspector.ui.dialogs.value_dialog import ValueDialog
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
-    from inspector.replay.explanation import Explanation
-    from inspector.replay.terms import Terms
+    from inspector.replay.assumptions import Assumptions
+    from inspector.replay.explain.explanation import Explanation
     from inspector.ui.cost.assumptions import Term
     from inspector.ui.main.screen import InspectScreen
     from inspector.ui.outcome import Outcome
@@ -167,7 +167,7 @@ class CostsScreen(StudyScreen):
             return
         self.work(partial(self._reckoned, self._wanted, outcome, terms, runs), "reckon", "work the figures out")
 
-    def _reckoned(self, generation: int, outcome: Outcome, terms: Terms, runs: float) -> None:
+    def _reckoned(self, generation: int, outcome: Outcome, terms: Assumptions, runs: float) -> None:
         sheet = cost_sheet(outcome.baseline, outcome.replay, outcome.totals, terms, runs)
         self.post_message(self.Reckoned(generation, sheet))
 

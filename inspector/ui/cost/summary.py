@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from inspector.replay.analysis.forecast import RunProjection
+    from inspector.replay.assumptions import Assumptions
     from inspector.replay.figure import Figure
-    from inspector.replay.projection import RunProjection
-    from inspector.replay.terms import Terms
     from inspector.ui.outcome import Outcome
 
 
@@ -89,7 +89,7 @@ def summarise(
     outcome: Outcome,
     runs: float,
     projection: RunProjection | None = None,
-    terms: Terms | None = None,
+    terms: Assumptions | None = None,
     call: int | None = None,
 ) -> CostSummary:
     """The figures of a plan beside those of the session as it was.
@@ -103,7 +103,7 @@ def summarise(
     """
     from math import isnan
 
-    from inspector.replay.terms import Terms
+    from inspector.replay.assumptions import Assumptions
 
     before, totals = outcome.baseline.figures, outcome.totals
     savings, first_change = totals.savings, outcome.first_change
@@ -121,7 +121,7 @@ def summarise(
         pays_off=None if pays_off is None else int(pays_off),
         runs=runs,
         per_day=Amount(per_day, "projected"),
-        per_month=Amount(None if per_day is None else per_day * (terms or Terms()).days_per_month, "projected"),
+        per_month=Amount(None if per_day is None else per_day * (terms or Assumptions()).days_per_month, "projected"),
         plus_minus=None if plus_minus is None or isnan(plus_minus) else plus_minus,
         breaks=int(totals.breaks.value or 0),
         first_change=-1 if first_change is None else first_change,

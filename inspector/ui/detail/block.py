@@ -16,7 +16,7 @@ from inspector.ui.timeline.previews import media_label
 
 if TYPE_CHECKING:
     from inspector.session.model import Session
-    from inspector.tokens.table import TokenTable
+    from inspector.tokens.token_table import TokenTable
     from inspector.ui.outcome import Outcome
 
 _JSON_STARTS = ("{", "[")

@@ -11,7 +11,7 @@ from inspector.safe_text import one_line
 from inspector.ui import numbers
 
 if TYPE_CHECKING:
-    from inspector.replay.explanation import Explanation
+    from inspector.replay.explain.explanation import Explanation
 
 FAINT = "$foreground 60%"
 

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from inspector.replay.differences import results_by_difference
-from inspector.replay.explained_parts import (
-    block_explanation,
-    carried_explanation,
-    prompt_explanation,
-    tally_explanation,
-)
-from inspector.replay.explanations import outcome_explanations, overhead_explanation, replay_explanations
-from inspector.replay.outcome import outcome_of
-from inspector.replay.projection import project_runs
-from inspector.replay.replay import replay
-from inspector.replay.tallies import Tallies
+from inspector.replay.analysis.breakdown import Breakdown
+from inspector.replay.analysis.forecast import project_runs
+from inspector.replay.analysis.plan_outcome import outcome_of
+from inspector.replay.analysis.result_sizes import results_by_difference
+from inspector.replay.engine.replay import replay
+from inspector.replay.explain.parts import block_explanation, carried_explanation, prompt_explanation, tally_explanation
+from inspector.replay.explain.plan import outcome_explanations, overhead_explanation, replay_explanations
 from inspector.ui.explain.explanation import Explained
 from inspector.ui.outcome import Outcome
 
 if TYPE_CHECKING:
-    from inspector.replay.terms import Terms
+    from inspector.replay.assumptions import Assumptions
     from inspector.strategies.plan import Plan
 
 TIMELINE, CHART, PLAN, COST = "timeline", "chart", "plan", "cost"
@@ -43,7 +38,7 @@ _COST_NAMES: Final = {
 
 
 def explained_focus(
-    outcome: Outcome, focus: tuple[str, int], terms: Terms, runs_per_day: float
+    outcome: Outcome, focus: tuple[str, int], terms: Assumptions, runs_per_day: float
 ) -> tuple[tuple[Explained, ...], int]:
     """The figures of a part of the screen, explained, and which comes first.
 
@@ -63,7 +58,7 @@ def explained_focus(
     return _of_costs(outcome, terms, runs_per_day), 0
 
 
-def explained_plan(outcome: Outcome, plan: Plan, terms: Terms, runs_per_day: float) -> tuple[Explained, ...]:
+def explained_plan(outcome: Outcome, plan: Plan, terms: Assumptions, runs_per_day: float) -> tuple[Explained, ...]:
     """The costs of another plan on the same session, explained.
 
     Args:
@@ -82,7 +77,7 @@ def explained_plan(outcome: Outcome, plan: Plan, terms: Terms, runs_per_day: flo
 def _of_block(outcome: Outcome, block: int) -> tuple[Explained, ...]:
     replay, state = outcome.replay, outcome.state
     differences = results_by_difference(outcome.inputs)
-    tallies = Tallies(outcome.baseline, replay)
+    tallies = Breakdown(outcome.baseline, replay)
     return (
         Explained("tokens of this row", block_explanation(replay, state, block, differences)),
         Explained("what carrying it cost", carried_explanation(tallies.block(block), replay, differences)),
@@ -105,11 +100,11 @@ def _of_plan(outcome: Outcome) -> tuple[Explained, ...]:
     entries = outcome.replay.plan.entries
     return tuple(
         Explained(f"{entries[entry].strategy.name} {group}".rstrip(), tally_explanation(row, outcome.replay))
-        for (entry, group), row in Tallies(outcome.baseline, outcome.replay).by_tier().items()
+        for (entry, group), row in Breakdown(outcome.baseline, outcome.replay).by_tier().items()
     )
 
 
-def _of_costs(outcome: Outcome, terms: Terms, runs_per_day: float) -> tuple[Explained, ...]:
+def _of_costs(outcome: Outcome, terms: Assumptions, runs_per_day: float) -> tuple[Explained, ...]:
     before = Explained("cost as recorded", replay_explanations(outcome.baseline)["cost_usd"])
     if outcome.replay is outcome.baseline:
         return (before, *_of_prompts(outcome))

@@ -12,8 +12,8 @@ from inspector.ui import numbers
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping
 
-    from inspector.replay.ledger import Figure
-    from inspector.replay.savings import Savings
+    from inspector.replay.analysis.plan_outcome import Savings
+    from inspector.replay.figure import Figure
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,9 +147,9 @@ class Arranging(Searching):
         def work() -> None:
             import numpy as np
 
-            from inspector.replay.carriage import carriage_of
+            from inspector.replay.analysis.resend_cost import resend_cost
 
-            carried = np.round(carriage_of(outcome.replay).tokens).astype(np.int64)
+            carried = np.round(resend_cost(outcome.replay).tokens).astype(np.int64)
             self.post_message(CarriedKnown(outcome, carried))
 
         self._work(work, "carried", "add up what was carried")

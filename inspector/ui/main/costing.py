@@ -13,7 +13,7 @@ from inspector.ui.controller.messages import ProjectionReady, RisksFound
 from inspector.ui.main.remembering import Remembering
 
 if TYPE_CHECKING:
-    from inspector.replay.terms import Terms
+    from inspector.replay.assumptions import Assumptions
     from inspector.ui.explain.explanation import Explained
     from inspector.ui.outcome import Outcome
 
@@ -43,13 +43,13 @@ class Costing(Remembering):
         first: int
 
     @property
-    def terms(self) -> Terms:
+    def terms(self) -> Assumptions:
         """The terms figures are worked out on."""
-        from inspector.replay.terms import Terms
+        from inspector.replay.assumptions import Assumptions
 
-        return self.given_terms or Terms()
+        return self.given_terms or Assumptions()
 
-    def set_terms(self, terms: Terms) -> None:
+    def set_terms(self, terms: Assumptions) -> None:
         """Work everything out on other terms."""
         before, self.given_terms = self.terms, terms
         if terms.replays_as(before):

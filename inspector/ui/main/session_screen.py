@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from inspector.replay.projection import RunProjection
-    from inspector.replay.terms import Terms
-    from inspector.replay.uses_search import UsesSearch
+    from inspector.replay.analysis.forecast import RunProjection
+    from inspector.replay.analysis.reuse import ReuseScan
+    from inspector.replay.assumptions import Assumptions
     from inspector.session.follow import Follower
     from inspector.session.model import Session
     from inspector.strategies.history.history import History
     from inspector.strategies.plan import Plan
-    from inspector.tokens.table import TokenTable
+    from inspector.tokens.token_table import TokenTable
     from inspector.ui.outcome import Outcome
     from inspector.ui.plan.risks import Risks
     from inspector.ui.settings import Settings
@@ -88,11 +88,11 @@ class SessionScreen(SessionShown):
         self.rows: Rows | None = None
         self.table: TokenTable | None = None
         self.plans: PlanHistory | None = None
-        self.given_terms: Terms | None = None
+        self.given_terms: Assumptions | None = None
         self.outcome: Outcome | None = None
         self.projection: RunProjection | None = None
         self.risks: Risks | None = None
-        self._uses_search: UsesSearch | None = None
+        self._uses_search: ReuseScan | None = None
         self.call: int | None = None
         self.state = "loading"
         self.failure = ""
@@ -300,12 +300,12 @@ class SessionScreen(SessionShown):
         """Find out what a plan that stands for the moment is about, and what it may lead to."""
         raise NotImplementedError
 
-    def uses_search(self, history: History) -> UsesSearch:
+    def uses_search(self, history: History) -> ReuseScan:
         """What finds where the session used again what its tool results said, in this state of it or one like it."""
-        from inspector.replay.uses_search import UsesSearch
+        from inspector.replay.analysis.reuse import ReuseScan
 
         if self._uses_search is None or not self._uses_search.serves(history):
-            self._uses_search = UsesSearch(history)
+            self._uses_search = ReuseScan(history)
         return self._uses_search
 
     def change_plan(self, plan: Plan, *, merge: str = "") -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from inspector.replay.replay import Replay
+    from inspector.replay.engine.replay import Replay
     from inspector.ui.chart.widget import ContextChart
     from inspector.ui.detail.widget import Detail
     from inspector.ui.outcome import Outcome

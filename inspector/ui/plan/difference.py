@@ -13,8 +13,8 @@ from inspector.ui import numbers
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from inspector.replay.analysis.plan_outcome import PlanOutcome
     from inspector.replay.figure import Figure
-    from inspector.replay.outcome import PlanOutcome
     from inspector.strategies.plan import Plan, PlanEntry
 
 ABSENT = "·"

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.geometry import Size
 
-    from inspector.replay.replay import GroupOutcome
-    from inspector.replay.sizes import Sizes
+    from inspector.replay.analysis.tunable_limits import LimitSizes
+    from inspector.replay.engine.replay import GroupEffect
     from inspector.strategies.core.parameters import Parameter, ParameterValue
     from inspector.strategies.core.strategy import Strategy
     from inspector.strategies.plan import PlanEntry
@@ -265,13 +265,13 @@ class PlanEntryView(Vertical):
             control.value = value_of(entry, control.parameter)
             control.is_off = not entry.enabled
 
-    def show_sizes(self, sizes: Mapping[LimitName, Sizes]) -> None:
+    def show_sizes(self, sizes: Mapping[LimitName, LimitSizes]) -> None:
         """Show how large the results are that each limit is about."""
         for control in self._parameters:
             if isinstance(control, LimitSlider):
                 control.sizes = sizes.get((self.index, control.parameter.name))
 
-    def show_outcomes(self, outcomes: Mapping[str, GroupOutcome]) -> None:
+    def show_outcomes(self, outcomes: Mapping[str, GroupEffect]) -> None:
         """Show what each part of the strategy does, by the part's name."""
         if not self._toggle.is_mounted:
             return  # not composed yet; whoever mounts it shows the outcomes again
@@ -296,7 +296,7 @@ def value_of(entry: PlanEntry, parameter: Parameter) -> ParameterValue:
     return value
 
 
-def effect_of(outcome: GroupOutcome | None) -> Effect:
+def effect_of(outcome: GroupEffect | None) -> Effect:
     """An outcome in words."""
     if outcome is None:
         return NO_EFFECT

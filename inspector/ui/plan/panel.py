@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
-    from inspector.replay.replay import GroupOutcome
-    from inspector.replay.sizes import Sizes
+    from inspector.replay.analysis.tunable_limits import LimitSizes
+    from inspector.replay.engine.replay import GroupEffect
     from inspector.strategies.core.parameters import ParameterValue
     from inspector.strategies.plan import Plan
     from inspector.ui.plan.sizes import LimitName
@@ -122,8 +122,8 @@ class PlanPanel(Vertical):
         super().__init__(id=id, classes=classes)
         self._shape: tuple[str, ...] | None = None
         self._views: tuple[PlanEntryView, ...] = ()
-        self._outcomes: Sequence[GroupOutcome] = ()
-        self._sizes: Mapping[LimitName, Sizes] = {}
+        self._outcomes: Sequence[GroupEffect] = ()
+        self._sizes: Mapping[LimitName, LimitSizes] = {}
         self._last_focused: Widget | None = None
         self._findings: tuple[str, ...] = ()
 
@@ -165,7 +165,7 @@ class PlanPanel(Vertical):
             if view.entry != entry:
                 view.show(entry)
 
-    def show_sizes(self, sizes: Mapping[LimitName, Sizes]) -> None:
+    def show_sizes(self, sizes: Mapping[LimitName, LimitSizes]) -> None:
         """Show how large the results are that each limit is about."""
         self._sizes = sizes
         for view in self._views:
@@ -177,7 +177,7 @@ class PlanPanel(Vertical):
         rival.update(Content(text))
         rival.display = bool(text)
 
-    def show_outcomes(self, outcomes: Sequence[GroupOutcome]) -> None:
+    def show_outcomes(self, outcomes: Sequence[GroupEffect]) -> None:
         """Show what each part of the plan does to the session."""
         self._outcomes = outcomes
         for view in self._views:

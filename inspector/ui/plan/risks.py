@@ -15,8 +15,8 @@ from inspector.ui import numbers
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from inspector.replay.hazards import Hazard
-    from inspector.replay.uses import NeededLater
+    from inspector.replay.analysis.hazards import Hazard
+    from inspector.replay.analysis.reuse import NeededLater
     from inspector.session.model import Session
     from inspector.ui.timeline.view import TimelineView
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from inspector.replay.axes import axes_of
-from inspector.replay.sizes import Sizes, counts_along, sizes_for
+from inspector.replay.analysis.tunable_limits import LimitSizes, counts_along, sizes_for, tunable_limits
 from inspector.strategies.core.strategy import ScheduledStrategy
 from inspector.strategies.registry import with_values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from inspector.replay.replay import Replay
+    from inspector.replay.engine.replay import Replay
     from inspector.strategies.core.scale import Scale
     from inspector.strategies.history.history import History
     from inspector.strategies.plan import Plan
@@ -36,7 +35,7 @@ class PlanSizes:
 
     history: History
     shape: Plan
-    of: Mapping[LimitName, Sizes]
+    of: Mapping[LimitName, LimitSizes]
 
     def serves(self, history: History, plan: Plan) -> bool:
         """Whether these are the sizes of another plan or state too."""
@@ -46,7 +45,7 @@ class PlanSizes:
 def shape_of(plan: Plan) -> Plan:
     """The plan with its numbers at their defaults and everything in use: which results a tier holds is in the rest."""
     for index, entry in enumerate(plan.entries):
-        limits = {axis.parameter.name: axis.parameter.default for axis in axes_of(plan) if axis.entry == index}
+        limits = {axis.parameter.name: axis.parameter.default for axis in tunable_limits(plan) if axis.entry == index}
         plan = plan.with_strategy(index, with_values(entry.strategy, limits))
         if not entry.enabled:
             plan = plan.toggled(index)
@@ -61,7 +60,7 @@ def sizes_of(baseline: Replay, plan: Plan) -> PlanSizes:
         plan: The plan; strategies that are not in use count too.
     """
     found = {}
-    for axis in axes_of(plan):
+    for axis in tunable_limits(plan):
         strategy = plan.entries[axis.entry].strategy
         sizes = sizes_for(baseline, strategy, axis.parameter)
         if sizes is None or not len(sizes.values):
@@ -72,7 +71,7 @@ def sizes_of(baseline: Replay, plan: Plan) -> PlanSizes:
     return PlanSizes(baseline.history, shape_of(plan), found)
 
 
-def histogram(sizes: Sizes, scale: Scale, columns: int) -> str:
+def histogram(sizes: LimitSizes, scale: Scale, columns: int) -> str:
     """One glyph a column of a limit's line, as high as there are sizes on it; any size at all shows.
 
     Args:

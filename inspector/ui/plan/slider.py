@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from textual.geometry import Size
     from textual.style import Style
 
-    from inspector.replay.sizes import Sizes
+    from inspector.replay.analysis.tunable_limits import LimitSizes
     from inspector.strategies.core.parameters import Parameter, ParameterValue
     from inspector.ui.plan.controls import Effect
 
@@ -61,7 +61,7 @@ class LimitSlider(ParameterControl):
         Binding("u", "reset", "Reset", id="slider.reset", tooltip="Back to the parameter's default"),
     ]
 
-    sizes: reactive[Sizes | None] = reactive(None)
+    sizes: reactive[LimitSizes | None] = reactive(None)
     """What the limit is about; None where that is no size, or not known yet."""
 
     def __init__(self, entry: int, parameter: Parameter, value: ParameterValue) -> None:
@@ -82,7 +82,7 @@ class LimitSlider(ParameterControl):
         if not self._dragging and not self.scale.minimum <= self.number <= self.scale.maximum:
             self.scale = Scale.of(self.parameter, self.number)
 
-    def watch_sizes(self, before: Sizes | None, sizes: Sizes | None) -> None:
+    def watch_sizes(self, before: LimitSizes | None, sizes: LimitSizes | None) -> None:
         """Sizes have a row of their own."""
         if (before is None) != (sizes is None):
             self.refresh(layout=True)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from inspector.replay.prices import Pricing
+    from inspector.replay.pricing.prices import Pricing
     from inspector.report.session_summary import SessionSummary
     from inspector.report.summary_cache import ReadSummary
     from inspector.session.listing import Header, Known
@@ -223,8 +223,8 @@ def _again(header: Header) -> Header | None:
 
 def _pricing() -> Pricing:
     """The user's prices; the bundled ones where their file cannot be used, which reports say."""
-    from inspector.replay.price_file import PriceFileError
-    from inspector.replay.prices import Pricing
+    from inspector.replay.pricing.price_file import PriceFileError
+    from inspector.replay.pricing.prices import Pricing
 
     try:
         return Pricing.load()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from inspector.session.links import SessionLink
     from inspector.session.model import Session
     from inspector.strategies.history.history import History
-    from inspector.tokens.table import TokenTable
+    from inspector.tokens.token_table import TokenTable
     from inspector.ui.timeline.rows import Rows
 
     Key = tuple[tuple[str, int], ...]

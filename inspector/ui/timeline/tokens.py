@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from inspector.tokens.columns import estimated
+from inspector.tokens.block_tokens import estimated
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.strategies.core.rendition import Action
-    from inspector.tokens.table import TokenTable
+    from inspector.tokens.token_table import TokenTable
 
 
 class RowTokens(NamedTuple):

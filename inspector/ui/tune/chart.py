@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from inspector.replay.sizes import Sizes
+    from inspector.replay.analysis.tunable_limits import LimitSizes
     from inspector.strategies.core.scale import Scale
 
 
@@ -68,7 +68,7 @@ class TuneChart:
 
     scale: Scale
     curves: tuple[Curve, ...]
-    sizes: Sizes | None
+    sizes: LimitSizes | None
     here: float
     plan: float
     knee: float | None = None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from inspector.replay.sizes import counts_along
+from inspector.replay.analysis.tunable_limits import counts_along
 from inspector.ui.chart.drawing import Run
 from inspector.ui.numbers import short, whole
 from inspector.ui.tune.chart import short_value, ticks
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.replay.sizes import Sizes
+    from inspector.replay.analysis.tunable_limits import LimitSizes
     from inspector.ui.tune.chart import Curve, TuneChart
 
 HERE, PLAN, KNEE, LEAST = "◆", "▲", "◇", "▾"
@@ -171,7 +171,7 @@ def _axis_rows(chart: TuneChart, columns: int) -> list[list[Cell]]:
     return [[*unlabelled, *line], [*unlabelled, *((letter, "tune--number") for letter in names)]]
 
 
-def _size_rows(chart: TuneChart, sizes: Sizes, columns: int, count: int) -> list[list[Cell]]:
+def _size_rows(chart: TuneChart, sizes: LimitSizes, columns: int, count: int) -> list[list[Cell]]:
     counts = counts_along(sizes.values, chart.scale, columns)
     most = int(counts.max(initial=0))
     here = chart.column(chart.here, columns)
@@ -191,7 +191,7 @@ def _size_rows(chart: TuneChart, sizes: Sizes, columns: int, count: int) -> list
     return rows
 
 
-def _size_label(sizes: Sizes, row: int, count: int, most: int) -> tuple[str, str]:
+def _size_label(sizes: LimitSizes, row: int, count: int, most: int) -> tuple[str, str]:
     if row == 0:
         return whole(most), "tune--number"
     if row == 1:

@@ -16,7 +16,7 @@ from inspector.ui.tune.drawing import HERE, LEAST, PLAN
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from inspector.replay.grid import Grid
+    from inspector.replay.analysis.sweep import Grid
 
 SHADES: Final = "·░▒▓█"
 """From the least to the most: ink before hue."""

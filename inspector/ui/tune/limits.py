@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from inspector.replay.axes import axes_of
+from inspector.replay.analysis.tunable_limits import tunable_limits
 from inspector.strategies.core.parameters import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from inspector.replay.axes import Axis
-    from inspector.replay.inputs import ReplayInputs
+    from inspector.replay.analysis.tunable_limits import TunableLimit
+    from inspector.replay.engine.inputs import ReplayInputs
     from inspector.strategies.plan import Plan
 
 LimitKey = tuple[int, str, str]
@@ -32,7 +32,7 @@ class Limits:
     """
 
     plan: Plan
-    axes: tuple[Axis, ...]
+    axes: tuple[TunableLimit, ...]
     first: int = 0
     second: int = 0
     looked: Mapping[LimitKey, float] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class Limits:
     @classmethod
     def of(cls, plan: Plan, before: Limits | None = None) -> Limits:
         """The limits of a plan, the same ones chosen as before where it still has them."""
-        axes = axes_of(plan)
+        axes = tunable_limits(plan)
         keys = [key_of(axis) for axis in axes]
         if before is None or not before.axes:
             made = cls(plan, axes)
@@ -53,12 +53,12 @@ class Limits:
         return made.choosing(made.first)
 
     @property
-    def axis(self) -> Axis:
+    def axis(self) -> TunableLimit:
         """The limit that is moved."""
         return self.axes[self.first]
 
     @property
-    def down(self) -> Axis:
+    def down(self) -> TunableLimit:
         """The limit beside it on a map."""
         return self.axes[self.second]
 
@@ -78,19 +78,19 @@ class Limits:
                 return self.choosing(place)
         return self
 
-    def in_plan(self, axis: Axis) -> float:
+    def in_plan(self, axis: TunableLimit) -> float:
         """The plan's value of a limit."""
         return axis.value_in(self.plan)
 
-    def here(self, axis: Axis) -> float:
+    def here(self, axis: TunableLimit) -> float:
         """The value of a limit that is looked at."""
         return self.looked.get(key_of(axis), self.in_plan(axis))
 
-    def looking(self, axis: Axis, value: float) -> Limits:
+    def looking(self, axis: TunableLimit, value: float) -> Limits:
         """Another value looked at."""
         return replace(self, looked={**self.looked, key_of(axis): value})
 
-    def applied(self, *axes: Axis) -> Plan:
+    def applied(self, *axes: TunableLimit) -> Plan:
         """The plan with the values looked at.
 
         Raises:
@@ -101,7 +101,7 @@ class Limits:
             plan = axis.moved(plan, self.here(axis))
         return plan
 
-    def subject(self, inputs: ReplayInputs, *axes: Axis) -> Subject:
+    def subject(self, inputs: ReplayInputs, *axes: TunableLimit) -> Subject:
         """What is replayed at many values of some limits."""
         others = self.plan
         for axis in axes:
@@ -126,13 +126,13 @@ class Subject:
     inputs: ReplayInputs
     plan: Plan
     others: Plan
-    axes: tuple[Axis, ...]
+    axes: tuple[TunableLimit, ...]
 
     def holds_for(self, other: Subject) -> bool:
         """Whether what was found for this one is what would be found for another."""
         return self.inputs is other.inputs and self.others == other.others and self.axes == other.axes
 
 
-def key_of(axis: Axis) -> LimitKey:
+def key_of(axis: TunableLimit) -> LimitKey:
     """What a limit is known by while others come and go."""
     return axis.entry, axis.strategy, axis.parameter.name

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from inspector.replay.savings import savings_of
+from inspector.replay.analysis.plan_outcome import savings_of
 from inspector.report.figures_table import MARKS
 from inspector.ui import numbers
 from inspector.ui.figure_table.table import Cell, Column, Row, Table, figure_cell, savings_style
@@ -18,10 +18,9 @@ from inspector.ui.tune.heat_drawing import HeatChart
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from inspector.replay.grid import Grid
-    from inspector.replay.ledger import Figures
-    from inspector.replay.sizes import Sizes
-    from inspector.replay.sweep import Sweep
+    from inspector.replay.analysis.sweep import Grid, Sweep
+    from inspector.replay.analysis.tunable_limits import LimitSizes
+    from inspector.replay.engine.ledger import Figures
 
 COLUMNS: Final = (
     Column("what", "", 11, 24, is_text=True),
@@ -52,7 +51,7 @@ _CURVES: Final[tuple[tuple[str, str, str, Callable[[float], str]], ...]] = (
 )
 
 
-def chart_of(found: Sweep, baseline: Figures, sizes: Sizes | None, here: float, plan: float) -> TuneChart:
+def chart_of(found: Sweep, baseline: Figures, sizes: LimitSizes | None, here: float, plan: float) -> TuneChart:
     """A sweep as it is drawn.
 
     Args:

@@ -10,7 +10,7 @@ from textual import on, work
 from textual.app import SystemCommand
 from textual.content import Content
 
-from inspector.replay.sweep import POINTS
+from inspector.replay.analysis.sweep import POINTS
 from inspector.safe_text import one_line
 from inspector.strategies.core.parameters import ParameterError
 from inspector.ui import numbers
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
-    from inspector.replay.axes import Axis
-    from inspector.replay.grid import Grid
+    from inspector.replay.analysis.sweep import Grid
+    from inspector.replay.analysis.tunable_limits import TunableLimit
     from inspector.ui.explain.explanation import Explained
     from inspector.ui.main.screen import InspectScreen
     from inspector.ui.tune.tool_apart import ToolApart
@@ -141,7 +141,7 @@ class TuneScreen(TuneReplays):
         else:
             self._show_curves(in_plan)
 
-    def _only(self, axis: Axis) -> str:
+    def _only(self, axis: TunableLimit) -> str:
         apart = self._apart
         if apart is None or axis.entry != apart.entry or not (apart.is_copy or axis.parameter.name == apart.limit):
             return ""
@@ -274,7 +274,7 @@ class TuneScreen(TuneReplays):
         limits = self.limits
         if not limits.axes:
             return super().explains()
-        axes: tuple[Axis, ...] = (limits.axis, limits.down) if self._is_map else (limits.axis,)
+        axes: tuple[TunableLimit, ...] = (limits.axis, limits.down) if self._is_map else (limits.axis,)
         try:
             plan = limits.applied(*axes)
         except ParameterError:
@@ -285,7 +285,7 @@ class TuneScreen(TuneReplays):
     def action_apply(self) -> None:
         """Give the plan what is looked at."""
         limits = self.limits
-        axes: tuple[Axis, ...] = (limits.axis, limits.down) if self._is_map else (limits.axis,)
+        axes: tuple[TunableLimit, ...] = (limits.axis, limits.down) if self._is_map else (limits.axis,)
         try:
             plan = limits.applied(*axes)
         except ParameterError as error:
@@ -322,5 +322,5 @@ class TuneScreen(TuneReplays):
         yield from super().commands()
 
 
-def _name(axis: Axis) -> str:
+def _name(axis: TunableLimit) -> str:
     return f"{axis.strategy} {axis.parameter.name.replace('-', ' ')}"

@@ -11,10 +11,9 @@ from textual import on
 from textual.message import Message
 from textual.worker import get_current_worker
 
-from inspector.replay.apart import ReplayCancelledError, apart
-from inspector.replay.grid import Grid, grid
-from inspector.replay.sizes import Sizes, sizes_for
-from inspector.replay.sweep import COARSE, Point, Sweep, point_at, sweep
+from inspector.replay.analysis.sweep import COARSE, Grid, Point, Sweep, grid, point_at, sweep
+from inspector.replay.analysis.tunable_limits import LimitSizes, sizes_for
+from inspector.replay.engine.isolated import ReplayCancelledError, isolated
 from inspector.ui.study import StudyScreen
 from inspector.ui.tune.limits import LimitKey, Limits, Subject, key_of
 
@@ -34,7 +33,7 @@ class SweepGrew(Message):
 
     subject: Subject
     found: Sweep
-    sizes: Sizes | None
+    sizes: LimitSizes | None
 
     def can_replace(self, message: Message) -> bool:
         """Only the newest curve counts."""
@@ -117,7 +116,7 @@ class TuneReplays(StudyScreen):
         def work() -> None:
             worker = get_current_worker()
             sizes = sizes_for(baseline, subject.plan.entries[axis.entry].strategy, axis.parameter)
-            inputs = apart(subject.inputs, lambda: worker.is_cancelled)
+            inputs = isolated(subject.inputs, lambda: worker.is_cancelled)
             with suppress(ReplayCancelledError):
                 for found in sweep(inputs, subject.plan, axis):
                     self.post_message(SweepGrew(subject, found, sizes))
@@ -150,7 +149,7 @@ class TuneReplays(StudyScreen):
 
     def _probe(self, subject: Subject, value: float) -> None:
         worker = get_current_worker()
-        inputs = apart(subject.inputs, lambda: worker.is_cancelled)
+        inputs = isolated(subject.inputs, lambda: worker.is_cancelled)
         with suppress(ReplayCancelledError):
             self.post_message(PointFound(subject, point_at(inputs, subject.plan, subject.axes[0], value)))
 
@@ -186,7 +185,7 @@ class TuneReplays(StudyScreen):
 
         def work() -> None:
             worker = get_current_worker()
-            inputs = apart(subject.inputs, lambda: worker.is_cancelled)
+            inputs = isolated(subject.inputs, lambda: worker.is_cancelled)
             with suppress(ReplayCancelledError):
                 for found in grid(inputs, subject.plan, across, down, columns, rows):
                     self.post_message(GridGrew(subject, found))

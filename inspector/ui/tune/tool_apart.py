@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from inspector.replay.axes import axes_of
+from inspector.replay.analysis.tunable_limits import tunable_limits
 from inspector.strategies.library.tiered_stale import TIERS, TieredStale
 from inspector.strategies.plan import Plan, PlanEntry
 from inspector.strategies.registry import parameter_of, value_of, with_values
@@ -121,7 +121,7 @@ def tool_apart(plan: Plan, history: History, tool: str, entry: int | None = None
         ),
         name=plan.name,
     )
-    limits = [axis.parameter.name for axis in axes_of(made) if axis.entry == place + 1]
+    limits = [axis.parameter.name for axis in tunable_limits(made) if axis.entry == place + 1]
     if not limits:
         return None
     return ToolApart(plan, made, place + 1, limit if limit in limits else limits[0], tool, is_copy=True)

@@ -1,0 +1,201 @@
+"""What agents themselves cut while a session ran, as their records say it, beside our replay of the same.
+
+A partial compaction names the results that were blanked and, with some agents, how many tokens that saved by the
+agent's own estimate. The rule its own code has (`CLEAR_RULES`) has to name the same results here. A full compaction
+says how large the context was: our replay of the conversation as if it had gone on (`without_compaction`) has to come
+to that size at the same call. What it left is measured by the report of the first call after it: the texts the file has
+of the new context, on the scale and with what the one before began with unseen, have to come to that.
+
+By the rules, the newest output is spared as far as it comes to so many tokens; the result that goes beyond, and all
+before it, are cleared. OpenCode spares two user turns besides (packages/opencode/src/session/compaction.ts). Claude
+Code's rule was read off its records, which name every result it cleared. Both take four characters for a token, and
+neither clears the output of the skill tool.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from inspector.replay.analysis.compaction_forecast import compaction_forecasts
+from inspector.replay.analysis.without_compaction import first_call_after
+from inspector.replay.engine.plan_changes import CLEARED
+from inspector.session.model import BlockKind
+from inspector.strategies.core.operations import ReplaceText
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from inspector.replay.engine.replay import Replay
+    from inspector.strategies.history.history import History
+
+
+_CHARACTERS_PER_TOKEN = 4
+_NEVER_BLANKED = "skill"
+
+
+class ClearRule(NamedTuple):
+    """What is spared.
+
+    Attributes:
+        tokens: The newest output, in tokens of four characters.
+        turns: User turns, the newest included, that are spared altogether.
+    """
+
+    tokens: int
+    turns: int
+
+
+CLEAR_RULES: Final[Mapping[str, ClearRule]] = {"claude-code": ClearRule(40_000, 0), "opencode": ClearRule(40_000, 2)}
+"""By the session's format."""
+
+
+def cleared_by(rule: ClearRule, history: History, message: int) -> set[str]:
+    """The calls whose results the rule blanks before a message, by their ids.
+
+    Args:
+        rule: What is spared.
+        history: The session's columns.
+        message: The message the clearing stands before.
+    """
+    session = history.session
+    responses = [call.response for call in session.calls]
+    last = bisect_left(responses, message) - 1
+    if last < 0:
+        return set()
+    held = [block for block in history.prompt(last).tolist() if history.message[block] < message]
+    first_block = history.message_first_block
+    since = range(int(first_block[responses[last]]), int(first_block[min(message, len(session.messages))]))
+    spared, turns = 0, 0
+    blanked: set[str] = set()
+    for index in reversed([*held, *since]):
+        block = session.blocks[index]
+        turns += block.kind is BlockKind.USER_TEXT
+        if block.kind is not BlockKind.TOOL_RESULT or turns < rule.turns or block.tool_name.lower() == _NEVER_BLANKED:
+            continue
+        spared += round(block.characters / _CHARACTERS_PER_TOKEN)
+        if spared > rule.tokens:
+            blanked.add(block.tool_call_id)
+    return blanked
+
+
+"""Claude Code takes four characters for a token where it says what blanking saved."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCut:
+    """One compaction, full or partial.
+
+    Attributes:
+        call: The first call after it.
+        what: What is compared: `context before`, `context after`, `tokens saved` or `results blanked`.
+        results: Results that were blanked; 0 for a full compaction.
+        missing: Of these, how many are not in the file.
+        recorded: Tokens by the agent's own figure or the provider's; of results, how many.
+        replayed: Tokens by our replay of it; of what blanking saved, by the rule the agent estimates with; of results,
+            how many the same rule blanks here.
+        measured: Tokens on the provider's scale, where `replayed` is by the agent's own rule; None where it is not.
+        alike: Results that both blank; None where tokens are compared.
+    """
+
+    call: int
+    what: str
+    results: int
+    missing: int
+    recorded: int
+    replayed: int
+    measured: int | None = None
+    alike: int | None = None
+
+    @property
+    def off(self) -> float | None:
+        """How far the replay is off, as a share of what was recorded."""
+        return self.replayed / self.recorded - 1 if self.recorded else None
+
+
+def recorded_cuts(baseline: Replay) -> tuple[RecordedCut, ...]:
+    """Everything a session's agent cut and said how much, in the order it happened."""
+    found = [*_partial(baseline), *_same_results(baseline), *_full(baseline), *_left(baseline)]
+    return tuple(sorted(found, key=lambda cut: cut.call))
+
+
+def _partial(baseline: Replay) -> Iterator[RecordedCut]:
+    inputs, session = baseline.inputs, baseline.history.session
+    results = {
+        session.blocks[block].tool_call_id: block
+        for block in baseline.history.results.tolist()
+        if session.blocks[block].kind is BlockKind.TOOL_RESULT
+    }
+    notice = CLEARED.operation.text if isinstance(CLEARED.operation, ReplaceText) else ""
+    responses = [call.response for call in session.calls]
+    for compaction in session.compactions:
+        if not compaction.is_partial or not compaction.tokens_saved:
+            continue
+        named = [results[each] for each in compaction.cleared_tool_call_ids if each in results]
+        blocks = [session.blocks[block] for block in named]
+        whole = int(inputs.table.tokens[named].sum())
+        left = len(named) * inputs.table.text_tokens(notice)
+        yield RecordedCut(
+            call=bisect_left(responses, compaction.message),
+            what="tokens saved",
+            results=len(compaction.cleared_tool_call_ids),
+            missing=len(compaction.cleared_tool_call_ids) - len(named),
+            recorded=compaction.tokens_saved,
+            replayed=sum(block.characters for block in blocks) // _CHARACTERS_PER_TOKEN,
+            measured=round(inputs.scale.calibration.ratio * (whole - left)),
+        )
+
+
+def _same_results(baseline: Replay) -> Iterator[RecordedCut]:
+    """Which results were blanked, and which our rule would have."""
+    session = baseline.history.session
+    responses = [call.response for call in session.calls]
+    gone: set[str] = set()
+    for compaction in session.compactions:
+        named = set(compaction.cleared_tool_call_ids) - gone
+        rule = CLEAR_RULES.get(session.format)
+        if not compaction.is_partial or not named or rule is None:
+            continue
+        ours = cleared_by(rule, baseline.history, compaction.message) - gone
+        gone |= named
+        yield RecordedCut(
+            call=bisect_left(responses, compaction.message),
+            what="results blanked",
+            results=len(named),
+            missing=0,
+            recorded=len(named),
+            replayed=len(ours),
+            alike=len(named & ours),
+        )
+
+
+def _left(baseline: Replay) -> Iterator[RecordedCut]:
+    """What full compactions left, by the report of the first call after them."""
+    inputs, session = baseline.inputs, baseline.history.session
+    if not session.compactions:
+        return
+    counted = inputs.layout.whole_tokens - inputs.recorded_removed
+    shown = inputs.sizes.ratio * counted + inputs.layout.beside_prompts
+    for index, compaction in enumerate(session.compactions):
+        call = None if compaction.is_partial else first_call_after(session, index)
+        before = -1 if call is None else int(inputs.previous_call[call])
+        if call is None or before < 0 or not (inputs.reported[call] and inputs.reported[before]):
+            continue
+        # What accumulates unseen over a context goes with it; what was there when it began stays.
+        began = int(np.flatnonzero(baseline.history.call_context == baseline.history.call_context[before])[0])
+        if not inputs.reported[began]:
+            continue
+        unseen = float(inputs.recorded.prompt[began] - shown[began])
+        recorded = int(inputs.recorded.prompt[call])
+        yield RecordedCut(call, "context after", 0, 0, recorded, round(float(shown[call]) + unseen))
+
+
+def _full(baseline: Replay) -> Iterator[RecordedCut]:
+    compactions = baseline.history.session.compactions
+    for forecast in compaction_forecasts(baseline, asked_for=True):
+        reported = compactions[forecast.compaction].tokens_before
+        if reported and forecast.prompt_tokens.value is not None:
+            yield RecordedCut(forecast.call, "context before", 0, 0, reported, int(forecast.prompt_tokens.value))

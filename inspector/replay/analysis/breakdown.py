@@ -1,0 +1,283 @@
+"""Who takes up the prompts: every tool's results, every kind of text, and what no text stands for, over all calls.
+
+Tokens are the provider's. A result that stays for a hundred calls is sent a hundred times; what is carried is what the
+newest prompt holds of it. Rows add up to the prompts: what is left when every text is counted is the system prompt and
+the tool definitions where the session does not show them, the envelopes of blocks, and reasoning that is kept as a
+signature.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from inspector.replay.analysis.resend_cost import resend_cost
+from inspector.replay.engine.changes import RECORDED
+from inspector.replay.figure import Figure, weakest
+from inspector.session.model import BlockKind
+from inspector.strategies.core.rendition import Action
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from inspector.replay.engine.replay import ContextState, Replay
+    from inspector.replay.figure import HowKnown
+
+
+BESIDE_TEXTS = "system, tools and envelopes"
+"""Names the row of what no text stands for."""
+
+
+@dataclass(frozen=True, slots=True)
+class BreakdownRow:
+    """What some blocks take up of the prompts.
+
+    Attributes:
+        name: The kind of block, or for a tier its strategy's name.
+        part: The tool, or the tier; empty where there is none.
+        blocks: How many blocks.
+        carried: Tokens of them in the newest prompt.
+        sent: Tokens of them in all prompts together.
+        cut: Tokens that a plan leaves out of them in all prompts together; negative where it adds.
+        share: `sent` as a share of all prompts' tokens, 0.25 for a quarter.
+        cost: Dollars of `sent`; None without a price.
+        saved: Dollars that a plan saves on them; negative where it costs more.
+    """
+
+    name: str
+    part: str
+    blocks: int
+    carried: Figure
+    sent: Figure
+    cut: Figure
+    share: Figure
+    cost: Figure
+    saved: Figure
+
+
+@dataclass(frozen=True, slots=True)
+class ResentBlock:
+    """One block and what it cost to carry it along.
+
+    Attributes:
+        block: Block index.
+        tokens: Tokens of it, whole.
+        calls: Prompts that held it.
+        sent: Tokens of it in all of them together.
+        cost: Dollars of these; None without a price.
+    """
+
+    block: int
+    tokens: Figure
+    calls: int
+    sent: Figure
+    cost: Figure
+
+
+class Breakdown:
+    """What blocks take up under a plan, beside what they take up without it."""
+
+    def __init__(self, baseline: Replay, planned: Replay) -> None:
+        """Work out what every block cost to carry, with and without the plan."""
+        self.baseline, self.planned = baseline, planned
+        self.before = resend_cost(baseline)
+        self.after = self.before if planned is baseline else resend_cost(planned)
+        self._known = weakest(planned.inputs.scale.known, planned.figures.prompt_tokens.known)
+
+    def by_kind(self) -> tuple[BreakdownRow, ...]:
+        """A row for every tool's results, for every other kind of block, and for what is beside the texts."""
+        history = self.planned.history
+        shown = ~_stands_for_a_signature(self.planned)
+        sent = ((self.after.calls > 0) | self._next.in_prompt) & shown
+        rows = []
+        for kind in BlockKind:
+            mine = np.flatnonzero((history.kind == kind) & sent)
+            if kind is not BlockKind.TOOL_RESULT:
+                rows += [self._tally(mine, kind.label)] if len(mine) else []
+                continue
+            for tool in np.unique(history.tool[mine]).tolist():
+                name = history.tool_names[tool] if tool >= 0 else ""
+                rows.append(self._tally(mine[history.tool[mine] == tool], kind.label, name))
+        rows.sort(key=lambda row: -(row.sent.value or 0))
+        return (*rows, self._beside(rows))
+
+    def by_tier(self) -> dict[tuple[int, str], BreakdownRow]:
+        """A row for every part of every strategy, of the blocks it changed; a block counts for what decided last.
+
+        By the strategy's index among the plan's entries, and the part's name.
+        """
+        changes, entries = self.planned.changes, self.planned.plan.entries
+        rows = changes.in_force(self.planned.history.call_count)
+        rows = rows[changes.action[rows] != Action.WHOLE]
+        blocks_of: dict[tuple[int, str], list[int]] = {}
+        for block, reason_index in zip(changes.block[rows].tolist(), changes.reason[rows].tolist(), strict=True):
+            reason = changes.reasons[reason_index]
+            if reason.entry != RECORDED:
+                blocks_of.setdefault((reason.entry, reason.decision.group), []).append(block)
+        return {
+            (entry, group): self._tally(np.array(blocks, dtype=np.int64), entries[entry].strategy.name, group)
+            for (entry, group), blocks in blocks_of.items()
+        }
+
+    def heaviest(self, count: int) -> tuple[ResentBlock, ...]:
+        """The tool results that cost most to carry under the plan, by tokens where there is no price."""
+        results = self.planned.history.results.astype(np.int64)
+        cost = self.after.cost[results]
+        weight = self.after.tokens[results] if np.isnan(cost).any() else cost
+        order = np.argsort(-weight, kind="stable")[:count]
+        return tuple(self.block(int(block)) for block in results[order] if self.after.calls[block])
+
+    def block(self, block: int) -> ResentBlock:
+        """What one block cost to carry under the plan."""
+        known = self.planned.inputs.scale.known
+        tokens = float(self.planned.table.tokens[block]) * self.planned.inputs.scale.calibration.ratio
+        return ResentBlock(
+            block,
+            Figure(round(tokens), known),
+            int(self.after.calls[block]),
+            Figure(round(float(self.after.tokens[block])), known),
+            _dollars(float(self.after.cost[block]), known),
+        )
+
+    def _tally(self, blocks: NDArray[np.int64], name: str, part: str = "") -> BreakdownRow:
+        known = self.planned.inputs.scale.known
+        sent = float(self.after.tokens[blocks].sum())
+        cut = float(self.before.tokens[blocks].sum()) - sent
+        cost = float(self.after.cost[blocks].sum())
+        return self._row(name, part, len(blocks), self._carried(blocks), sent, cut, cost, self._saved(blocks), known)
+
+    def _beside(self, rows: Sequence[BreakdownRow]) -> BreakdownRow:
+        """What is left of the prompts and their dollars when every text is counted."""
+
+        def rest(total: float, column: str) -> float:
+            return total - sum(getattr(row, column).value or 0 for row in rows)
+
+        prompts, before = (float(each.ledger.prompt_tokens.sum()) for each in (self.planned, self.baseline))
+        cost, cost_before = _prompt_dollars(self.planned), _prompt_dollars(self.baseline)
+        return self._row(
+            BESIDE_TEXTS,
+            "",
+            0,
+            rest(self._newest_prompt(), "carried"),
+            rest(prompts, "sent"),
+            rest(before - prompts, "cut"),
+            rest(cost, "cost"),
+            rest(cost_before - cost, "saved"),
+            self._known,
+        )
+
+    def _newest_prompt(self) -> float:
+        """Tokens of the next prompt, not yet made, under the plan."""
+        inputs = self.planned.inputs
+        whole = inputs.layout.whole_tokens[-1] - inputs.recorded_removed[-1]
+        return float(inputs.sizes.whole[-1] + inputs.sizes.ratio[-1] * (int(self._next.sent.sum()) - whole))
+
+    def _row(
+        self,
+        name: str,
+        part: str,
+        blocks: int,
+        carried: float,
+        sent: float,
+        cut: float,
+        cost: float,
+        saved: float,
+        known: HowKnown,
+    ) -> BreakdownRow:
+        prompts = self.planned.figures.prompt_tokens.value
+        return BreakdownRow(
+            name,
+            part,
+            blocks,
+            Figure(round(carried), known),
+            Figure(round(sent), known),
+            Figure(round(cut), known),
+            Figure(sent / prompts if prompts else None, known),
+            _dollars(cost, known),
+            _dollars(saved, known),
+        )
+
+    @cached_property
+    def _next(self) -> ContextState:
+        return self.planned.state(self.planned.history.call_count)
+
+    def _carried(self, blocks: NDArray[np.int64]) -> float:
+        return float(self.planned.inputs.sizes.ratio[-1] * self._next.sent[blocks].sum())
+
+    def _saved(self, blocks: NDArray[np.int64]) -> float:
+        return float(self.before.cost[blocks].sum() - self.after.cost[blocks].sum())
+
+
+def _dollars(value: float, known: HowKnown) -> Figure:
+    return Figure(None if np.isnan(value) else value, known)
+
+
+def _prompt_dollars(replay: Replay) -> float:
+    """Dollars of all prompts, responses apart; NaN without a price."""
+    ledger = replay.ledger
+    nothing = np.zeros_like(ledger.output)
+    cost = replay.inputs.rates.cost(
+        ledger.uncached, ledger.cache_read, ledger.cache_write_5m, ledger.cache_write_1h, nothing
+    )
+    return float(cost.sum())
+
+
+def _stands_for_a_signature(replay: Replay) -> NDArray[np.bool_]:
+    """Thinking whose text is not what the provider counts: its signature stands for it."""
+    blocks = replay.history.session.blocks
+    signed = np.fromiter((block.signature_characters > 0 for block in blocks), dtype=bool, count=len(blocks))
+    hidden: NDArray[np.bool_] = signed & (replay.history.kind == BlockKind.THINKING)
+    return hidden
+
+
+class ToolCuts(NamedTuple):
+    """One tool.
+
+    Attributes:
+        tool: Its name; empty for results of no known tool.
+        results: How many of its results the plan changed at any call.
+        original: Counted tokens of these, whole.
+        sent: Counted tokens of these as they were sent last.
+        saved: The provider's tokens that this left out of all prompts together; negative where it added.
+        known: How `saved` is known.
+    """
+
+    tool: str
+    results: int
+    original: int
+    sent: int
+    saved: int
+    known: HowKnown
+
+
+def cuts_by_tool(tallies: Breakdown) -> tuple[ToolCuts, ...]:
+    """Every tool whose results a plan changed, by what that saved, most first."""
+    planned, history = tallies.planned, tallies.planned.history
+    blocks, sent = _last_sent(planned)
+    saved = tallies.before.tokens[blocks] - tallies.after.tokens[blocks]
+    whole = planned.table.tokens[blocks]
+    known = planned.inputs.scale.known
+    found = []
+    for tool in np.unique(history.tool[blocks]).tolist():
+        own = history.tool[blocks] == tool
+        name = history.tool_names[tool] if tool >= 0 else ""
+        totals = (int(whole[own].sum()), int(sent[own].sum()), round(float(saved[own].sum())))
+        found.append(ToolCuts(name, int(own.sum()), *totals, known))
+    return tuple(sorted(found, key=lambda row: -row.saved))
+
+
+def _last_sent(planned: Replay) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The results a plan changed at any call, and their tokens after its last change."""
+    changes, history = planned.changes, planned.history
+    if not len(changes.block):
+        return changes.block, changes.tokens
+    entries = np.array([reason.entry for reason in changes.reasons], dtype=np.int64)[changes.reason]
+    acting = (changes.action != Action.WHOLE) & (entries != RECORDED)
+    touched = np.unique(changes.block[acting & (history.kind[changes.block] == BlockKind.TOOL_RESULT)])
+    last = np.searchsorted(changes.block, touched, side="right") - 1
+    return touched, changes.tokens[last]

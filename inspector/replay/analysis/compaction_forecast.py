@@ -1,0 +1,215 @@
+"""Whether recorded compactions would have happened under a plan, when they would have, and what that saves.
+
+A session's ledger honours the compactions that were recorded. A plan that keeps the context small might have made one
+needless: its prompt would have come to the size that set the compaction off only later, or never. That is worked out
+beside the ledger and never mixed with it: the session is replayed under the plan as if the compaction, and those after
+it, had not happened (`without_compaction`). The calls after it are taken to have been what they were.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from inspector.replay.analysis.without_compaction import BY_HAND, first_call_after, without_compaction
+from inspector.replay.engine.inputs import ReplayInputs
+from inspector.replay.engine.prompt_layout import Layout
+from inspector.replay.engine.replay import replay as replay_plan
+from inspector.replay.figure import Figure, HowKnown
+from inspector.strategies.history.history import History
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from inspector.replay.analysis.without_compaction import WithoutCompaction
+    from inspector.replay.engine.ledger import Ledger
+    from inspector.replay.engine.replay import Replay
+    from inspector.replay.engine.token_scale import Scale
+
+_UNKNOWN = Figure(None, HowKnown.PROJECTED)
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionForecast:
+    """One recorded compaction, and what a plan would have made of it.
+
+    Attributes:
+        compaction: Index into the session's compactions.
+        call: The first call after it.
+        trigger_tokens: The size that set it off: what the agent reported, or the last prompt before it.
+        asked_for: A person asked for it, so it would have happened whatever the size. The rest is None then.
+        prompt_tokens: What that call's prompt would have been under the plan without the compaction.
+        reached_at: The first call, from `call` on, whose prompt would have come to that size under the plan; `call`
+            itself where the plan changes nothing about it, None where it never would before `until`.
+        until: The first call after the next compaction that a person asked for, or after a rewind; None where there is
+            none and the session's end is where the forecast ends.
+        avoided: Recorded compactions, this one and later ones, that fall before that.
+        calls_usd: Dollars the prompts of the calls before that cost less without the compactions than with them;
+            negative where the longer prompts cost more. None without a price.
+        requests_usd: Dollars of the requests that wrote the summaries, which the file does not show: the prompt read
+            from the cache, the summary written. None without a price.
+        saved_tokens: Prompt tokens less over these calls; negative where the longer prompts hold more.
+    """
+
+    compaction: int
+    call: int
+    trigger_tokens: Figure
+    asked_for: bool
+    prompt_tokens: Figure = _UNKNOWN
+    reached_at: int | None = None
+    until: int | None = None
+    avoided: int = 0
+    calls_usd: Figure = _UNKNOWN
+    requests_usd: Figure = _UNKNOWN
+    saved_tokens: Figure = _UNKNOWN
+
+    @property
+    def is_avoided(self) -> bool:
+        """The plan would have kept it from happening where it did."""
+        return not self.asked_for and self.reached_at != self.call
+
+    @property
+    def saved_usd(self) -> Figure:
+        """Dollars saved altogether; negative where it costs more."""
+        calls, requests = self.calls_usd.value, self.requests_usd.value
+        return Figure(None if calls is None or requests is None else calls + requests, HowKnown.PROJECTED)
+
+
+def compaction_forecasts(planned: Replay, *, asked_for: bool = False) -> Iterator[CompactionForecast]:
+    """What a replay's plan would have made of every recorded compaction, one after another.
+
+    Each is looked at by itself: those before it are taken as they were recorded.
+
+    Args:
+        planned: The replay.
+        asked_for: Work it out for those a person asked for, too, as if nobody had.
+    """
+    session = planned.history.session
+    for index, compaction in enumerate(session.compactions):
+        call = None if compaction.is_partial else first_call_after(session, index)
+        if call is None:
+            continue
+        trigger = _trigger(planned, index, call)
+        if trigger.value is None:
+            continue
+        if compaction.trigger == BY_HAND and not asked_for:
+            yield CompactionForecast(index, call, trigger, asked_for=True)
+            continue
+        without = without_compaction(session, index)
+        if without is not None:
+            yield _forecast(planned, without, index, call, trigger)
+
+
+def _trigger(planned: Replay, index: int, call: int) -> Figure:
+    reported = planned.history.session.compactions[index].tokens_before
+    if reported:
+        return Figure(reported, HowKnown.EXACT)
+    inputs = planned.inputs
+    before = int(inputs.previous_call[call])
+    if before < 0:
+        return Figure(None, HowKnown.EXACT)
+    known = HowKnown.EXACT if inputs.reported[before] else inputs.scale.known
+    return Figure(round(float(inputs.sizes.whole[before])), known)
+
+
+def _forecast(
+    planned: Replay, without: WithoutCompaction, index: int, call: int, trigger: Figure
+) -> CompactionForecast:
+    calls = np.array(without.calls)
+    inputs = _inputs_without(planned, without, calls)
+    hypothetical = replay_plan(inputs, planned.plan).ledger
+    prompts = hypothetical.prompt_tokens[calls]
+    reached = np.flatnonzero(prompts >= (trigger.value or 0))
+    end = int(reached[0]) if len(reached) else len(calls)
+    spared = calls[:end]
+    avoided = max(without.ends_with[:end], default=0)
+    tokens = int((planned.ledger.prompt_tokens - hypothetical.prompt_tokens)[spared].sum())
+    dollars = (_prompt_cost(planned.inputs, planned.ledger) - _prompt_cost(inputs, hypothetical))[spared].sum()
+    return CompactionForecast(
+        compaction=index,
+        call=call,
+        trigger_tokens=trigger,
+        asked_for=False,
+        prompt_tokens=_projected(int(prompts[0])),
+        reached_at=int(calls[end]) if len(reached) else None,
+        until=without.until,
+        avoided=avoided,
+        calls_usd=_projected(float(dollars)),
+        requests_usd=_projected(_request_cost(planned, index, avoided)),
+        saved_tokens=_projected(tokens),
+    )
+
+
+def _inputs_without(planned: Replay, without: WithoutCompaction, calls: NDArray[np.int64]) -> ReplayInputs:
+    """What replays of the session without the compaction start from, on the scale of the session with it."""
+    inputs = planned.inputs
+    history = History.of(without.session)
+    scale = _scale_without(inputs, history, calls)
+    made = ReplayInputs.of(
+        history,
+        inputs.table,
+        pricing=inputs.pricing,
+        cache=inputs.cache,
+        precise=inputs.renderer.precise,
+        scale=scale,
+    )
+    whole = made.sizes.whole.copy()
+    whole[calls] -= scale.ratio[calls] * made.recorded_removed[calls]
+    return replace(made, sizes=replace(made.sizes, whole=whole))
+
+
+def _scale_without(inputs: ReplayInputs, history: History, calls: NDArray[np.int64]) -> Scale:
+    """The session's scale, with what the longer prompts measure: as before the compaction, and what has come since."""
+    scale = inputs.scale
+    before = int(inputs.previous_call[calls[0]])
+    layout = Layout.of(history, inputs.layout.tokens).with_beside(scale.beside, scale.calibration.ratio)
+    shown = scale.ratio * layout.whole_tokens + layout.beside_prompts
+    unseen = float(inputs.sizes.whole[before] - shown[before]) + scale.ratio[before] * inputs.recorded_removed[before]
+    prompt = scale.prompt.copy()
+    prompt[calls] = shown[calls] + unseen
+    return replace(scale, prompt=prompt)
+
+
+def _prompt_cost(inputs: ReplayInputs, ledger: Ledger) -> NDArray[np.float64]:
+    nothing = np.zeros_like(ledger.output)
+    return inputs.rates.cost(ledger.uncached, ledger.cache_read, ledger.cache_write_5m, ledger.cache_write_1h, nothing)
+
+
+def _request_cost(planned: Replay, first: int, count: int) -> float:
+    """Dollars of the requests that wrote the summaries of `count` full compactions from the `first` on."""
+    session, inputs = planned.history.session, planned.inputs
+    thread = _thread(planned, first)
+    full = [
+        at
+        for at in range(first, len(session.compactions))
+        if not session.compactions[at].is_partial and _thread(planned, at) == thread
+    ]
+    rates = inputs.rates.of_prompts(inputs.recorded.prompt)
+    dollars = 0.0
+    for at in full[:count]:
+        call = first_call_after(session, at)
+        if call is None:
+            break
+        rate = rates[call % len(rates)]
+        message = session.compactions[at].message
+        blocks = slice(*inputs.history.message_first_block[message : message + 2].tolist())
+        is_summary = session.messages[message].is_summary
+        summary = float(inputs.table.tokens[blocks].sum()) * inputs.sizes.ratio[call] if is_summary else 0.0
+        dollars += (_trigger(planned, at, call).value or 0) * rate[1] + summary * rate[4]
+    return dollars
+
+
+def _thread(planned: Replay, compaction: int) -> int:
+    session = planned.history.session
+    message = session.compactions[compaction].message
+    return session.messages[message].thread if message < len(session.messages) else 0
+
+
+def _projected(value: float) -> Figure:
+    if isinstance(value, int):
+        return Figure(value, HowKnown.PROJECTED)
+    return Figure(None if np.isnan(value) else float(value), HowKnown.PROJECTED)

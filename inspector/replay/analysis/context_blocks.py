@@ -1,0 +1,154 @@
+"""What one prompt is made of: its blocks with their tokens on the provider's scale, and what no block holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from inspector.replay.figure import Figure, HowKnown
+from inspector.session.model import BlockKind
+from inspector.strategies.core.rendition import Action
+from inspector.strategies.history.arguments import names_a_part, path_of
+from inspector.strategies.history.reads import reads_of
+from inspector.strategies.history.tools import Meaning, meaning_mask
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from inspector.replay.engine.replay import ContextState, Replay
+    from inspector.strategies.history.history import History
+
+
+@dataclass(frozen=True, eq=False)
+class ContextBlocks:
+    """One call's prompt under a plan; equal only to itself.
+
+    The blocks' tokens and the rest add up to the prompt.
+
+    Attributes:
+        call: The call; the number of recorded calls is the next one, not yet made.
+        blocks: Block indices in the order they are sent, those the plan removed included, int32.
+        sent: Tokens sent of each, what goes with it (its envelope) included, float64.
+        recorded: The same with it whole, float64.
+        rest: Tokens of what the session does not show: system prompt and tool definitions, for most agents.
+        prompt: Tokens of all of it.
+        known: How the blocks' tokens and the rest are known.
+    """
+
+    call: int
+    blocks: NDArray[np.int32]
+    sent: NDArray[np.float64]
+    recorded: NDArray[np.float64]
+    rest: float
+    prompt: Figure
+    known: HowKnown
+
+
+def context_at(replay: Replay, state: ContextState) -> ContextBlocks:
+    """What a call's prompt is made of.
+
+    Args:
+        replay: The plan on the session.
+        state: How every block stands at the call, of `replay.state`.
+    """
+    inputs, call = replay.inputs, state.call
+    ratio = float(inputs.sizes.ratio[call])
+    blocks = replay.history.prompt(call)
+    envelopes = inputs.layout.envelopes[blocks]
+    is_removed = state.action[blocks] == Action.REMOVED
+    recorded = state.recorded[blocks] + envelopes
+    sent = state.sent[blocks] + np.where(is_removed, 0, envelopes)
+    # Counted tokens are summed as they are and scaled once, as the ledger does: the other way round, rounding differs.
+    counted = int(recorded.sum()) - int(sent.sum()) - int(inputs.recorded_removed[call])
+    removed = round(ratio * counted)
+    tokens = max(round(float(inputs.sizes.whole[call])) - removed, 0)
+    is_reported = call < replay.history.call_count and bool(inputs.reported[call]) and removed == 0
+    known = inputs.scale.known
+    prompt = Figure(tokens, HowKnown.EXACT if is_reported else known)
+    sent_scaled, recorded_scaled = ratio * sent.astype(np.float64), ratio * recorded.astype(np.float64)
+    return ContextBlocks(call, blocks, sent_scaled, recorded_scaled, tokens - float(sent_scaled.sum()), prompt, known)
+
+
+SHORTEST = 80
+"""Characters below which equal results are no repetition: `ok` is said often."""
+
+
+class RepeatKind(StrEnum):
+    """Why a result is not needed twice."""
+
+    SAME = "same text again later"
+    """A later result in the prompt has the very same text."""
+    READ_AGAIN = "read again later"
+    """The same file, or the same part of it, was read again, and holds something else by then."""
+    EDITED = "edited since"
+    """The file was edited or written after it was read, and not read again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """A result that something later stands for.
+
+    Attributes:
+        block: The result, block index.
+        kind: Why.
+        later: The later result or edit, block index.
+        path: The file, empty where none is named; session text.
+    """
+
+    block: int
+    kind: RepeatKind
+    later: int
+    path: str
+
+
+def repeats_in(history: History, context: ContextBlocks) -> tuple[Repeat, ...]:
+    """Every result sent in a prompt that something later in it stands for, in the order they are sent.
+
+    Args:
+        history: The session's columns.
+        context: The prompt.
+    """
+    session, blocks = history.session, history.session.blocks
+    reads = reads_of(history, ())
+    file_of = dict(zip(reads.results.tolist(), reads.files.tolist(), strict=True))
+    edits = meaning_mask(history.tool_names, (Meaning.EDIT, Meaning.WRITE))[history.tool[context.blocks]]
+    edits &= history.kind[context.blocks] == BlockKind.TOOL_CALL
+    results = (history.kind[context.blocks] == BlockKind.TOOL_RESULT) & (context.sent > 0)
+    same: dict[bytes, int] = {}
+    later_reads: dict[int, list[int]] = {}
+    edited: dict[str, int] = {}
+    found: list[Repeat] = []
+    places = np.flatnonzero(edits | results)[::-1].tolist()
+    for place in places:
+        index = int(context.blocks[place])
+        block = blocks[index]
+        if edits[place]:
+            edited[path_of(session, block)] = index
+            continue
+        file = file_of.get(index, -1)
+        path = reads.paths[file] if file >= 0 else ""
+        again = _read_again(history, index, later_reads.get(file, [])) if file >= 0 else -1
+        if block.characters >= SHORTEST and block.digest in same:
+            found.append(Repeat(index, RepeatKind.SAME, same[block.digest], path))
+        elif again >= 0:
+            found.append(Repeat(index, RepeatKind.READ_AGAIN, again, path))
+        elif path and path in edited:
+            found.append(Repeat(index, RepeatKind.EDITED, edited[path], path))
+        same[block.digest] = index
+        if file >= 0:
+            later_reads.setdefault(file, []).append(index)
+    return tuple(reversed(found))
+
+
+def _read_again(history: History, result: int, later: list[int]) -> int:
+    """The next read of the same file after a result that holds at least what it holds, or -1."""
+    session, blocks = history.session, history.session.blocks
+    arguments = blocks[int(history.call_block[result])].digest
+    for other in reversed(later):
+        call = blocks[int(history.call_block[other])]
+        if call.digest == arguments or not names_a_part(session, call):
+            return other
+    return -1

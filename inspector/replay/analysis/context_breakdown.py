@@ -1,0 +1,312 @@
+"""Where a window goes: one call's prompt by role, tool, file, tier or age, with what each part cost to carry."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from inspector.replay.analysis.context_blocks import RepeatKind, context_at, repeats_in
+from inspector.session.model import BlockKind
+from inspector.strategies.history.arguments import paths_of
+from inspector.strategies.library.tiered_stale import TIERS, TieredStale, tiered_stale_for
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from inspector.replay.analysis.context_blocks import ContextBlocks, Repeat
+    from inspector.replay.analysis.resend_cost import ResendCost
+    from inspector.replay.engine.replay import ContextState, Replay
+    from inspector.strategies.history.history import History
+
+
+class Grouping(StrEnum):
+    """What a prompt is divided by."""
+
+    ROLE = "role"
+    TOOL = "tool"
+    FILE = "file"
+    TIER = "tier"
+    AGE = "age"
+    REPEATS = "repeats"
+    """Only what something later in the prompt stands for."""
+
+
+NO_TOOL = "no tool"
+NO_FILE = "no file named"
+NO_RESULT = "no tool result"
+
+
+def codes_of(
+    replay: Replay, grouping: Grouping, blocks: NDArray[np.int32], call: int, repeats: Sequence[Repeat]
+) -> tuple[NDArray[np.int64], list[str]]:
+    """Which part each of some blocks belongs to.
+
+    Args:
+        replay: The plan on the session.
+        grouping: What to tell blocks apart by.
+        blocks: Their indices.
+        call: The call that ages are counted from.
+        repeats: What of them something later stands for.
+
+    Returns:
+        For each block the place of its part, -1 for none, int64; and the parts' names, which may hold session text.
+    """
+    history = replay.history
+    match grouping:
+        case Grouping.ROLE:
+            return _by_role(history, blocks)
+        case Grouping.TOOL:
+            tool = history.tool[blocks].astype(np.int64)
+            return np.where(tool < 0, len(history.tool_names), tool), [*history.tool_names, NO_TOOL]
+        case Grouping.FILE:
+            return _by_file(history, blocks)
+        case Grouping.TIER:
+            return _by_tier(replay, blocks)
+        case Grouping.AGE:
+            return _by_age(history, blocks, call)
+        case Grouping.REPEATS:
+            kinds = list(RepeatKind)
+            place = {repeat.block: kinds.index(repeat.kind) for repeat in repeats}
+            codes = np.array([place.get(block, -1) for block in blocks.tolist()], dtype=np.int64)
+            return codes, [kind.value for kind in kinds]
+
+
+_ROLES = {
+    BlockKind.SYSTEM_TEXT: "system",
+    BlockKind.USER_TEXT: "user",
+    BlockKind.ASSISTANT_TEXT: "assistant",
+    BlockKind.THINKING: "thinking",
+    BlockKind.TOOL_CALL: "tool calls",
+    BlockKind.TOOL_RESULT: "tool results",
+    BlockKind.IMAGE: "images",
+    BlockKind.DOCUMENT: "documents",
+    BlockKind.OTHER: "other",
+}
+SUMMARY, INJECTED = "summaries", "injected by the agent"
+
+
+def _by_role(history: History, blocks: NDArray[np.int32]) -> tuple[NDArray[np.int64], list[str]]:
+    names = [*_ROLES.values(), SUMMARY, INJECTED]
+    messages = history.session.messages
+    of_message = history.message[blocks]
+    summary = np.array([messages[index].is_summary for index in of_message.tolist()], dtype=bool)
+    injected = np.array([messages[index].is_meta for index in of_message.tolist()], dtype=bool)
+    kind = history.kind[blocks].astype(np.int64)
+    said = kind == BlockKind.USER_TEXT
+    codes = np.where(said & injected, names.index(INJECTED), kind)
+    return np.where((said | (kind == BlockKind.ASSISTANT_TEXT)) & summary, names.index(SUMMARY), codes), names
+
+
+def _by_file(history: History, blocks: NDArray[np.int32]) -> tuple[NDArray[np.int64], list[str]]:
+    kind = history.kind[blocks]
+    calls = np.where(kind == BlockKind.TOOL_CALL, blocks, history.call_block[blocks])
+    calls = np.where((kind == BlockKind.TOOL_CALL) | (kind == BlockKind.TOOL_RESULT), calls, -1)
+    asked = np.unique(calls[calls >= 0])
+    found = paths_of(history.session, [history.session.blocks[call] for call in asked.tolist()])
+    numbers: dict[str, int] = {}
+    home = history.session.working_directory.rstrip("/")
+    # Agents name one file in either way; what is below where the agent works is named from there.
+    found = [path.removeprefix(f"{home}/") if home else path for path in found]
+    path_of_call = {
+        call: numbers.setdefault(path, len(numbers)) for call, path in zip(asked.tolist(), found, strict=True) if path
+    }
+    none = len(numbers)
+    codes = np.array([path_of_call.get(call, none) for call in calls.tolist()], dtype=np.int64)
+    return codes, [*numbers, NO_FILE]
+
+
+def _by_tier(replay: Replay, blocks: NDArray[np.int32]) -> tuple[NDArray[np.int64], list[str]]:
+    """By the tiers of the plan's own tiered truncation, or of the one that fits the session."""
+    history = replay.history
+    own = (entry.strategy for entry in replay.plan.entries if isinstance(entry.strategy, TieredStale))
+    strategy = next(own, None) or tiered_stale_for(history.session)
+    of_tool = np.array([TIERS.index(strategy.tier_of(name)) for name in (*history.tool_names, "")], dtype=np.int64)
+    is_result = history.kind[blocks] == BlockKind.TOOL_RESULT
+    return np.where(is_result, of_tool[history.tool[blocks]], len(TIERS)), [*TIERS, NO_RESULT]
+
+
+def _by_age(history: History, blocks: NDArray[np.int32], call: int) -> tuple[NDArray[np.int64], list[str]]:
+    """By how many calls ago a block came in, in steps that double."""
+    age = call - np.minimum(history.enters[blocks].astype(np.int64), call)
+    codes = np.ceil(np.log2(age + 1)).astype(np.int64)
+    most = int(codes.max(initial=0))
+    names = ["new in this call", "1 call ago"]
+    names += [f"{2 ** (step - 1):,} to {2**step - 1:,} calls ago" for step in range(2, most + 1)]
+    return codes, names
+
+
+class Scope(StrEnum):
+    """Which blocks are looked at."""
+
+    WINDOW = "window"
+    """Those of one call's prompt."""
+    SESSION = "session"
+    """Those of any call's prompt."""
+
+
+NOT_SHOWN = "not in the file"
+"""What is sent and no block holds."""
+
+
+@dataclass(frozen=True, eq=False)
+class ContextPart:
+    """A part of a prompt; equal only to itself.
+
+    Attributes:
+        name: What it is; may hold session text.
+        blocks: Its block indices, int32; none for what no block holds.
+        tokens: Tokens sent of it in the call's prompt, on the provider's scale.
+        recorded: The same with every block whole.
+        carried: Tokens sent of it in all recorded calls together.
+        cost: Dollars of those; NaN without a price.
+    """
+
+    name: str
+    blocks: NDArray[np.int32]
+    tokens: float
+    recorded: float
+    carried: float
+    cost: float
+
+
+@dataclass(frozen=True, eq=False)
+class ContextBreakdown:
+    """What a prompt, or a session's prompts, are made of; equal only to itself.
+
+    Attributes:
+        grouping: What it is divided by.
+        scope: Which blocks are looked at.
+        context: The call's prompt.
+        everything: All of it as one part, what no block holds included.
+        parts: The largest first, ages from the newest on.
+        repeats: By block index, why something later stands for it; only where it is divided by that.
+    """
+
+    grouping: Grouping
+    scope: Scope
+    context: ContextBlocks
+    everything: ContextPart
+    parts: tuple[ContextPart, ...]
+    repeats: dict[int, Repeat]
+
+
+def context_breakdown(
+    replay: Replay,
+    state: ContextState,
+    carriage: ResendCost,
+    grouping: Grouping,
+    scope: Scope = Scope.WINDOW,
+) -> ContextBreakdown:
+    """Divide a prompt, or everything that was ever sent.
+
+    Args:
+        replay: The plan on the session.
+        state: How every block stands at the call, of `replay.state`.
+        carriage: What each block cost to carry, of `carriage_of`.
+        grouping: What to divide by.
+        scope: Which blocks to look at.
+    """
+    history, context = replay.history, context_at(replay, state)
+    count = len(history.kind)
+    sent, recorded = np.zeros(count), np.zeros(count)
+    sent[context.blocks], recorded[context.blocks] = context.sent, context.recorded
+    blocks = context.blocks if scope is Scope.WINDOW else _ever_sent(context, carriage)
+    repeats = repeats_in(history, context) if grouping is Grouping.REPEATS else ()
+    codes, names = codes_of(replay, grouping, blocks, context.call, repeats)
+
+    def part(name: str, members: NDArray[np.int32]) -> ContextPart:
+        columns = (sent, recorded, carriage.tokens, carriage.cost)
+        return ContextPart(name, members, *(float(column[members].sum()) for column in columns))
+
+    order = np.argsort(codes, kind="stable")
+    bounds = np.searchsorted(codes[order], np.arange(len(names) + 1))
+    parts = [part(name, blocks[order[bounds[at] : bounds[at + 1]]]) for at, name in enumerate(names)]
+    parts = [each for each in parts if len(each.blocks)]
+    everything, rest = _totals(replay, context, part("", blocks), scope)
+    if grouping is not Grouping.REPEATS:
+        parts.append(rest)
+    if grouping is not Grouping.AGE:
+        parts.sort(key=lambda each: -(each.tokens if scope is Scope.WINDOW else each.carried))
+    return ContextBreakdown(
+        grouping, scope, context, everything, tuple(parts), {repeat.block: repeat for repeat in repeats}
+    )
+
+
+def _ever_sent(context: ContextBlocks, carriage: ResendCost) -> NDArray[np.int32]:
+    was_sent = carriage.calls > 0
+    was_sent[context.blocks] = True
+    return np.flatnonzero(was_sent).astype(np.int32)
+
+
+def _totals(
+    replay: Replay, context: ContextBlocks, shown: ContextPart, scope: Scope
+) -> tuple[ContextPart, ContextPart]:
+    """Everything, and what of it no block holds."""
+    ledger = replay.ledger
+    nothing = np.zeros_like(ledger.output)
+    prompts = replay.inputs.rates.cost(
+        ledger.uncached, ledger.cache_read, ledger.cache_write_5m, ledger.cache_write_1h, nothing
+    )
+    carried, cost = float(ledger.prompt_tokens.sum()), float(prompts.sum())
+    prompt = float(context.prompt.value or 0)
+    whole = prompt + shown.recorded - shown.tokens
+    none = np.zeros(0, dtype=np.int32)
+    if scope is Scope.WINDOW:
+        # What the blocks of other prompts cost is no part of this one's.
+        own = ContextPart(NOT_SHOWN, none, context.rest, context.rest, np.nan, np.nan)
+        return ContextPart("everything", shown.blocks, prompt, whole, shown.carried, shown.cost), own
+    rest = ContextPart(NOT_SHOWN, none, context.rest, context.rest, carried - shown.carried, cost - shown.cost)
+    return ContextPart("everything", shown.blocks, prompt, whole, carried, cost), rest
+
+
+@dataclass(frozen=True, slots=True)
+class Consumer:
+    """One block, and what it takes.
+
+    Attributes:
+        block: Its index.
+        tokens: Tokens sent of it in the call's prompt, on the provider's scale.
+        recorded: The same with it whole; 0 where the prompt does not hold it.
+        calls: Recorded calls whose prompt held it.
+        carried: Tokens sent of it in all of them together.
+        cost: Dollars of those; NaN without a price.
+    """
+
+    block: int
+    tokens: float
+    recorded: float
+    calls: int
+    carried: float
+    cost: float
+
+
+def consumers_of(
+    composition: ContextBreakdown, blocks: NDArray[np.int32], carriage: ResendCost, most: int
+) -> tuple[Consumer, ...]:
+    """The blocks of a part that take most of the prompt, or cost most to carry over the whole session.
+
+    Args:
+        composition: What the part is of.
+        blocks: The part's block indices.
+        carriage: What each block cost to carry.
+        most: How many at most.
+    """
+    count = len(carriage.calls)
+    sent, recorded = np.zeros(count), np.zeros(count)
+    context = composition.context
+    sent[context.blocks], recorded[context.blocks] = context.sent, context.recorded
+    if composition.scope is Scope.WINDOW:
+        amounts = sent[blocks]
+    else:
+        cost = carriage.cost[blocks]
+        amounts = carriage.tokens[blocks] if np.isnan(cost).any() else cost
+    order = np.argsort(-amounts, kind="stable")[:most]
+    columns = (sent, recorded, carriage.calls, carriage.tokens, carriage.cost)
+    chosen = blocks[order]
+    rows = zip(chosen.tolist(), *(column[chosen].tolist() for column in columns), strict=True)
+    return tuple(Consumer(*row) for row in rows)

@@ -1,0 +1,112 @@
+"""What every block cost to carry: in how many prompts it was sent again, with how many tokens, for how many dollars.
+
+A prompt's dollars belong to its tokens at the rate each was served at: those before the point where the cache's prefix
+ended were read, those after it were written or sent plain. So a result of 4,000 tokens that stayed for 118 calls costs
+what it was written for once, read for again and again, and written for anew at every break before it. The blocks'
+dollars and those of what no block holds (system prompt, tool definitions) add up to the prompts' dollars.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from inspector.replay.engine.prefix_sums_2d import prefix_sums
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from inspector.replay.engine.prompt_layout import ContextLayout
+    from inspector.replay.engine.replay import Replay
+
+
+@dataclass(frozen=True, eq=False)
+class ResendCost:
+    """Per block of the session, over all recorded calls.
+
+    Attributes:
+        calls: Prompts that held it, int64.
+        tokens: Tokens sent for it in all of them together, on the provider's scale, float64.
+        cost: Dollars of those tokens, NaN where a call has no price, float64.
+    """
+
+    calls: NDArray[np.int64]
+    tokens: NDArray[np.float64]
+    cost: NDArray[np.float64]
+
+
+def resend_cost(replay: Replay) -> ResendCost:
+    """What each block costs to carry under a replay's plan."""
+    count = len(replay.history.kind)
+    result = ResendCost(np.zeros(count, dtype=np.int64), np.zeros(count), np.zeros(count))
+    read_rate, other_rate = _rates(replay)
+    for context in replay.inputs.layout.contexts:
+        _add_context(replay, context, read_rate, other_rate, result)
+    return result
+
+
+def _rates(replay: Replay) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Per call, dollars of a token that was read from the cache, and of one that was not."""
+    ledger = replay.ledger
+    rate = np.broadcast_to(replay.inputs.rates.of_prompts(ledger.prompt_tokens), (len(ledger.cost), 6))
+    other = ledger.uncached + ledger.cache_write_5m + ledger.cache_write_1h
+    dollars = ledger.uncached * rate[:, 0] + ledger.cache_write_5m * rate[:, 2] + ledger.cache_write_1h * rate[:, 3]
+    return rate[:, 1], np.where(other > 0, dollars / np.maximum(other, 1), rate[:, 0])
+
+
+def _add_context(
+    replay: Replay,
+    context: ContextLayout,
+    read_rate: NDArray[np.float64],
+    other_rate: NDArray[np.float64],
+    result: ResendCost,
+) -> None:
+    calls = context.calls[context.calls < replay.history.call_count]
+    if not len(calls) or not len(context.blocks):
+        return
+    ratio = replay.inputs.sizes.ratio[calls]
+    tokens, owners, first, last = _stretches(replay, context, calls)
+    in_all = np.concatenate(([0.0], np.cumsum(ratio)))
+    # Every call's tokens at the reading rate, and the difference where the block stood behind what was read.
+    at_read = np.concatenate(([0.0], np.cumsum(ratio * read_rate[calls])))
+    extra = ratio * (other_rate - read_rate)[calls]
+    # What a cache could hold it may have dropped by then, or never kept.
+    read_blocks = np.where(replay.ledger.cache_read[calls] > 0, replay.reusable_blocks[calls], 0)
+    positions = owners.astype(np.int64)
+    behind = prefix_sums(read_blocks, extra, last, positions + 1) - prefix_sums(
+        read_blocks, extra, first, positions + 1
+    )
+    blocks = context.blocks[owners]
+    np.add.at(result.calls, blocks, last - first)
+    np.add.at(result.tokens, blocks, tokens * (in_all[last] - in_all[first]))
+    np.add.at(result.cost, blocks, tokens * (at_read[last] - at_read[first] + behind))
+
+
+def _stretches(
+    replay: Replay, context: ContextLayout, calls: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Runs of calls through which a block's tokens stay the same.
+
+    Returns:
+        Tokens, position in the context, first call and call after the last, both counted within the context.
+    """
+    changes = replay.changes
+    enters = np.searchsorted(context.prompt_blocks[: len(calls)], np.arange(len(context.blocks)), side="right")
+    positions = context.positions(changes.block)
+    at = np.searchsorted(calls, changes.call)
+    inside = (positions >= 0) & (at < len(calls))
+    positions, at, sent = positions[inside], at[inside], changes.tokens[inside].astype(np.int64)
+    at = np.maximum(at, enters[positions])
+    owners = np.concatenate((np.arange(len(context.blocks)), positions))
+    starts = np.concatenate((enters, at))
+    tokens = np.concatenate((context.tokens.astype(np.int64), sent))
+    # The changes come after the whole block they change, and in call order, so a stable sort keeps them so.
+    order = np.argsort(owners, kind="stable")
+    owners, starts, tokens = owners[order], starts[order], tokens[order]
+    ends = np.full(len(owners), len(calls), dtype=np.int64)
+    same = owners[1:] == owners[:-1]
+    ends[:-1][same] = starts[1:][same]
+    kept = ends > starts
+    return tokens[kept], owners[kept].astype(np.int64), starts[kept].astype(np.int64), ends[kept]

@@ -1,0 +1,353 @@
+"""One limit of a plan over its whole range: what prompts, cost and breaks come to at every value that tells something.
+
+A few values spread over the range are replayed first; then, one by one, values in the middle of the gap that is widest
+for how much the figures differ across it. So the curve is there at once and gets its detail where it bends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from inspector.replay.engine.replay import replay
+from inspector.replay.figure import HowKnown, weakest
+from inspector.strategies.core.parameters import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from inspector.replay.analysis.tunable_limits import TunableLimit
+    from inspector.replay.engine.inputs import ReplayInputs
+    from inspector.replay.engine.ledger import Figures
+    from inspector.replay.figure import Figure
+    from inspector.strategies.core.scale import Scale
+    from inspector.strategies.plan import Plan
+
+
+NOTICEABLE = 0.05
+"""How far below the straight line, as a share of the curve's height, a knee lies at least."""
+
+
+def knee_of(fractions: NDArray[np.float64], amounts: NDArray[np.float64]) -> int | None:
+    """Where a curve lies furthest below the straight line between its ends: the knee.
+
+    Both directions are taken as shares of the curve's own width and height, so that the unit of neither matters. This
+    is how Satopää, Albrecht, Irwin and Raghavan find a knee ("Finding a Kneedle in a Haystack", 2011), without their
+    smoothing.
+
+    Args:
+        fractions: Where the points stand, rising.
+        amounts: Their heights.
+
+    Returns:
+        Index of the point, None where the curve nowhere lies below that line by a twentieth of its height.
+    """
+    if len(amounts) < 3 or np.isnan(amounts).any():
+        return None
+    x, y = fractions, amounts
+    width, height = float(x[-1] - x[0]), float(y.max() - y.min())
+    if width <= 0 or height <= 0:
+        return None
+    line = y[0] + (y[-1] - y[0]) * (x - x[0]) / width
+    below = (line - y) / height
+    knee = int(np.argmax(below))
+    return knee if below[knee] >= NOTICEABLE else None
+
+
+COARSE = 9
+"""Values replayed first."""
+
+POINTS = 41
+"""Values replayed in all."""
+
+_FLATNESS = 0.1
+"""How much a gap's width counts where nothing differs across it, beside what does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A plan at one value.
+
+    Attributes:
+        value: The value.
+        figures: Totals of the replay.
+    """
+
+    value: float
+    figures: Figures
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """A limit's curve, as far as it is known.
+
+    Attributes:
+        axis: The limit.
+        points: By rising value.
+        is_complete: No more values are replayed.
+    """
+
+    axis: TunableLimit
+    points: tuple[Point, ...]
+    is_complete: bool = False
+
+    def column(self, name: str) -> NDArray[np.float64]:
+        """One figure of every point, by its name in `Figures`; NaN where it is unknown."""
+        values = [getattr(point.figures, name).value for point in self.points]
+        return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+
+    def known(self, name: str) -> HowKnown:
+        """How the least known of these figures is known."""
+        return weakest(HowKnown.EXACT, *(getattr(point.figures, name).known for point in self.points))
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """The points' values."""
+        return np.array([point.value for point in self.points], dtype=np.float64)
+
+    @property
+    def fractions(self) -> NDArray[np.float64]:
+        """Where the points stand on the limit's line, 0 to 1."""
+        return np.array([self.axis.scale.fraction(point.value) for point in self.points], dtype=np.float64)
+
+    @property
+    def amounts(self) -> NDArray[np.float64]:
+        """Dollars of every point, or prompt tokens where there is no price."""
+        cost = self.column("cost_usd")
+        return self.column("prompt_tokens") if np.isnan(cost).any() else cost
+
+    @property
+    def knee(self) -> Point | None:
+        """The knee of the amounts, see `knee_of`."""
+        place = knee_of(self.fractions, self.amounts)
+        return None if place is None else self.points[place]
+
+    @property
+    def least(self) -> Point | None:
+        """Where the amounts are smallest; of equal ones, that with the largest value, which changes least."""
+        if not self.points:
+            return None
+        amounts = self.amounts
+        return self.points[len(amounts) - 1 - int(np.argmin(amounts[::-1]))]
+
+    def with_points(self, *points: Point) -> Sweep:
+        """The curve with further points."""
+        known = {point.value: point for point in (*self.points, *points)}
+        return replace(self, points=tuple(known[value] for value in sorted(known)))
+
+    def at(self, value: float) -> Point | None:
+        """The point at a value, if it was replayed."""
+        return next((point for point in self.points if point.value == value), None)
+
+
+def point_at(inputs: ReplayInputs, plan: Plan, axis: TunableLimit, value: float) -> Point | None:
+    """A plan at one value of a limit; None where the strategy takes no such value beside its others."""
+    try:
+        moved = axis.moved(plan, value)
+    except ParameterError:
+        return None
+    return Point(value, replay(inputs, moved).figures)
+
+
+def sweep(
+    inputs: ReplayInputs, plan: Plan, axis: TunableLimit, *, coarse: int = COARSE, points: int = POINTS
+) -> Iterator[Sweep]:
+    """Replay a plan at values over the whole range of a limit.
+
+    Args:
+        inputs: The session, best `apart` from other replays.
+        plan: The plan, the limit's present value in it.
+        axis: The limit.
+        coarse: Values replayed first, the ends of the range among them.
+        points: Values replayed in all, if there are so many.
+
+    Yields:
+        The curve after every replay, the last one complete.
+    """
+    scale = axis.scale
+    first = [axis.value_in(plan), *(scale.value(place / (coarse - 1)) for place in range(coarse))]
+    known: dict[float, Point] = {}
+    refused: set[float] = set()
+    waiting = list(dict.fromkeys(first))
+    while waiting:
+        value = waiting.pop(0)
+        point = point_at(inputs, plan, axis, value)
+        if point is None:
+            refused.add(value)
+        else:
+            known[value] = point
+        found = Sweep(axis, tuple(known[each] for each in sorted(known)))
+        if not waiting and len(known) + len(refused) < points:
+            following = next_value(found, refused)
+            waiting = [] if following is None else [following]
+        yield found if waiting else replace(found, is_complete=True)
+
+
+def next_value(found: Sweep, refused: set[float] | None = None) -> float | None:
+    """The value that tells most of a curve: in the middle of the gap that is widest for how much differs across it.
+
+    Args:
+        found: The curve so far.
+        refused: Values that are not allowed.
+
+    Returns:
+        None where there is no value between any two that are known.
+    """
+    fractions = found.fractions
+    if len(fractions) < 2:
+        return None
+    widths = np.diff(fractions)
+    steps = np.max([_steps(found.column(name)) for name in ("prompt_tokens", "cost_usd", "cache_breaks")], axis=0)
+    for gap in np.argsort(-widths * (steps + _FLATNESS), kind="stable").tolist():
+        low, high = found.points[gap].value, found.points[gap + 1].value
+        value = found.axis.scale.value((fractions[gap] + fractions[gap + 1]) / 2)
+        if low < value < high and value not in (refused or ()):
+            return value
+    return None
+
+
+def _steps(column: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How far neighbours are apart, as a share of the whole curve's height."""
+    height = np.nanmax(column) - np.nanmin(column) if not np.isnan(column).all() else 0.0
+    return np.nan_to_num(np.abs(np.diff(column)) / height) if height > 0 else np.zeros(len(column) - 1)
+
+
+_STRIDES = (8, 4, 2, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """What pairs of values come to, as far as it is known.
+
+    Attributes:
+        across: The limit that rises to the right.
+        down: The limit that rises downwards.
+        columns: Its values, float64.
+        rows: Its values, float64.
+        cost: Dollars by row and column, NaN where not known, float64.
+        tokens: Prompt tokens by row and column, NaN where not replayed yet, float64.
+        figures: By row and column, the figures of what was replayed.
+        done: Pairs looked at.
+    """
+
+    across: TunableLimit
+    down: TunableLimit
+    columns: NDArray[np.float64]
+    rows: NDArray[np.float64]
+    cost: NDArray[np.float64]
+    tokens: NDArray[np.float64]
+    figures: Mapping[tuple[int, int], Figures]
+    done: int
+
+    @property
+    def is_complete(self) -> bool:
+        """Every pair was looked at."""
+        return self.done == self.cost.size
+
+    @property
+    def has_cost(self) -> bool:
+        """Whether dollars are known; where they are not, tokens stand for them."""
+        return bool(np.isfinite(self.cost).any())
+
+    @property
+    def amounts(self) -> NDArray[np.float64]:
+        """Dollars, or tokens where there is no price."""
+        return self.cost if self.has_cost else self.tokens
+
+    @property
+    def shown(self) -> NDArray[np.float64]:
+        """The amounts, those not known yet as at the nearest pair above and to the left that is."""
+        amounts = self.amounts.copy()
+        for stride in _STRIDES[::-1]:
+            row, column = (np.arange(count) // stride * stride for count in amounts.shape)
+            nearest = self.amounts[np.ix_(row, column)]
+            amounts = np.where(np.isnan(amounts), nearest, amounts)
+        return amounts
+
+    def place(self, across: float, down: float) -> tuple[int, int]:
+        """Row and column of the pair nearest to two values, along the limits' lines."""
+        return _nearest(self.down.scale, self.rows, down), _nearest(self.across.scale, self.columns, across)
+
+    @property
+    def least(self) -> tuple[int, int] | None:
+        """Row and column of the smallest amount; None where none is known."""
+        if np.isnan(self.amounts).all():
+            return None
+        row, column = np.unravel_index(int(np.nanargmin(self.amounts)), self.amounts.shape)
+        return int(row), int(column)
+
+
+def values_along(axis: TunableLimit, value: float, count: int) -> NDArray[np.float64]:
+    """At most so many values over a limit's range, its present one among them, rising. float64."""
+    count = max(count, 2)
+    values = {axis.scale.value(place / (count - 1)) for place in range(count)}
+    if value not in values:
+        inner = sorted(values)[1:-1]
+        if len(values) >= count and inner:
+            values.discard(min(inner, key=lambda each: abs(axis.scale.fraction(each) - axis.scale.fraction(value))))
+        values.add(value)
+    return np.array(sorted(values), dtype=np.float64)
+
+
+def grid(
+    inputs: ReplayInputs, plan: Plan, across: TunableLimit, down: TunableLimit, columns: int = 16, rows: int = 10
+) -> Iterator[Grid]:
+    """Replay a plan at pairs of values over the whole range of two limits.
+
+    Args:
+        inputs: The session.
+        plan: The plan.
+        across: A limit.
+        down: Another one.
+        columns: Values of the first.
+        rows: Values of the second.
+
+    Yields:
+        The grid after every replay.
+    """
+    column_values = values_along(across, across.value_in(plan), columns)
+    row_values = values_along(down, down.value_in(plan), rows)
+    cost = np.full((len(row_values), len(column_values)), np.nan)
+    tokens = cost.copy()
+    found: dict[tuple[int, int], Figures] = {}
+    for done, place in enumerate(coarse_first(*cost.shape), start=1):
+        row, column = place
+        figures = _figures_at(inputs, plan, across, down, float(column_values[column]), float(row_values[row]))
+        if figures is not None:
+            found = {**found, place: figures}
+            cost, tokens = _with(cost, place, figures.cost_usd), _with(tokens, place, figures.prompt_tokens)
+        yield Grid(across, down, column_values, row_values, cost, tokens, found, done)
+
+
+def _with(amounts: NDArray[np.float64], place: tuple[int, int], figure: Figure) -> NDArray[np.float64]:
+    amounts = amounts.copy()
+    amounts[place] = np.nan if figure.value is None else figure.value
+    return amounts
+
+
+def coarse_first(rows: int, columns: int) -> list[tuple[int, int]]:
+    """Every place of a grid once: those of a wide grid first, then those in between."""
+    order: dict[tuple[int, int], None] = {}
+    for stride in _STRIDES:
+        order.update(
+            dict.fromkeys((row, column) for row in range(0, rows, stride) for column in range(0, columns, stride))
+        )
+    return list(order)
+
+
+def _figures_at(
+    inputs: ReplayInputs, plan: Plan, across: TunableLimit, down: TunableLimit, column_value: float, row_value: float
+) -> Figures | None:
+    try:
+        return replay(inputs, down.moved(across.moved(plan, column_value), row_value)).figures
+    except ParameterError:
+        return None
+
+
+def _nearest(scale: Scale, values: NDArray[np.float64], value: float) -> int:
+    fractions = np.array([scale.fraction(each) for each in values.tolist()])
+    return int(np.argmin(np.abs(fractions - scale.fraction(value))))

@@ -1,0 +1,315 @@
+"""Predictions against what was recorded: prompt sizes, what caches did, what it cost, and what agents themselves cut.
+
+A session that reports usage is predicted as if it did not: prompts from its texts on the calibrated scale, caches from
+the provider's rules. Only which kind of cache entries the agent asked for (five minutes or an hour) and how long
+responses were is taken from the report: the one is the agent's setting, the other nobody can predict.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from msgspec import structs
+
+from inspector.replay.analysis.agent_clear_rules import RecordedCut, recorded_cuts
+from inspector.replay.analysis.result_sizes import results_by_difference
+from inspector.replay.engine.inputs import ReplayInputs
+from inspector.replay.engine.replay import replay
+from inspector.replay.engine.token_scale import calibrate_columns, columns_of_prompts
+from inspector.session.model import BlockKind
+from inspector.strategies.history.history import History
+from inspector.strategies.plan import Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from inspector.tokens.calibration import Reading
+
+
+MEDIAN_PROMISE = 0.005
+NINE_OF_TEN_PROMISE = 0.01
+"""A calibrated prompt is promised to be met within these shares of it: by half of the calls, by nine of ten."""
+
+_FOLDS = 5
+_MOST_OUTLIERS = 5
+_SHOWN_KINDS = (BlockKind.IMAGE, BlockKind.DOCUMENT, BlockKind.TOOL_RESULT, BlockKind.TOOL_CALL, BlockKind.THINKING)
+
+
+@dataclass(frozen=True, slots=True)
+class Outlier:
+    """A call whose prompt is not met within the promise.
+
+    Attributes:
+        call: Its index.
+        reported: Prompt tokens reported.
+        predicted: Prompt tokens predicted.
+        brought: What came into the context with this call, in words: `image, tool result`.
+    """
+
+    call: int
+    reported: int
+    predicted: int
+    brought: str
+
+    @property
+    def off(self) -> float:
+        """How far the prediction is off, as a share of the prompt."""
+        return self.predicted / self.reported - 1
+
+
+@dataclass(frozen=True, slots=True)
+class PromptFit:
+    """How prompts are met.
+
+    Attributes:
+        calls: Calls that were judged.
+        median: The share of the prompt within which half of them are met; NaN where nothing was fitted.
+        nine_of_ten: The same for nine of ten.
+        held_out_median: The same for calls whose report the fit did not see.
+        held_out_nine_of_ten: The same for nine of ten of them.
+        outliers: The calls furthest off, furthest first, of those that are off by more than is promised of nine of ten.
+        beyond: How many such calls there are.
+        shifts: Calls at which the overhead shifted: something came or went that the file does not show; call, tokens.
+    """
+
+    calls: int
+    median: float
+    nine_of_ten: float
+    held_out_median: float
+    held_out_nine_of_ten: float
+    outliers: tuple[Outlier, ...]
+    beyond: int
+    shifts: tuple[tuple[int, int], ...]
+
+    @property
+    def is_judged(self) -> bool:
+        """There were calls enough to fit and judge."""
+        return not np.isnan(self.median)
+
+    def keeps(self, median: float = MEDIAN_PROMISE, nine_of_ten: float = NINE_OF_TEN_PROMISE) -> bool:
+        """Whether prompts are met within these shares of them."""
+        return self.is_judged and self.median <= median and self.nine_of_ten <= nine_of_ten
+
+
+def prompt_fit(inputs: ReplayInputs) -> PromptFit:
+    """How well a session's reported prompts are met."""
+    fit = inputs.scale.calibration
+    reported = inputs.recorded.prompt
+    predicted = inputs.scale.prompt[:-1]
+    distance = np.where(reported > 0, np.abs(predicted - reported) / np.maximum(reported, 1), 0.0)
+    beyond = np.flatnonzero(distance > NINE_OF_TEN_PROMISE) if fit.is_fitted else np.zeros(0, dtype=np.int64)
+    furthest = beyond[np.argsort(-distance[beyond], kind="stable")][:_MOST_OUTLIERS].tolist()
+    held_out = _held_out(inputs) if fit.is_fitted else np.zeros(0)
+    return PromptFit(
+        calls=fit.calls,
+        median=fit.residual,
+        nine_of_ten=fit.residual_p90,
+        held_out_median=float(np.median(held_out)) if len(held_out) else float("nan"),
+        held_out_nine_of_ten=float(np.quantile(held_out, 0.9)) if len(held_out) else float("nan"),
+        outliers=tuple(
+            Outlier(call, int(reported[call]), round(float(predicted[call])), _brought(inputs, call))
+            for call in furthest
+        ),
+        beyond=len(beyond),
+        shifts=tuple((shift.call, shift.tokens) for shift in fit.shifts),
+    )
+
+
+def _held_out(inputs: ReplayInputs) -> NDArray[np.float64]:
+    """How far the fit is off at calls whose report was kept from it, a fifth of them at a time."""
+    history, reported = inputs.history, np.append(inputs.recorded.prompt, 0)
+    columns = columns_of_prompts(history, inputs.table, inputs.recorded_removed)
+    fold = np.arange(len(reported)) % _FOLDS
+    found = []
+    for each in range(_FOLDS):
+        kept = np.where(fold == each, 0, reported)
+        fit = calibrate_columns(history, columns, kept)
+        mine = (fold == each) & (reported > 0)
+        found.append(np.abs(fit.prompt[mine] - reported[mine]) / reported[mine])
+    return np.concatenate(found)
+
+
+def _brought(inputs: ReplayInputs, call: int) -> str:
+    history = inputs.history
+    kinds = {BlockKind(int(kind)) for kind in history.kind[history.enters == call]}
+    media = any(history.session.blocks[block].media for block in np.flatnonzero(history.enters == call).tolist())
+    named = [kind.label for kind in _SHOWN_KINDS if kind in kinds]
+    return ", ".join(["image or document", *named] if media and BlockKind.IMAGE not in kinds else named)
+
+
+NEAR = 0.02
+"""A read is met when it is predicted to within this share of the prompt."""
+
+LEAST_RESULT = 300
+"""Tokens a result has to have to be judged: of shorter ones, the envelope is most."""
+
+CENT = 0.005
+"""Dollars by which two costs may differ and still be equal to the cent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """One total, recorded and predicted. Tokens, or dollars."""
+
+    recorded: float | None
+    predicted: float | None
+
+    @property
+    def off(self) -> float | None:
+        """How far the prediction is off, as a share of what was recorded; None where that is nothing or unknown."""
+        if not self.recorded or self.predicted is None:
+            return None
+        return self.predicted / self.recorded - 1
+
+
+@dataclass(frozen=True, slots=True)
+class CacheGaps:
+    """Why recorded and predicted reads differ, in tokens. What is within two percent of a prompt is left out.
+
+    Attributes:
+        elsewhere: Read by first calls, from what other sessions had left in the cache.
+        missed: Not read though by the rules the cache still held it.
+        found: Read though by the rules the cache held it no more.
+    """
+
+    elsewhere: int
+    missed: int
+    found: int
+
+
+@dataclass(frozen=True, slots=True)
+class ResultFit:
+    """How single tool results are met, as shares of them.
+
+    Attributes:
+        results: How many were judged.
+        median: Half of them are met within this.
+        nine_of_ten: Nine of ten are.
+    """
+
+    results: int
+    median: float
+    nine_of_ten: float
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """One session.
+
+    Attributes:
+        calls: Calls whose usage was reported.
+        fit: How prompts are met.
+        caches: The prompt caches that were simulated.
+        cache_read: Tokens read.
+        cache_write: Tokens written.
+        gaps: Why these differ.
+        reads_met: Share of calls whose read is predicted to within two percent of the prompt.
+        cost: Dollars of the prediction beside those of the recorded usage.
+        baseline_cost: Dollars of the replay without a plan beside those of the recorded usage; the same to the cent.
+        cuts: What the agent itself cut, as recorded and as replayed.
+        results: How single results are met; None where no two reports tell the size of one.
+        readings: By model, what stands for responses in later prompts.
+    """
+
+    calls: int
+    fit: PromptFit
+    caches: tuple[str, ...]
+    cache_read: Prediction
+    cache_write: Prediction
+    gaps: CacheGaps
+    reads_met: float
+    cost: Prediction
+    baseline_cost: Prediction
+    cuts: tuple[RecordedCut, ...]
+    results: ResultFit | None
+    readings: Mapping[str, Reading]
+
+    @property
+    def baseline_is_recorded(self) -> bool:
+        """The replay without a plan costs what the recorded usage costs, to the cent."""
+        recorded, baseline = self.baseline_cost.recorded, self.baseline_cost.predicted
+        if recorded is None or baseline is None:
+            return recorded is baseline
+        return abs(recorded - baseline) < CENT
+
+
+def validate(inputs: ReplayInputs) -> Validation | None:
+    """Predict a session and compare; None where it reports no usage.
+
+    Args:
+        inputs: The session, as its provider reported it.
+    """
+    mine = inputs.reported
+    if not mine.any():
+        return None
+    baseline = replay(inputs, Plan())
+    predicted = replay(_unreported(inputs), Plan())
+    recorded = inputs.recorded
+    cost = inputs.rates.cost(
+        recorded.uncached, recorded.cache_read, recorded.cache_write_5m, recorded.cache_write_1h, inputs.output
+    )[mine]
+    read, write = predicted.ledger.cache_read, predicted.ledger.cache_write_5m + predicted.ledger.cache_write_1h
+    near = np.abs(read - recorded.cache_read)[mine] <= NEAR * recorded.prompt[mine]
+    return Validation(
+        calls=int(mine.sum()),
+        fit=prompt_fit(inputs),
+        caches=tuple(dict.fromkeys(cache.title for cache in predicted.inputs.cache_models.values())),
+        cache_read=Prediction(int(recorded.cache_read[mine].sum()), int(read[mine].sum())),
+        cache_write=Prediction(int(recorded.cache_write[mine].sum()), int(write[mine].sum())),
+        gaps=_gaps(inputs, read),
+        reads_met=float(near.mean()),
+        cost=Prediction(_dollars(cost), _dollars(predicted.ledger.cost[mine])),
+        baseline_cost=Prediction(_dollars(cost), _dollars(baseline.ledger.cost[mine])),
+        cuts=recorded_cuts(baseline),
+        results=result_fit(inputs),
+        readings=inputs.scale.calibration.readings,
+    )
+
+
+def result_fit(inputs: ReplayInputs) -> ResultFit | None:
+    """How our size of single results is met by the difference of two reported prompts."""
+    sizes = results_by_difference(inputs)
+    blocks = np.array([block for block, tokens in sizes.items() if tokens >= LEAST_RESULT], dtype=np.int64)
+    if not len(blocks):
+        return None
+    told = np.array([sizes[block] for block in blocks.tolist()])
+    ours = inputs.scale.calibration.ratio * inputs.table.tokens[blocks] + inputs.scale.beside[blocks]
+    off = np.abs(ours / told - 1)
+    return ResultFit(len(blocks), float(np.median(off)), float(np.quantile(off, 0.9)))
+
+
+def _gaps(inputs: ReplayInputs, predicted: NDArray[np.int64]) -> CacheGaps:
+    recorded, mine = inputs.recorded.cache_read, inputs.reported
+    difference = predicted - recorded
+    difference = np.where(np.abs(difference) <= NEAR * inputs.recorded.prompt, 0, difference)
+    later = mine & (inputs.previous_call >= 0)
+    return CacheGaps(
+        elsewhere=int(recorded[mine & ~later].sum()),
+        missed=int(np.maximum(difference, 0)[later].sum()),
+        found=int(np.maximum(-difference, 0)[later].sum()),
+    )
+
+
+def _unreported(inputs: ReplayInputs) -> ReplayInputs:
+    """The session as if its provider had reported nothing, on the scale its reports were fitted to."""
+    session = inputs.history.session
+    without = replace(session, calls=tuple(structs.replace(call, usage=None) for call in session.calls))
+    recorded = inputs.recorded
+    asked_for_hours = int(recorded.cache_write_1h.sum()) > int(recorded.cache_write_5m.sum())
+    made = ReplayInputs.of(
+        History.of(without),
+        inputs.table,
+        pricing=inputs.pricing,
+        cache="anthropic-1h" if asked_for_hours else None,
+        precise=inputs.renderer.precise,
+        scale=inputs.scale,
+    )
+    return replace(made, output=inputs.output)
+
+
+def _dollars(costs: NDArray[np.float64]) -> float | None:
+    return None if np.isnan(costs).any() else float(costs.sum())

@@ -1,0 +1,106 @@
+"""On which terms a session is looked at: what calls are priced and served as, and what is projected from them.
+
+None of it was recorded. Terms other than the default ask what would have been, and their figures are projected where
+they say otherwise than the provider reported.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from inspector.errors import InspectorError
+from inspector.replay.analysis.forecast import DAYS_PER_MONTH
+from inspector.replay.pricing.prices import Pricing
+from inspector.replay.pricing.rates import RateRow, Rates
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NEXT_CALLS = 50
+"""Calls a session is projected to go on for where nobody said how many."""
+
+MOST_NEXT_CALLS = 10_000
+"""So many calls more can be projected; nothing is known of what comes after."""
+
+MOST_DAYS = 31
+
+GIVEN_RATES = "given rates"
+"""Names the model of rates that were given as numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assumptions:
+    """What may be set otherwise than it was recorded.
+
+    Attributes:
+        factor: What every price is multiplied by: 0.5 for a batch at half price.
+        model: Price every call as this model; None for each call's own.
+        rates: Price every call at these rates, whatever its model; None for the price file and the table.
+        cache: Name of the prompt cache that serves every call; None for what was reported, or each model's own.
+        window: The context window in tokens; None for what the file or the model's listing says.
+        next_calls: How many calls more are projected.
+        days_per_month: How many days a month are projected.
+    """
+
+    factor: float = 1.0
+    model: str | None = None
+    rates: Rates | None = None
+    cache: str | None = None
+    window: int | None = None
+    next_calls: int = NEXT_CALLS
+    days_per_month: float = DAYS_PER_MONTH
+
+    def pricing(self, price_file: Path | None = None) -> Pricing:
+        """Prices on these terms.
+
+        Args:
+            price_file: A price file in place of the one in the settings folder.
+
+        Raises:
+            PriceFileError: The price file cannot be used.
+        """
+        return Pricing.load(price_file, factor=self.factor, model=self.model, rates=self.rates)
+
+    def replays_as(self, other: Assumptions) -> bool:
+        """Whether replays come out the same on both."""
+        return (self.factor, self.model, self.rates, self.cache, self.window) == (
+            other.factor,
+            other.model,
+            other.rates,
+            other.cache,
+            other.window,
+        )
+
+
+class RatesError(InspectorError, ValueError):
+    """Rates are written otherwise than `rates_of` takes them; the message says how they are written."""
+
+    advice = "write dollars per million tokens: input/output"
+
+
+def rates_of(text: str) -> Rates:
+    """Rates written as dollars per million tokens: `input/output`, or `input/output/cache read/cache write`.
+
+    What is left out costs what input costs.
+
+    Raises:
+        RatesError: The text is none.
+    """
+    try:
+        given = [float(part.strip().removeprefix("$")) for part in text.split("/")]
+    except ValueError:
+        given = []
+    if len(given) not in (2, 3, 4) or not all(0 <= value < float("inf") for value in given):
+        raise RatesError(
+            f"{text!r} are no rates; give dollars per million tokens as INPUT/OUTPUT[/READ[/WRITE]], as in 3/15/0.3"
+        )
+    plain, output = given[:2]
+    read = given[2] if len(given) > 2 else plain
+    write = given[3] if len(given) > 3 else plain
+    return Rates(GIVEN_RATES, "", (RateRow(0, plain, read, write, write, output),))
+
+
+def rates_text(rates: Rates) -> str:
+    """Rates as `rates_of` reads them."""
+    return "/".join(f"{value:g}" for value in (rates.input, rates.output, rates.cache_read, rates.cache_write_5m))

@@ -1,0 +1,229 @@
+"""Everything a plan changes over a session, as columns: which block, from which call on, into what, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from inspector.strategies.core.rendition import Action
+from inspector.strategies.history.history import NEVER
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from inspector.replay.engine.renderer import Renderer, Stack
+    from inspector.strategies.core.strategy import Decision
+    from inspector.strategies.history.history import History
+
+
+RECORDED = -1
+"""Stands in place of an entry of the plan for what the agent itself did while the session was recorded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Which strategy of the plan decided, and what it said.
+
+    Attributes:
+        entry: Index of the strategy among the plan's entries, or `RECORDED`.
+        decision: What it decided.
+    """
+
+    entry: int
+    decision: Decision
+
+
+class Estimate(NamedTuple):
+    """What a strategy took a prompt to measure when it decided.
+
+    Attributes:
+        entry: Index of the strategy among the plan's entries.
+        call: The call it decided at.
+        tokens: Its estimate.
+    """
+
+    entry: int
+    call: int
+    tokens: float
+
+
+class ModelCall(NamedTuple):
+    """A further request to a model that a strategy makes to do its work, as a summary takes one.
+
+    Attributes:
+        entry: Index of the strategy among the plan's entries.
+        call: The call before which it is made.
+        prompt_tokens: Counted tokens sent.
+        output_tokens: Counted tokens of the response.
+    """
+
+    entry: int
+    call: int
+    prompt_tokens: int
+    output_tokens: int
+
+
+class Notice(NamedTuple):
+    """A line that the described program would print when it acts.
+
+    Attributes:
+        entry: Index of the strategy among the plan's entries.
+        call: The call it acts before.
+        text: The line, in the program's words.
+    """
+
+    entry: int
+    call: int
+    text: str
+
+
+@dataclass(frozen=True, eq=False)
+class Changes:
+    """One row for every time a block's rendition becomes another, sorted by block, then call.
+
+    Attributes:
+        block: Block index, int32.
+        call: The first call that sends the new rendition, int32. No row is later than the block leaves the context.
+        stack: Index into `stacks`, int32.
+        reason: Index into `reasons`, int32.
+        tokens: Tokens sent from then on, int32.
+        previous_tokens: Tokens sent before, int32.
+        action: `Action`, uint8.
+        stacks: The distinct stacks of operations.
+        reasons: The distinct reasons.
+        considered: Per strategy and group, how many blocks it decided about, those it left whole included.
+        estimates: What strategies took prompts to measure, where they say so.
+        model_calls: Further requests the strategies make.
+        notices: What the described programs would print.
+    """
+
+    block: NDArray[np.int32]
+    call: NDArray[np.int32]
+    stack: NDArray[np.int32]
+    reason: NDArray[np.int32]
+    tokens: NDArray[np.int32]
+    previous_tokens: NDArray[np.int32]
+    action: NDArray[np.uint8]
+    stacks: tuple[Stack, ...]
+    reasons: tuple[Reason, ...]
+    considered: Mapping[tuple[int, str], int]
+    estimates: tuple[Estimate, ...] = ()
+    model_calls: tuple[ModelCall, ...] = ()
+    notices: tuple[Notice, ...] = ()
+
+    @cached_property
+    def by_call(self) -> NDArray[np.int64]:
+        """Row numbers sorted by call, then block."""
+        order: NDArray[np.int64] = np.lexsort((self.block, self.call))
+        return order
+
+    @cached_property
+    def removes_blocks(self) -> bool:
+        """Whether any block is left out altogether at any call."""
+        return bool((self.action == Action.REMOVED).any())
+
+    @cached_property
+    def removals(self) -> NDArray[np.int8]:
+        """Per row, 1 where a block is from then on left out altogether, -1 where it is no more, 0 otherwise."""
+        removed = (self.action == Action.REMOVED).astype(np.int8)
+        before = np.zeros_like(removed)
+        before[1:] = np.where(self.block[1:] == self.block[:-1], removed[:-1], 0)
+        change: NDArray[np.int8] = removed - before
+        return change
+
+    def row(self, block: int, call: int) -> int:
+        """The row in force for a block at a call, or -1 where it is sent whole."""
+        first, last = np.searchsorted(self.block, (block, block + 1))
+        at = int(np.searchsorted(self.call[first:last], call, side="right"))
+        return int(first) + at - 1 if at else -1
+
+    def rows(self, blocks: NDArray[np.int32], calls: NDArray[np.int32] | int) -> NDArray[np.int64]:
+        """The rows in force for blocks at a call, or each at its own, -1 for those that are sent whole."""
+        found = np.searchsorted(self._keys, _keys(blocks, calls), side="right") - 1
+        return np.where(np.append(self.block, -1)[found] == blocks, found, -1)
+
+    @cached_property
+    def _keys(self) -> NDArray[np.int64]:
+        return _keys(self.block, self.call)
+
+    def in_force(self, call: int) -> NDArray[np.int64]:
+        """Row numbers in force at a call, at most one a block, in block order."""
+        rows = np.flatnonzero(self.call <= call)
+        if not len(rows):
+            return rows
+        blocks = self.block[rows]
+        latest: NDArray[np.int64] = rows[np.append(blocks[1:] != blocks[:-1], True)]
+        return latest
+
+
+def _keys(blocks: NDArray[np.int32], calls: NDArray[np.int32] | int) -> NDArray[np.int64]:
+    """Blocks and calls as numbers that are sorted as they are."""
+    return (blocks.astype(np.int64) << 32) + calls
+
+
+def effective_changes(
+    history: History,
+    renderer: Renderer,
+    blocks: NDArray[np.int32],
+    calls: NDArray[np.int32],
+    stacks: NDArray[np.int32],
+    reasons: NDArray[np.int32],
+    stack_table: tuple[Stack, ...],
+    reason_table: tuple[Reason, ...],
+) -> Changes:
+    """Turn decisions into changes: work out what each makes of its block and leave out those that change nothing.
+
+    A decision about a block that is not in the context yet takes effect when it enters; one about a block that never
+    enters, or has left, has none. Of several decisions about a block at one call, the last given counts.
+    """
+    calls = np.maximum(calls, history.enters[blocks])
+    alive = (calls < history.leaves[blocks]) & (calls != NEVER)
+    columns = [column[alive] for column in (blocks, calls, stacks, reasons)]
+    keys = _keys(columns[0], columns[1])
+    if bool((keys[1:] < keys[:-1]).any()):
+        order = np.argsort(keys, kind="stable")
+        columns = [column[order] for column in columns]
+    blocks, calls, stacks, reasons = columns
+    if len(blocks):
+        last_of_call = np.append((blocks[1:] != blocks[:-1]) | (calls[1:] != calls[:-1]), True)
+        blocks, calls, stacks, reasons = (column[last_of_call] for column in (blocks, calls, stacks, reasons))
+    outcome = renderer.outcome(blocks, stacks, stack_table)
+    considered = _considered(blocks, reasons, reason_table)
+    # A change is a rendition other than the block's last; a block begins whole, which has the signature 0.
+    before = np.zeros(len(blocks), dtype=np.int64)
+    before[1:] = np.where(blocks[1:] == blocks[:-1], outcome.signature[:-1], 0)
+    rows = np.flatnonzero(outcome.signature != before)
+    blocks, tokens = blocks[rows], outcome.tokens[rows]
+    previous = renderer.table.tokens[blocks].astype(np.int32)
+    previous[1:] = np.where(blocks[1:] == blocks[:-1], tokens[:-1], previous[1:])
+    return Changes(
+        block=blocks,
+        call=calls[rows],
+        stack=stacks[rows],
+        reason=reasons[rows],
+        tokens=tokens,
+        previous_tokens=previous,
+        action=outcome.action[rows],
+        stacks=stack_table,
+        reasons=reason_table,
+        considered=considered,
+    )
+
+
+def _considered(
+    blocks: NDArray[np.int32], reasons: NDArray[np.int32], table: tuple[Reason, ...]
+) -> dict[tuple[int, str], int]:
+    # Blocks come in order, so this is all but sorted: far faster than finding the distinct pairs of any numbers.
+    pairs = np.sort(blocks.astype(np.int64) * len(table) + reasons, kind="stable")
+    distinct = pairs[np.diff(pairs, prepend=-1) != 0]
+    counts = np.bincount(distinct % len(table), minlength=len(table)).tolist() if table else []
+    considered: dict[tuple[int, str], int] = {}
+    for reason, count in zip(table, counts, strict=True):
+        key = (reason.entry, reason.decision.group)
+        considered[key] = considered.get(key, 0) + count
+    return considered

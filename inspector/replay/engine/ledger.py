@@ -1,0 +1,201 @@
+"""What a replay found, as figures that say how they are known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from inspector.replay.cache.prompt_usage import UNCHANGED, anchored_usage, simulated_usage
+from inspector.replay.engine.prompt_layout import positions_after
+from inspector.replay.figure import Figure, HowKnown, weakest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from inspector.replay.cache.prompt_usage import PromptUsage
+    from inspector.replay.engine.changes import ModelCall
+    from inspector.replay.engine.inputs import ReplayInputs
+    from inspector.replay.engine.prompt_edits import PromptEdits, ReusablePrefix
+
+
+@dataclass(frozen=True, eq=False)
+class Ledger:
+    """One row of figures a call, as columns in call order.
+
+    Attributes:
+        prompt_tokens: Tokens sent, int64.
+        cache_read: Prompt tokens read from the prompt cache, int64.
+        cache_write_5m: Prompt tokens written to a five-minute cache (or the provider's only kind), int64.
+        cache_write_1h: Prompt tokens written to a one-hour cache, int64.
+        uncached: Prompt tokens neither read nor written, int64.
+        output: Response tokens, int64.
+        cost: Dollars, what strategies ask of models included, NaN where the model has no price, float64.
+        strategy_cost: Of these, the dollars of requests the plan's strategies make themselves, float64.
+        removed_tokens: Tokens the plan left out of this prompt (negative where it added), int64.
+        first_changed: Block at which this prompt departs from the previous one before its end, -1 for none, int32.
+        edits: Blocks whose rendition changed at this call, int32.
+        is_break: The plan made this prompt differ from the previous one before its end, bool.
+    """
+
+    prompt_tokens: NDArray[np.int64]
+    cache_read: NDArray[np.int64]
+    cache_write_5m: NDArray[np.int64]
+    cache_write_1h: NDArray[np.int64]
+    uncached: NDArray[np.int64]
+    output: NDArray[np.int64]
+    cost: NDArray[np.float64]
+    strategy_cost: NDArray[np.float64]
+    removed_tokens: NDArray[np.int64]
+    first_changed: NDArray[np.int32]
+    edits: NDArray[np.int32]
+    is_break: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Totals over all calls of one replay, or of what the provider reported."""
+
+    calls: Figure
+    prompt_tokens: Figure
+    peak_prompt_tokens: Figure
+    cache_read_tokens: Figure
+    cache_write_tokens: Figure
+    uncached_tokens: Figure
+    output_tokens: Figure
+    cache_breaks: Figure
+    cost_usd: Figure
+
+
+def figures_of(ledger: Ledger, tokens: HowKnown, output: HowKnown, served: HowKnown) -> Figures:
+    """Totals of a ledger.
+
+    Args:
+        ledger: The rows.
+        tokens: How the sizes of prompts are known.
+        output: How the output column is known.
+        served: How it is known what caches held.
+    """
+    costs = ledger.cost
+    cost = None if len(costs) and bool(np.isnan(costs).any()) else float(costs.sum())
+    return Figures(
+        calls=Figure(len(costs), HowKnown.EXACT),
+        prompt_tokens=Figure(int(ledger.prompt_tokens.sum()), tokens),
+        peak_prompt_tokens=Figure(int(ledger.prompt_tokens.max(initial=0)), tokens),
+        cache_read_tokens=Figure(int(ledger.cache_read.sum()), served),
+        cache_write_tokens=Figure(int((ledger.cache_write_5m + ledger.cache_write_1h).sum()), served),
+        uncached_tokens=Figure(int(ledger.uncached.sum()), served),
+        output_tokens=Figure(int(ledger.output.sum()), output),
+        cache_breaks=Figure(int(ledger.is_break.sum()), tokens),
+        cost_usd=Figure(cost, weakest(tokens, output, served)),
+    )
+
+
+def ledger_of(
+    inputs: ReplayInputs, placed: PromptEdits, reusable: ReusablePrefix, model_calls: Sequence[ModelCall] = ()
+) -> Ledger:
+    """One row of figures a call, from what a plan changes in the prompts.
+
+    Args:
+        inputs: The session.
+        placed: What the plan changes in its prompts.
+        reusable: What a cache could hold of them.
+        model_calls: Requests the plan's strategies make.
+    """
+    ratio = inputs.sizes.ratio[:-1]
+    whole = inputs.sizes.whole[:-1]
+    removed = np.rint(ratio * (placed.removed - inputs.recorded_removed)[:-1])
+    prompt = np.maximum(np.rint(whole) - removed, 0).astype(np.int64)
+    usage = usage_of(inputs, reusable, prompt)
+    cost = inputs.rates.cost(
+        usage.uncached, usage.cache_read, usage.cache_write_5m, usage.cache_write_1h, inputs.output
+    )
+    first_changed = placed.first_changed[:-1]
+    strategy_cost = _strategy_cost(inputs, model_calls)
+    return Ledger(
+        prompt_tokens=prompt,
+        cache_read=usage.cache_read,
+        cache_write_5m=usage.cache_write_5m,
+        cache_write_1h=usage.cache_write_1h,
+        uncached=usage.uncached,
+        output=inputs.output,
+        cost=cost + strategy_cost,
+        strategy_cost=strategy_cost,
+        removed_tokens=removed.astype(np.int64),
+        first_changed=first_changed,
+        edits=placed.edits[:-1],
+        is_break=(first_changed >= 0) | inputs.restarts,
+    )
+
+
+def _strategy_cost(inputs: ReplayInputs, model_calls: Sequence[ModelCall]) -> NDArray[np.float64]:
+    """Per call, dollars of the requests strategies make before it, nothing cached, at the prices of its model."""
+    count = inputs.history.call_count
+    made = [each for each in model_calls if each.call < count]
+    if not made:
+        return np.zeros(count)
+    calls = [each.call for each in made]
+    ratio = inputs.sizes.ratio[calls]
+    prompt, output = np.zeros(count), np.zeros(count)
+    np.add.at(prompt, calls, ratio * [each.prompt_tokens for each in made])
+    np.add.at(output, calls, ratio * [each.output_tokens for each in made])
+    nothing = np.zeros(count, dtype=np.int64)
+    sent, answered = (np.rint(column).astype(np.int64) for column in (prompt, output))
+    cost = inputs.rates.cost(sent, nothing, nothing, nothing, answered)
+    return np.where(sent > 0, cost, 0.0)
+
+
+def usage_of(
+    inputs: ReplayInputs, prefix: ReusablePrefix, prompt: NDArray[np.int64], calls: NDArray[np.intp] | None = None
+) -> PromptUsage:
+    """How the prompts of a plan are served.
+
+    Args:
+        inputs: The session.
+        prefix: What a cache could hold of them.
+        prompt: Per call, tokens of its prompt under the plan.
+        calls: The calls asked about; every one where not given.
+    """
+    if not len(prompt):
+        return inputs.recorded
+    caches, recorded = inputs.caches, inputs.recorded
+    if calls is not None:
+        caches, recorded, prompt = caches.rows(calls), recorded.rows(calls), prompt[calls]
+    asked = slice(len(inputs.anchored)) if calls is None else calls
+    ratio = inputs.sizes.ratio[asked]
+    before_blocks = inputs.before_blocks[asked]
+    reusable_removed = ratio * prefix.removed[asked]
+    reusable = np.rint(before_blocks + ratio * prefix.whole[asked] + prefix.beside[asked] - reusable_removed)
+    read = recorded.cache_read
+    shortened = prefix.shortened[asked]
+    lengthened = prefix.lengthened[asked] & inputs.served_all[asked]
+    removed_before_read = np.rint(reusable_removed - ratio * inputs.recorded_reusable_removed[asked])
+    # Where the provider read none of the blocks, nothing that was left out of them stood before what it read.
+    removed_before_read = np.where(prefix.lengthened[asked], 0, removed_before_read)
+    reusable = np.maximum(reusable, 0).astype(np.int64)
+    moved = shortened | lengthened
+    # What the plan adds before a change can make that begin later than the recorded read ended.
+    beyond_change = np.maximum(read, np.minimum(reusable + 1, prompt))
+    anchored = anchored_usage(
+        caches,
+        recorded,
+        prompt,
+        read_boundary=np.where(moved, beyond_change, read - removed_before_read).astype(np.int64),
+        first_change=np.where(moved, reusable, UNCHANGED),
+    )
+    is_anchored = inputs.anchored[asked]
+    if bool(is_anchored.all()):
+        return anchored
+    simulated = simulated_usage(
+        caches,
+        prompt,
+        common_prefix_tokens=np.where(inputs.previous_call[asked] >= 0, reusable, 0),
+        gap_seconds=inputs.gap_seconds[asked],
+        same_model=inputs.same_model[asked],
+        positions_after_prefix=positions_after(inputs.layout, prefix.blocks)[asked] if inputs.looks_back else None,
+        static_prefix_tokens=np.maximum(np.rint(before_blocks), 0).astype(np.int64),
+    )
+    return anchored.where(is_anchored, simulated)

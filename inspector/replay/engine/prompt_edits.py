@@ -1,0 +1,287 @@
+"""What a plan changes, placed in every prompt: how much shorter each is, and how far it begins as the one before.
+
+Everything is in counted tokens; what the provider would report follows from it elsewhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from inspector.replay.engine.prefix_sums_2d import prefix_sums
+from inspector.strategies.core.rendition import Action
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from inspector.replay.engine.changes import Changes
+    from inspector.replay.engine.prompt_layout import ContextLayout, Layout, PromptColumns
+
+
+def shared_prefix(
+    changes: Changes,
+    before: tuple[int, NDArray[np.int32]],
+    after: tuple[int, NDArray[np.int32]],
+) -> int:
+    """How many blocks at the beginning of a prompt are sent, or left out, as the prompt before it began.
+
+    Args:
+        changes: How blocks are sent.
+        before: The earlier call, and the block indices of its prompt, int32.
+        after: The later one's.
+    """
+    sent_before, rows_before, _ = _sent(changes, *before)
+    sent_after, rows_after, places = _sent(changes, *after)
+    length = min(len(sent_before), len(sent_after))
+    differs = (sent_before[:length] != sent_after[:length]) | (rows_before[:length] != rows_after[:length])
+    alike = int(np.argmax(differs)) if differs.any() else length
+    return int(places[alike - 1]) + 1 if alike else 0
+
+
+def _sent(
+    changes: Changes, call: int, blocks: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+    """The blocks that a prompt sends anything of, the rows in force for them, and their places in it."""
+    in_force = changes.in_force(call)
+    found = np.searchsorted(changes.block[in_force], blocks)
+    rows = np.append(in_force, -1)[found]
+    rows = np.where(np.append(changes.block, -1)[rows] == blocks, rows, -1)
+    action = np.append(changes.action, np.uint8(Action.WHOLE))
+    places = np.flatnonzero((rows < 0) | (action[rows] != Action.REMOVED))
+    # A block sent whole again is sent as one that never changed.
+    rows = np.where(action[rows] == Action.WHOLE, -1, rows)
+    return blocks[places], rows[places], places
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ReusablePrefix:
+    """The beginning of every prompt that a cache could hold, per call, the next one included.
+
+    Attributes:
+        blocks: How many blocks it has, int64.
+        shortened: A change stands before the end of what a cache could hold, bool.
+        lengthened: A cache could hold more than of what was recorded, because the plan had left out before what the
+            new context leaves out, bool.
+        whole: Its tokens with every block whole, int64.
+        removed: What the plan left out of it, int64.
+        beside: Provider's tokens that its blocks take beside their counted ones, float64.
+    """
+
+    blocks: NDArray[np.int64]
+    shortened: NDArray[np.bool_]
+    lengthened: NDArray[np.bool_]
+    whole: NDArray[np.int64]
+    removed: NDArray[np.int64]
+    beside: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class PromptEdits:
+    """The changes of one plan in all prompts of a session, in the order of contexts, then calls.
+
+    Attributes:
+        layout: The session.
+        changes: The changes.
+        place: Per change as seen in a context, the place of its block, int64.
+        entry: The entry of the call it is first seen at among `PromptColumns.calls`, int64.
+        tokens: The tokens it leaves out, negative where it puts some back or adds, int64.
+    """
+
+    layout: Layout
+    changes: Changes
+    place: NDArray[np.int64]
+    entry: NDArray[np.int64]
+    tokens: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, layout: Layout, changes: Changes) -> PromptEdits:
+        """Place changes.
+
+        A change is due at a call of its block's thread or, where a strategy named another, at the thread's next one.
+        One made between the last call of a thread's context and the first of its next is seen at that.
+        """
+        columns = layout.columns
+        by_call = changes.by_call
+        first, behind = np.searchsorted(changes.call[by_call], (columns.begins, columns.last_calls + 1))
+        counts = np.maximum(behind - first, 0)
+        context = np.repeat(np.arange(len(counts)), counts)
+        rows = by_call[np.arange(len(context)) + (first - np.cumsum(counts) + counts)[context]]
+        place = columns.places(context, changes.block[rows])
+        if not (here := place >= 0).all():
+            rows, context, place = rows[here], context[here], place[here]
+        tokens = (changes.previous_tokens[rows] - changes.tokens[rows]).astype(np.int64)
+        if changes.removes_blocks:
+            tokens += changes.removals[rows] * layout.envelopes[changes.block[rows]]
+        return cls(layout, changes, place, columns.entries(context, changes.call[rows]), tokens)
+
+    @cached_property
+    def removed(self) -> NDArray[np.int64]:
+        """Per call, the tokens the plan left out of its prompt, negative where it added. int64."""
+        columns = self._columns
+        removed = self._tokens_before[self._made[1:]] - self._tokens_before[self._made_before_context]
+        if self._carried_before is not None:
+            removed = removed + self._carried_before[columns.end]
+        return columns.by_call(removed)
+
+    @cached_property
+    def first_changed(self) -> NDArray[np.int32]:
+        """Per call, the first block it shares with its thread's previous prompt and sends otherwise, -1 for none."""
+        place = self._first_changed
+        block = np.where(place >= 0, self._columns.block[place], -1).astype(np.int32)
+        return self._columns.by_call(block, otherwise=-1)
+
+    @cached_property
+    def edits(self) -> NDArray[np.int32]:
+        """Per call, how many blocks changed their rendition at it. int32."""
+        count = len(self._columns.calls)
+        return self._columns.by_call(np.bincount(self.entry, minlength=count).astype(np.int32))
+
+    def reusable(self, cached_blocks: NDArray[np.int64], *, unbroken: bool = False) -> ReusablePrefix:
+        """How far a cache could hold every prompt.
+
+        Args:
+            cached_blocks: Per call, how many blocks at its beginning a cache could hold if nothing in them changed.
+            unbroken: Let it hold them though something in them changed: what prompts would be served from if changes
+                broke nothing.
+        """
+        columns = self._columns
+        begin = columns.first_place[columns.context]
+        cached = np.minimum(begin + columns.of_calls(cached_blocks), columns.end)
+        changed = self._first_changed
+        ends = cached.copy() if unbroken else np.where((changed >= 0) & (changed < cached), changed, cached)
+        lengthened = np.zeros(len(ends), dtype=bool)
+        for entry, alike in self._alike(cached - begin).items():
+            lengthened[entry] = True
+            ends[entry] = max(int(ends[entry]), int(begin[entry]) + alike)
+        removed = self._left_out_before(ends)
+        if self._carried_before is not None:
+            removed = removed + self._carried_before[ends]
+        return ReusablePrefix(
+            blocks=columns.by_call(ends - begin),
+            shortened=columns.by_call(ends < cached),
+            lengthened=columns.by_call(lengthened),
+            whole=columns.by_call(columns.tokens_before[ends]),
+            removed=columns.by_call(removed),
+            beside=columns.by_call(columns.beside_before[ends]),
+        )
+
+    @property
+    def _columns(self) -> PromptColumns:
+        return self.layout.columns
+
+    @cached_property
+    def _tokens_before(self) -> NDArray[np.int64]:
+        """Per change, and behind the last, the tokens that those before it leave out."""
+        return np.concatenate(([0], np.cumsum(self.tokens)))
+
+    @cached_property
+    def _made(self) -> NDArray[np.int64]:
+        """Per number of entries of `calls`, how many changes are seen at one of them."""
+        counts = np.bincount(self.entry, minlength=len(self._columns.calls))
+        return np.concatenate(([0], np.cumsum(counts)))
+
+    @cached_property
+    def _made_before_context(self) -> NDArray[np.int64]:
+        """Per entry of `calls`, how many changes are seen in contexts before its own."""
+        made: NDArray[np.int64] = self._made[self._columns.first_call[self._columns.context]]
+        return made
+
+    @cached_property
+    def _first_changed(self) -> NDArray[np.int64]:
+        """Per entry of `calls`, the place of the first block changed among those shared with the previous prompt."""
+        first = np.full(len(self._columns.calls), -1, dtype=np.int64)
+        # A block that is new in this prompt cannot break what earlier prompts left in the cache.
+        earlier = np.flatnonzero(self.place < self._columns.previous_end[self.entry])
+        if len(earlier):
+            entry = self.entry[earlier]
+            starts = np.flatnonzero(np.append(True, entry[1:] != entry[:-1]))
+            first[entry[starts]] = np.minimum.reduceat(self.place[earlier], starts)
+        return first
+
+    def _left_out_before(self, ends: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Per entry of `calls`, the tokens that changes made by then left out of the blocks before a place."""
+        made, before = self._made[1:], self._made_before_context
+        falls = np.flatnonzero(self.place[1:] < self.place[:-1])
+        if not len(falls):
+            # Blocks change in the order they are sent, so one running sum holds both bounds.
+            until = np.minimum(made, np.searchsorted(self.place, ends))
+            return self._tokens_before[until] - self._tokens_before[before]
+        columns = self._columns
+        is_mixed = np.zeros(len(columns.first_place), dtype=bool)
+        is_mixed[columns.context[self.entry[falls]]] = True
+        changes, asked = is_mixed[columns.context[self.entry]], is_mixed[columns.context]
+        left_out = np.zeros(len(ends), dtype=np.int64)
+        left_out[~asked] = self._sums(~changes, made[~asked], before[~asked], ends[~asked], is_mixed=False)
+        left_out[asked] = self._sums(changes, made[asked], before[asked], ends[asked], is_mixed=True)
+        return left_out
+
+    def _sums(
+        self,
+        chosen: NDArray[np.bool_],
+        made: NDArray[np.int64],
+        before: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        *,
+        is_mixed: bool,
+    ) -> NDArray[np.int64]:
+        """The tokens left out before places by the chosen changes among those from `before` to `made`."""
+        place, tokens = self.place[chosen], self.tokens[chosen]
+        count = np.concatenate(([0], np.cumsum(chosen)))
+        running = np.concatenate(([0], np.cumsum(tokens)))
+        if is_mixed:
+            until = prefix_sums(place, tokens, count[made], ends)
+        else:
+            until = running[np.minimum(count[made], np.searchsorted(place, ends))]
+        sums: NDArray[np.int64] = until - running[count[before]]
+        return sums
+
+    @cached_property
+    def _carried_before(self) -> NDArray[np.int64] | None:
+        """Per place, the tokens already left out of the blocks before it when its context began; None for none."""
+        if not len(self.changes.block):
+            return None
+        columns, changes, layout = self._columns, self.changes, self.layout
+        carried: NDArray[np.int64] | None = None
+        for context, first in zip(layout.contexts, columns.first_place.tolist(), strict=True):
+            if not context.carried or not len(context.calls):
+                continue
+            blocks = context.blocks[: context.carried]
+            rows = changes.rows(blocks, context.call_before)
+            changed = np.flatnonzero(rows >= 0)
+            if not len(changed):
+                continue
+            rows, blocks = rows[changed], blocks[changed]
+            if carried is None:
+                carried = np.zeros(len(columns.block), dtype=np.int64)
+            left_out = np.zeros(len(context.blocks), dtype=np.int64)
+            left_out[changed] = layout.tokens[blocks] - changes.tokens[rows]
+            left_out[changed] += (changes.action[rows] == Action.REMOVED) * layout.envelopes[blocks]
+            carried[first + 1 : first + 1 + len(left_out)] = np.cumsum(left_out)
+        return carried
+
+    def _alike(self, cached: NDArray[np.int64]) -> dict[int, int]:
+        """For first calls of contexts whose prompt begins as the one before it only under the plan: how many blocks.
+
+        Where these are no more than were recorded, or the provider's cache held less than it could have, there is none.
+        """
+        if not self.changes.removes_blocks:
+            return {}
+        found: dict[int, int] = {}
+        last_of_thread: dict[int, ContextLayout] = {}
+        for context, entry in zip(self.layout.contexts, self._columns.first_call.tolist(), strict=False):
+            if not len(context.calls):
+                continue
+            before, last_of_thread[context.thread] = last_of_thread.get(context.thread), context
+            prompt = int(context.prompt_blocks[0])
+            shared = min(context.shared, prompt)
+            if before is None or context.carried <= shared or cached[entry] < shared:
+                continue
+            earlier = before.blocks[: int(before.prompt_blocks[-1])]
+            later = int(context.calls[0]), context.blocks[:prompt]
+            alike = shared_prefix(self.changes, (context.call_before, earlier), later)
+            if alike > shared:
+                found[entry] = alike
+        return found

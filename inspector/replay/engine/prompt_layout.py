@@ -1,0 +1,310 @@
+"""Where every block stands in every prompt: the part of a replay that no plan changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from inspector.session.model import BlockKind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from inspector.strategies.history.history import History
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ContextLayout:
+    """One context.
+
+    Attributes:
+        thread: Its thread.
+        blocks: Block indices in the order they are sent, int32.
+        tokens: Their tokens, whole, int32.
+        beside: Provider's tokens that the first so many blocks take beside their counted ones, float64, one longer.
+        carried: How many of them were there when the context began.
+        shared: How many of them, from the first, were also first in the thread's prompt before the context's first.
+        call_before: That prompt's call, -1 for none.
+        calls: Its calls, int64. The last may be the next one, not yet made.
+        prompt_blocks: Per call, how many of `blocks` its prompt holds, int64.
+        in_block_order: `blocks` is sorted, so that a block's position can be searched for.
+    """
+
+    thread: int
+    blocks: NDArray[np.int32]
+    tokens: NDArray[np.int32]
+    beside: NDArray[np.float64]
+    carried: int
+    shared: int
+    call_before: int
+    calls: NDArray[np.int64]
+    prompt_blocks: NDArray[np.int64]
+    in_block_order: bool
+
+    def positions(self, blocks: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Position in the context of each given block, -1 for those that are not in it."""
+        if not len(self.blocks):
+            return np.full(len(blocks), -1, dtype=np.int64)
+        if self.in_block_order:
+            found = np.searchsorted(self.blocks, blocks)
+            places = np.minimum(found, len(self.blocks) - 1)
+            return np.where(self.blocks[places] == blocks, places, -1)
+        order = np.argsort(self.blocks, kind="stable")
+        found = np.searchsorted(self.blocks, blocks, sorter=order)
+        places = order[np.minimum(found, len(self.blocks) - 1)]
+        return np.where(self.blocks[places] == blocks, places, -1)
+
+
+Number = TypeVar("Number", np.bool_, np.int32, np.int64, np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class PromptColumns:
+    """Every call and every place a block has in a context.
+
+    Places count the blocks of all contexts in the order they are sent, one context after the other, with a further
+    place behind the last block of each. Calls stand context by context, too, which is an order of their own where
+    threads take turns.
+
+    Attributes:
+        call_count: Calls of the session, the next one included.
+        block_count: Blocks of the session.
+        calls: The calls, int64.
+        context: Per entry of `calls`, its context, int64.
+        first_call: Per context, the entry of its first call, and at the end how many there are, int64.
+        first_place: Per context, the place of its first block, int64.
+        end: Per entry of `calls`, the place behind the last block of its prompt, int64.
+        previous_end: The same of the blocks that its thread's previous prompt began with, too, int64.
+        begins: Per context, the first call whose changes are seen in it: the one after its thread's last call before
+            it, int64.
+        block: Per place, the block's index, -1 behind the last one, int64.
+        tokens_before: Per place, counted tokens of the blocks before it in its context, whole, int64.
+        beside_before: Per place, provider's tokens that those take beside their counted ones, float64.
+    """
+
+    call_count: int
+    block_count: int
+    calls: NDArray[np.int64]
+    context: NDArray[np.int64]
+    first_call: NDArray[np.int64]
+    first_place: NDArray[np.int64]
+    end: NDArray[np.int64]
+    previous_end: NDArray[np.int64]
+    begins: NDArray[np.int64]
+    block: NDArray[np.int64]
+    tokens_before: NDArray[np.int64]
+    beside_before: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, contexts: Sequence[ContextLayout], call_count: int, block_count: int) -> PromptColumns:
+        """The columns of contexts."""
+        first_call = _ends([len(each.calls) for each in contexts])
+        first_place = _ends([len(each.blocks) + 1 for each in contexts])[:-1]
+        context = np.repeat(np.arange(len(contexts)), np.diff(first_call))
+        begins = [
+            each.call_before + 1 if each.call_before >= 0 else int(each.calls[0]) if len(each.calls) else 0
+            for each in contexts
+        ]
+        return cls(
+            call_count=call_count,
+            block_count=block_count,
+            calls=_joined([each.calls for each in contexts], np.int64),
+            context=context,
+            first_call=first_call,
+            first_place=first_place,
+            end=first_place[context] + _joined([each.prompt_blocks for each in contexts], np.int64),
+            previous_end=first_place[context] + _joined([_previous_blocks(each) for each in contexts], np.int64),
+            begins=np.array(begins, dtype=np.int64),
+            block=_joined([part for each in contexts for part in (each.blocks, (-1,))], np.int64),
+            tokens_before=_joined([part for each in contexts for part in ((0,), np.cumsum(each.tokens))], np.int64),
+            beside_before=_joined([each.beside for each in contexts], np.float64),
+        )
+
+    def by_call(self, column: NDArray[Number], otherwise: float = 0) -> NDArray[Number]:
+        """A column over the entries of `calls` as one over all calls, the next one included."""
+        if self._in_call_order:
+            return column
+        spread = np.full(self.call_count, otherwise, dtype=column.dtype)
+        spread[self.calls] = column
+        return spread
+
+    def of_calls(self, column: NDArray[Number]) -> NDArray[Number]:
+        """A column over all calls as one over the entries of `calls`."""
+        return column if self._in_call_order else column[self.calls]
+
+    @cached_property
+    def _in_call_order(self) -> bool:
+        return len(self.calls) == self.call_count and bool((self.calls == np.arange(self.call_count)).all())
+
+    def places(self, context: NDArray[np.int64], block: NDArray[np.int32]) -> NDArray[np.int64]:
+        """The place that each block has in the context beside it, -1 where it has none."""
+        keys, order = self._blocks_sorted
+        wanted = context * (self.block_count + 1) + block
+        found = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        return np.where(keys[found] == wanted, order[found], -1)
+
+    @cached_property
+    def _blocks_sorted(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Context and block of every place as one number, sorted, and the places in that order."""
+        sizes = np.diff(np.append(self.first_place, len(self.block)))
+        # Behind a context's last block comes a number that no block has.
+        blocks = np.where(self.block < 0, self.block_count, self.block)
+        keys = np.repeat(np.arange(len(sizes)), sizes) * (self.block_count + 1) + blocks
+        order = np.argsort(keys, kind="stable")
+        return keys[order], order
+
+    def entries(self, context: NDArray[np.int64], call: NDArray[np.int32]) -> NDArray[np.int64]:
+        """The entry of the first call at or after each call in the context beside it."""
+        found: NDArray[np.int64] = np.searchsorted(self._calls_sorted, context * self.call_count + call)
+        return found
+
+    @cached_property
+    def _calls_sorted(self) -> NDArray[np.int64]:
+        return self.context * self.call_count + self.calls
+
+    @cached_property
+    def last_calls(self) -> NDArray[np.int64]:
+        """Per context, its last call, -1 for a context without any."""
+        last = np.full(len(self.first_place), -1, dtype=np.int64)
+        last[self.context] = self.calls
+        return last
+
+
+def _previous_blocks(context: ContextLayout) -> NDArray[np.int64]:
+    """Per call, how many blocks its thread's previous prompt began with, too."""
+    first = np.minimum(context.shared, context.prompt_blocks[:1])
+    return np.concatenate((first, context.prompt_blocks[:-1]))
+
+
+def _ends(counts: list[int]) -> NDArray[np.int64]:
+    return np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+
+
+def _joined(parts: Sequence[ArrayLike], kind: type[Number]) -> NDArray[Number]:
+    return np.concatenate([np.zeros(0, dtype=kind), *map(np.asarray, parts)]).astype(kind, copy=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """All contexts of a session.
+
+    Attributes:
+        history: What they are contexts of.
+        contexts: In the session's order.
+        previous_call: Per call, the call before it in the same context, -1 for the first, int64.
+        tokens: Per block, counted tokens, whole, int32.
+        envelopes: Per block, counted tokens that go with it when it is removed, beside its own, int64.
+    """
+
+    history: History
+    contexts: tuple[ContextLayout, ...]
+    previous_call: NDArray[np.int64]
+    tokens: NDArray[np.int32]
+    envelopes: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, history: History, tokens: NDArray[np.int32]) -> Layout:
+        """Lay out a session whose blocks have the given tokens and take nothing beside them."""
+        previous = np.full(history.call_count + 1, -1, dtype=np.int64)
+        contexts: list[ContextLayout] = []
+        last_of_thread: dict[int, ContextLayout] = {}
+        for context, (members, calls) in zip(history.session.contexts, history.calls_of_contexts(), strict=True):
+            blocks = history.blocks_of(members)
+            ends = np.cumsum(history.message_first_block[members + 1] - history.message_first_block[members])
+            ends = np.concatenate(([0], ends)).astype(np.int64)
+            previous[calls[1:]] = calls[:-1]
+            before = last_of_thread.get(context.thread)
+            contexts.append(
+                ContextLayout(
+                    thread=context.thread,
+                    blocks=blocks,
+                    tokens=tokens[blocks],
+                    beside=np.zeros(len(blocks) + 1),
+                    carried=int(ends[context.carried]),
+                    shared=0 if before is None else _shared(before.blocks[: before.prompt_blocks[-1]], blocks),
+                    call_before=-1 if before is None else int(before.calls[-1]),
+                    calls=calls,
+                    prompt_blocks=ends[history.call_prompt_messages[calls]],
+                    in_block_order=bool((members[1:] > members[:-1]).all()),
+                )
+            )
+            if len(calls):
+                last_of_thread[context.thread] = contexts[-1]
+        return cls(history, tuple(contexts), previous, tokens, np.zeros(len(tokens), dtype=np.int64))
+
+    def with_beside(self, beside: NDArray[np.float64], ratio: float) -> Layout:
+        """The same, with what every block takes beside its counted tokens.
+
+        Args:
+            beside: Per block, the provider's tokens, float64.
+            ratio: The provider's tokens for one counted token.
+        """
+        contexts = tuple(
+            replace(context, beside=np.concatenate(([0.0], np.cumsum(beside[context.blocks]))))
+            for context in self.contexts
+        )
+        return replace(self, contexts=contexts, envelopes=np.rint(beside / ratio).astype(np.int64))
+
+    @cached_property
+    def columns(self) -> PromptColumns:
+        """The prompts of all contexts end to end."""
+        return PromptColumns.of(self.contexts, self.history.call_count + 1, len(self.tokens))
+
+    def previous_in_thread(self) -> NDArray[np.int64]:
+        """Per recorded call, the call before it in its thread, whatever the context, -1 for the first. int64."""
+        previous = self.previous_call.copy()
+        for context in self.contexts:
+            if len(context.calls):
+                previous[context.calls[0]] = context.call_before
+        return previous[:-1]
+
+    @cached_property
+    def whole_tokens(self) -> NDArray[np.int64]:
+        """Per call, the counted tokens of its prompt with every block whole. int64."""
+        columns = self.columns
+        return columns.by_call(columns.tokens_before[columns.end])
+
+    @cached_property
+    def beside_prompts(self) -> NDArray[np.float64]:
+        """Per call, the provider's tokens that the blocks of its prompt take beside their counted ones. float64."""
+        columns = self.columns
+        return columns.by_call(columns.beside_before[columns.end])
+
+    @cached_property
+    def previous_blocks(self) -> NDArray[np.int64]:
+        """Per call, how many blocks at its beginning were also first in its thread's previous prompt. int64."""
+        columns = self.columns
+        return columns.by_call(columns.previous_end - columns.first_place[columns.context])
+
+
+def _shared(before: NDArray[np.int32], after: NDArray[np.int32]) -> int:
+    """How many blocks at the beginning of two prompts are the same."""
+    length = min(len(before), len(after))
+    differs = np.flatnonzero(before[:length] != after[:length])
+    return int(differs[0]) if len(differs) else length
+
+
+_RUNS = (BlockKind.TOOL_CALL, BlockKind.TOOL_RESULT)
+
+
+def positions_after(layout: Layout, blocks: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Per call, the next one included, how many positions its last block stands behind the end of a prefix. int64.
+
+    Args:
+        layout: Where blocks stand in prompts.
+        blocks: Per call, how many blocks of its prompt the prefix holds.
+    """
+    after = np.zeros(layout.history.call_count + 1, dtype=np.int64)
+    for context in layout.contexts:
+        kind = layout.history.kind[context.blocks]
+        begins = kind != BlockKind.OTHER
+        begins[1:] &= ~((kind[1:] == kind[:-1]) & np.isin(kind[1:], _RUNS))
+        before = np.concatenate(([0], np.cumsum(begins, dtype=np.int64)))
+        prefix = np.minimum(blocks[context.calls], context.prompt_blocks)
+        after[context.calls] = before[context.prompt_blocks] - before[prefix]
+    return after

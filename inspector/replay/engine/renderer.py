@@ -1,0 +1,390 @@
+"""What a stack of operations makes of blocks: their renditions, lengths and tokens.
+
+A stack is the operations of a plan's strategies on one block, in the plan's order. Most blocks have a stack of one,
+and most of those are cuts, so these are computed for all blocks at once; anything else is worked out block by block
+and remembered.
+"""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from inspector.strategies.core.operations import CutText, CutTokens, Operation, RecordedBlock, RemoveBlock, ReplaceText
+from inspector.strategies.core.rendition import Action, Rendition, Slice
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from inspector.strategies.history.history import History
+    from inspector.tokens.token_table import TokenTable
+
+Stack = tuple[Operation, ...]
+
+MOST_CUTS = 16
+"""Cuts whose outcome is remembered, the latest ones."""
+
+_FEW = 8
+"""Blocks below which lists are quicker than columns."""
+
+MOST_REMEMBERED = 250_000
+"""Outcomes of blocks that are kept beside those of the last plan, and renditions: some tens of megabytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class _CountedBlock(RecordedBlock):
+    """A recorded block whose tokens were counted."""
+
+    table: TokenTable
+
+    @property
+    def tokens(self) -> int:
+        return int(self.table.tokens[self.index] - self.table.beyond_text[self.index])
+
+    def head_characters(self, tokens: int) -> int:
+        return int(self.table.head_characters([self.index], tokens)[0])
+
+    def tail_characters(self, tokens: int) -> int:
+        return int(self.table.tail_characters([self.index], tokens)[0])
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class RenderedBlocks:
+    """What stacks make of blocks, as columns of one length.
+
+    Attributes:
+        tokens: Tokens sent, int32.
+        action: `Action`, uint8; `WHOLE` where the stack changes nothing.
+        signature: Tells renditions of one block apart: equal signatures are equal renditions. int64.
+    """
+
+    tokens: NDArray[np.int32]
+    action: NDArray[np.uint8]
+    signature: NDArray[np.int64]
+
+
+class _Cuts(NamedTuple):
+    """What one cut makes of blocks.
+
+    Attributes:
+        asked: The blocks, int32.
+        over: Which of them are longer than its limit, bool.
+        tokens: Per block over the limit, its tokens, int32.
+        signature: The same of `Outcome.signature`, int64.
+    """
+
+    asked: NDArray[np.int32]
+    over: NDArray[np.bool_]
+    tokens: NDArray[np.int32]
+    signature: NDArray[np.int64]
+
+
+@dataclass
+class Renderer:
+    """Applies stacks to the blocks of one session, and remembers what took work to find.
+
+    Attributes:
+        history: The session's columns.
+        table: Its token counts.
+        precise: Count the tokens of every cut text for real, reading it, instead of within a few tokens from where
+            its recorded tokens end.
+    """
+
+    history: History
+    table: TokenTable
+    precise: bool = False
+    _renditions: dict[Stack, dict[int, Rendition]] = field(default_factory=dict)
+    _outcomes: dict[Stack, dict[int, tuple[int, int, int]]] = field(default_factory=dict)
+    _rendition_count: int = 0
+    _outcome_count: int = 0
+    _cuts: dict[CutText, _Cuts] = field(default_factory=dict)
+
+    def go_on(self) -> None:
+        """Asked again and again while a replay is under way; one that can be called off raises here."""
+
+    def rendition(self, block: int, stack: Stack) -> Rendition:
+        """The rendition a stack makes of one block."""
+        known = self._renditions.get(stack)
+        if known is None:
+            known = self._renditions[stack] = {}
+        if block not in known:
+            known[block] = self._rendition(block, stack)
+            self._rendition_count += 1
+            if self._rendition_count > MOST_REMEMBERED:
+                self._rendition_count = 0
+                self._renditions.clear()
+        return known[block]
+
+    def _rendition(self, block: int, stack: Stack) -> Rendition:
+        self.go_on()
+        source = _CountedBlock(self.history.session, block, self.table)
+        rendition = Rendition.whole(int(self.history.characters[block]))
+        for operation in stack:
+            rendition = operation.apply(rendition, source)
+        return rendition
+
+    def tokens(self, block: int, rendition: Rendition) -> int:
+        """Tokens of one rendition of a block."""
+        if rendition.action is Action.WHOLE:
+            return int(self.table.tokens[block])
+        if rendition.action is not Action.CUT and all(isinstance(piece, str) for piece in rendition.pieces):
+            return sum(self.table.text_tokens(piece) for piece in rendition.pieces if isinstance(piece, str))
+        if self.precise:
+            return int(self._tokens_of([block], [rendition])[0])
+        beyond = int(self.table.beyond_text[block]) if rendition.action is Action.CUT else 0
+        return beyond + sum(
+            self.table.text_tokens(piece) if isinstance(piece, str) else max(self.table.span_tokens(block, *piece), 0)
+            for piece in rendition.pieces
+        )
+
+    def outcome(self, blocks: NDArray[np.int32], stacks: NDArray[np.int32], table: tuple[Stack, ...]) -> RenderedBlocks:
+        """What the stack `table[stacks[i]]` makes of `blocks[i]`, for all `i`."""
+        self.go_on()
+        result = RenderedBlocks(
+            tokens=self.table.tokens[blocks].astype(np.int32),
+            action=np.zeros(len(blocks), dtype=np.uint8),
+            signature=np.zeros(len(blocks), dtype=np.int64),
+        )
+        # Small numbers are put in order far faster than large ones, and tables are short.
+        order = np.argsort(stacks.astype(np.min_scalar_type(len(table))), kind="stable")
+        bounds = np.searchsorted(stacks[order], np.arange(len(table) + 1)).tolist()
+        apart: list[tuple[Stack, int, int]] = []
+        for stack, first, last in zip(table, bounds, bounds[1:], strict=False):
+            if first == last or not stack:
+                continue
+            where = order[first:last]
+            is_quick_apart = last - first < _FEW and isinstance(stack[0], ReplaceText | RemoveBlock)
+            if is_quick_apart or not self._apply(blocks[where], where, stack, result):
+                apart.append((stack, first, last))
+        self._one_by_one(apart, blocks, order, result)
+        return result
+
+    def _apply(self, blocks: NDArray[np.int32], where: NDArray[np.int64], stack: Stack, result: RenderedBlocks) -> bool:
+        """Work a stack out for all its blocks at once, where that can be done; whether it could."""
+        match stack:
+            case (CutText() as cut,) if not self.precise and not (cut.numbered and cut.never_longer):
+                self._cut_all(cut, blocks, where, result)
+            case (CutTokens() as cut,) if not self.precise and not cut.never_longer:
+                self._cut_tokens_of_all(cut, blocks, where, result)
+            case (ReplaceText(text=text, never_longer=False),):
+                result.tokens[where] = self.table.text_tokens(text)
+                result.action[where] = Action.REPLACED
+                result.signature[where] = _signature_of(Rendition.replaced(text), 0)
+            case (RemoveBlock(),):
+                result.tokens[where] = 0
+                result.action[where] = Action.REMOVED
+                result.signature[where] = _SIGNATURE_OF_REMOVED
+            case _:
+                return False
+        return True
+
+    def _cut_all(
+        self, cut: CutText, blocks: NDArray[np.int32], where: NDArray[np.int64], result: RenderedBlocks
+    ) -> None:
+        # Of a plan whose limits are moved one at a time, most cuts are those of the plan before.
+        known = self._cuts.pop(cut, None)
+        if known is None or not np.array_equal(known.asked, blocks):
+            known = self._cut(cut, blocks)
+        self._cuts[cut] = known
+        for forgotten in list(self._cuts)[:-MOST_CUTS]:
+            self._cuts.pop(forgotten, None)
+        where = where[known.over]
+        result.tokens[where] = known.tokens
+        result.action[where] = Action.CUT
+        result.signature[where] = known.signature
+
+    def _cut(self, cut: CutText, blocks: NDArray[np.int32]) -> _Cuts:
+        asked, characters = blocks, self.history.characters[blocks]
+        over = characters > cut.limit
+        if cut.never_longer:
+            over &= cut.head + len(cut.marker) + cut.tail < characters
+        blocks, characters = blocks[over], characters[over]
+        head = np.minimum(cut.head, characters).astype(np.int32)
+        tokens = self.table.head_tokens(blocks, head).astype(np.int32)
+        if cut.tail:
+            tokens += self.table.tail_tokens(blocks, np.minimum(cut.tail, characters).astype(np.int32))
+        tokens += self.table.beyond_text[blocks]
+        markers = self._markers(cut, blocks, characters)
+        if len(markers) == 1:
+            tokens += self.table.text_tokens(markers[0])
+        else:
+            tokens += np.array([self.table.text_tokens(marker) for marker in markers], dtype=np.int32)
+        of_marker = np.array([_number(marker) for marker in markers], dtype=np.int64)
+        return _Cuts(asked, over, tokens, _signature(of_marker, head, np.minimum(cut.tail, characters)))
+
+    def _cut_tokens_of_all(
+        self, cut: CutTokens, blocks: NDArray[np.int32], where: NDArray[np.int64], result: RenderedBlocks
+    ) -> None:
+        counted = (self.table.tokens[blocks] - self.table.beyond_text[blocks]).astype(np.int64)
+        over = counted > cut.limit
+        blocks, where, counted = blocks[over], where[over], counted[over]
+        characters = self.history.characters[blocks].astype(np.int64)
+        head = self.table.head_characters(blocks, cut.head)
+        tail = np.minimum(self.table.tail_characters(blocks, cut.tail), characters - head)
+        # Where a token ends inside a character, what is kept ends before it.
+        tokens = self.table.head_tokens(blocks, head).astype(np.int64) + self.table.tail_tokens(blocks, tail)
+        markers = self._token_markers(cut, blocks, characters, characters - head - tail, counted)
+        tokens += self.table.beyond_text[blocks] + np.array(
+            [self.table.text_tokens(each) for each in markers], np.int64
+        )
+        result.tokens[where] = tokens
+        result.action[where] = Action.CUT
+        result.signature[where] = _signature(np.array([_number(each) for each in markers], dtype=np.int64), head, tail)
+
+    def _token_markers(
+        self,
+        cut: CutTokens,
+        blocks: NDArray[np.int32],
+        characters: NDArray[np.int64],
+        removed: NDArray[np.int64],
+        counted: NDArray[np.int64],
+    ) -> list[str]:
+        """The marker of every block."""
+        if not cut.numbered:
+            return [cut.marker] * len(blocks)
+        names, tools = (*self.history.tool_names, ""), self.history.tool[blocks].tolist()
+        columns = zip(characters.tolist(), removed.tolist(), counted.tolist(), tools, strict=True)
+        return [cut.marker_text(length, out, tokens, names[tool]) for length, out, tokens, tool in columns]
+
+    def _markers(self, cut: CutText, blocks: NDArray[np.int32], characters: NDArray[np.int32]) -> list[str]:
+        """The marker of every block, or the one marker of them all."""
+        if not cut.numbered or not len(blocks):
+            return [cut.marker]
+        names, tools = self.history.tool_names, self.history.tool[blocks].tolist()
+        return [
+            cut.marker_text(length, names[tool] if tool >= 0 else "")
+            for length, tool in zip(characters.tolist(), tools, strict=True)
+        ]
+
+    def _one_by_one(
+        self,
+        stacks: list[tuple[Stack, int, int]],
+        blocks: NDArray[np.int32],
+        order: NDArray[np.int64],
+        result: RenderedBlocks,
+    ) -> None:
+        """Work out stacks block by block.
+
+        Args:
+            stacks: Each with where its rows begin and end in `order`.
+            blocks: The block of every row of the result.
+            order: Rows of the result, in the stacks' order.
+            result: What takes their outcomes.
+        """
+        if not stacks:
+            return
+        of_stacks = [blocks[order[first:last]].tolist() for _, first, last in stacks]
+        outcomes: list[dict[int, tuple[int, int, int]]] = []
+        missing: list[tuple[dict[int, tuple[int, int, int]], int, Rendition]] = []
+        for (stack, *_), of_stack in zip(stacks, of_stacks, strict=True):
+            known = self._outcomes.get(stack)
+            if known is None:
+                known = self._outcomes[stack] = {}
+            outcomes.append(known)
+            missing += [(known, block, self._rendition(block, stack)) for block in of_stack if block not in known]
+        if missing:
+            of_blocks = [block for _, block, _ in missing]
+            tokens = self._tokens_of(of_blocks, [rendition for *_, rendition in missing]).tolist()
+            lengths = self.history.characters[of_blocks].tolist()
+            for (known, block, rendition), sent, length in zip(missing, tokens, lengths, strict=True):
+                whole = rendition.action is Action.WHOLE
+                known[block] = (
+                    int(self.table.tokens[block]) if whole else sent,
+                    int(rendition.action),
+                    0 if whole else _signature_of(rendition, length),
+                )
+            self._forget(outcomes, len(missing))
+        found = array("q")
+        for known, of_stack in zip(outcomes, of_stacks, strict=True):
+            for block in of_stack:
+                found.extend(known[block])
+        columns = np.array(found, dtype=np.int64).reshape(-1, 3)
+        at = np.concatenate([order[first:last] for _, first, last in stacks])
+        result.tokens[at], result.action[at], result.signature[at] = columns.T
+
+    def _forget(self, used: list[dict[int, tuple[int, int, int]]], added: int) -> None:
+        """Let go of what earlier plans made, the oldest first, where it has become much: limits are dragged."""
+        self._outcome_count += added
+        if self._outcome_count <= MOST_REMEMBERED:
+            return
+        needed = set(map(id, used))
+        for stack, known in list(self._outcomes.items()):
+            if self._outcome_count <= MOST_REMEMBERED:
+                break
+            if id(known) not in needed:
+                del self._outcomes[stack]
+                self._outcome_count -= len(known)
+
+    def _tokens_of(self, blocks: list[int], renditions: list[Rendition]) -> NDArray[np.int32]:
+        # What is beside a text (images, a call's name) goes with it when the whole block is replaced.
+        totals = np.where(
+            [rendition.action in (Action.WHOLE, Action.CUT) for rendition in renditions],
+            self.table.beyond_text[blocks],
+            0,
+        ).astype(np.int32)
+        if self.precise:
+            totals += [
+                self.table.pieces_tokens(block, rendition.pieces)
+                for block, rendition in zip(blocks, renditions, strict=True)
+            ]
+            return totals
+        owners: list[int] = []
+        slices: list[Slice] = []
+        for at, rendition in enumerate(renditions):
+            for piece in rendition.pieces:
+                if isinstance(piece, Slice):
+                    owners.append(at)
+                    slices.append(piece)
+                else:
+                    totals[at] += self.table.text_tokens(piece)
+        if owners:
+            of_block = np.array(blocks, dtype=np.int32)[owners]
+            starts, stops = np.array(slices, dtype=np.int32).T
+            spans = self.table.head_tokens(of_block, stops) - self.table.head_tokens(of_block, starts)
+            ends = (starts > 0) & (stops == self.history.characters[of_block])
+            if ends.any():
+                spans[ends] = self.table.tail_tokens(of_block[ends], (stops - starts)[ends])
+            np.add.at(totals, owners, np.maximum(spans, 0))
+        return totals
+
+
+def _signature_of(rendition: Rendition, characters: int) -> int:
+    """The same number for the same pieces, sent as the same kind of block, however they came about."""
+    if rendition.action is Action.REMOVED:
+        return _SIGNATURE_OF_REMOVED
+    if rendition.kind is not None:
+        return hash((rendition.pieces, rendition.kind))
+    match rendition.pieces:
+        case (str() as marker,):
+            head = tail = 0
+        case (Slice(start=0, stop=head), str() as marker):
+            tail = 0
+        case (str() as marker, Slice(start=tail_start, stop=end)) if end == characters:
+            head, tail = 0, end - tail_start
+        case (Slice(start=0, stop=head), str() as marker, Slice(start=tail_start, stop=end)) if end == characters:
+            tail = end - tail_start
+        case _:
+            return hash((rendition.pieces, "sent"))
+    mixed = _number(marker) + head * _OF_HEAD + tail * _OF_TAIL
+    return (mixed + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
+def _number(marker: str) -> int:
+    """A number for what stands in place of what was cut; not 0, which stands for a whole block, for nothing either."""
+    return hash((marker, "marker"))
+
+
+_SIGNATURE_OF_REMOVED = hash("removed")
+_OF_HEAD, _OF_TAIL = 0x9E3779B97F4A7C1, 0x2545F4914F6CDD1
+
+
+def _signature(
+    marker: NDArray[np.int64], head: NDArray[np.integer[Any]], tail: NDArray[np.integer[Any]]
+) -> NDArray[np.int64]:
+    """Mixes what tells cuts of one block apart into one number; sums wrap around."""
+    heads, tails = head.astype(np.int64), tail.astype(np.int64)
+    mixed: NDArray[np.int64] = marker + heads * _OF_HEAD + tails * _OF_TAIL
+    return mixed

@@ -1,0 +1,233 @@
+"""A plan over every call of a session: what would have been sent, what the cache would have done, what it costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from inspector.replay.engine.changes import RECORDED
+from inspector.replay.engine.inputs import ReplayInputs
+from inspector.replay.engine.ledger import Figures, Ledger, figures_of, ledger_of
+from inspector.replay.engine.plan_changes import plan_changes
+from inspector.replay.engine.prompt_edits import PromptEdits
+from inspector.replay.figure import HowKnown
+from inspector.strategies.core.rendition import Action, Rendition
+from inspector.strategies.history.history import History
+from inspector.tokens.counter import load_counter
+from inspector.tokens.token_table import count_session
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from inspector.replay.engine.changes import Changes
+    from inspector.replay.engine.simulation import Circumstances
+    from inspector.replay.pricing.prices import Pricing
+    from inspector.session.model import Session
+    from inspector.strategies.plan import Plan
+    from inspector.tokens.token_table import TokenTable
+
+
+@dataclass(frozen=True, eq=False)
+class ContextState:
+    """How every block stands at one call, as columns over all blocks of the session.
+
+    Attributes:
+        call: The call; the number of recorded calls is the next one, not yet made.
+        in_prompt: The block is part of this call's prompt, bool. A removed block is, with nothing sent.
+        recorded: Its tokens, whole, int32.
+        sent: Its tokens as sent; 0 where it is not in the prompt, int32.
+        action: `Action`, uint8.
+        row: Row of `Replay.changes` in force, -1 for none, int64.
+    """
+
+    call: int
+    in_prompt: NDArray[np.bool_]
+    recorded: NDArray[np.int32]
+    sent: NDArray[np.int32]
+    action: NDArray[np.uint8]
+    row: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupEffect:
+    """What one part of one strategy does: a tier, or the whole strategy where it has no parts.
+
+    Attributes:
+        entry: Index of the strategy among the plan's entries.
+        group: The part's name; empty for the whole strategy.
+        results: Blocks it decided about, those it left whole included.
+        touched: Blocks it changed at any call.
+        tokens_before: Counted tokens of the touched blocks, whole.
+        tokens_cut: Counted tokens it leaves out of them in the end; negative where it adds.
+    """
+
+    entry: int
+    group: str
+    results: int
+    touched: int
+    tokens_before: int
+    tokens_cut: int
+
+
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """A plan over every call of a session. Ask it for figures, for a call's prompt, or for a block's fate.
+
+    Attributes:
+        inputs: What it was worked out from.
+        plan: The plan.
+        changes: Everything the plan changes.
+        placed: The same, placed in the prompts.
+        ledger: One row of figures a call.
+        figures: Totals.
+        reusable_blocks: Per call, the next one included, how many blocks at its beginning a cache could hold, int64.
+    """
+
+    inputs: ReplayInputs
+    plan: Plan
+    changes: Changes
+    placed: PromptEdits
+    ledger: Ledger
+    figures: Figures
+    reusable_blocks: NDArray[np.int64]
+
+    @property
+    def history(self) -> History:
+        """The session's columns."""
+        return self.inputs.history
+
+    @property
+    def table(self) -> TokenTable:
+        """The session's token counts."""
+        return self.inputs.table
+
+    @cached_property
+    def groups(self) -> tuple[GroupEffect, ...]:
+        """What each part of each enabled strategy does, in the plan's order."""
+        changes = self.changes
+        rows = changes.in_force(self.history.call_count)
+        rows = rows[changes.action[rows] != Action.WHOLE]
+        before = self.table.tokens[changes.block[rows]].astype(np.int64)
+        columns = (np.ones_like(before), before, before - changes.tokens[rows])
+        count = len(changes.reasons)
+        totals = [np.bincount(changes.reason[rows], column, count).astype(np.int64).tolist() for column in columns]
+        sums: dict[tuple[int, str], list[int]] = {key: [0, 0, 0] for key in changes.considered}
+        for reason, *of_reason in zip(changes.reasons, *totals, strict=True):
+            if any(of_reason):
+                total = sums.setdefault((reason.entry, reason.decision.group), [0, 0, 0])
+                total[:] = [one + other for one, other in zip(total, of_reason, strict=True)]
+        return tuple(
+            GroupEffect(entry, group, changes.considered.get((entry, group), touched), touched, whole, cut)
+            for (entry, group), (touched, whole, cut) in sums.items()
+            if entry != RECORDED and (changes.considered.get((entry, group)) or touched)
+        )
+
+    def state(self, call: int) -> ContextState:
+        """How every block stands at a call; `history.call_count` asks for the next one."""
+        history, changes = self.history, self.changes
+        in_prompt = np.zeros(len(history.kind), dtype=bool)
+        in_prompt[history.prompt(call)] = True
+        recorded = self.table.tokens
+        sent = recorded.astype(np.int32)
+        action = np.zeros(len(sent), dtype=np.uint8)
+        row = np.full(len(sent), -1, dtype=np.int64)
+        rows = changes.in_force(call)
+        blocks = changes.block[rows]
+        sent[blocks] = changes.tokens[rows]
+        action[blocks] = changes.action[rows]
+        row[blocks] = np.where(changes.action[rows] == Action.WHOLE, -1, rows)
+        sent[~in_prompt] = 0
+        return ContextState(call, in_prompt, recorded, sent, action, row)
+
+    def rendition(self, block: int, call: int) -> Rendition:
+        """How a block is sent at a call."""
+        row = self.changes.row(block, call)
+        stack = self.changes.stacks[self.changes.stack[row]] if row >= 0 else ()
+        return self.inputs.renderer.rendition(block, stack)
+
+    def changed_renditions(self, call: int) -> dict[int, Rendition]:
+        """How every block is sent at a call whose rendition was changed by then, by block index."""
+        rows = self.changes.in_force(call)
+        blocks, stacks = self.changes.block[rows].tolist(), self.changes.stack[rows].tolist()
+        stack_of = self.changes.stacks
+        return {
+            block: self.inputs.renderer.rendition(block, stack_of[stack])
+            for block, stack in zip(blocks, stacks, strict=True)
+        }
+
+    def text(self, block: int, call: int) -> str:
+        """What the model sees of a block at a call.
+
+        Raises:
+            TextUnavailableError: The session's file no longer holds the text.
+        """
+        session = self.history.session
+        return self.rendition(block, call).text(session.text(session.blocks[block]))
+
+    def reason(self, block: int, call: int) -> str:
+        """Why a block is not sent whole at a call, naming the strategy; empty where it is."""
+        row = self.changes.row(block, call)
+        if row < 0 or self.changes.action[row] == Action.WHOLE:
+            return ""
+        reason = self.changes.reasons[self.changes.reason[row]]
+        decided = reason.decision.reason
+        return decided if reason.entry == RECORDED else f"{self.plan.entries[reason.entry].strategy.name}: {decided}"
+
+    def changed_at(self, block: int, call: int) -> int:
+        """The call from which on a block has been sent as it is at `call`; -1 where it is sent as recorded."""
+        row = self.changes.row(block, call)
+        return int(self.changes.call[row]) if row >= 0 else -1
+
+
+def replay_session(session: Session, plan: Plan, *, pricing: Pricing | None = None, precise: bool = True) -> Replay:
+    """Count a session's tokens and replay every call of it under a plan.
+
+    Args:
+        session: A session read by `open_session`, or a state of one that is being followed.
+        plan: The plan; `Plan()` changes nothing.
+        pricing: Prices; those of the user's price file and the bundled table where not given.
+        precise: Count cut texts for real instead of within a few tokens; reads every text that is cut.
+    """
+    *_, table = count_session(session, load_counter())
+    return replay(ReplayInputs.of(History.of(session), table, pricing=pricing, precise=precise), plan)
+
+
+def replay(inputs: ReplayInputs, plan: Plan, told: Circumstances | None = None) -> Replay:
+    """Replay every call of a session under a plan.
+
+    Work is proportional to what the plan changes and to the number of calls, not to calls times blocks.
+
+    Args:
+        inputs: The session.
+        plan: The plan; `Plan()` changes nothing.
+        told: What is known of the next call by other means than working it out.
+    """
+    changes = plan_changes(inputs.history_of_window, inputs.renderer, plan, inputs.sizes, told)
+    placed = PromptEdits.of(inputs.layout, changes)
+    reusable = placed.reusable(inputs.cached_blocks)
+    ledger = ledger_of(inputs, placed, reusable, changes.model_calls)
+    untouched = not any(entry.enabled for entry in plan.entries) or not _changed_by_plan(changes)
+    figures = figures_of(ledger, *how_known(inputs, untouched=untouched))
+    return Replay(inputs, plan, changes, placed, ledger, figures, reusable.blocks)
+
+
+def _changed_by_plan(changes: Changes) -> bool:
+    by_plan = np.array([reason.entry != RECORDED for reason in changes.reasons], dtype=bool)
+    return len(changes.reason) > 0 and bool(by_plan[changes.reason].any())
+
+
+def how_known(inputs: ReplayInputs, *, untouched: bool) -> tuple[HowKnown, HowKnown, HowKnown]:
+    """How the prompts' sizes, the responses, and what prompt caches did are known.
+
+    Args:
+        inputs: What it was worked out from.
+        untouched: The plan changed nothing, so that recorded figures stand as they are.
+    """
+    all_reported = bool(inputs.reported.all())
+    tokens = HowKnown.EXACT if all_reported and untouched else inputs.scale.known
+    output = HowKnown.EXACT if all_reported and inputs.output_known else HowKnown.ESTIMATED
+    elsewhere = bool((inputs.reported & ~inputs.anchored).any())
+    return tokens, output, HowKnown.PROJECTED if elsewhere else tokens

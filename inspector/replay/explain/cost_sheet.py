@@ -1,0 +1,120 @@
+"""Everything that is known of what a session costs under a plan, and how each figure came about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from inspector.replay.analysis.breakdown import Breakdown
+from inspector.replay.analysis.compaction_forecast import compaction_forecasts
+from inspector.replay.analysis.forecast import project_runs, project_session
+from inspector.replay.analysis.result_sizes import results_by_difference
+from inspector.replay.explain.parts import (
+    carried_explanation,
+    compaction_explanation,
+    next_calls_explanation,
+    tally_explanation,
+)
+from inspector.replay.explain.plan import outcome_explanations, overhead_explanation, replay_explanations
+from inspector.replay.explain.totals import cost_part_explanations
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping
+
+    from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock
+    from inspector.replay.analysis.compaction_forecast import CompactionForecast
+    from inspector.replay.analysis.forecast import NextCallsProjection, RunProjection
+    from inspector.replay.analysis.plan_outcome import PlanOutcome
+    from inspector.replay.assumptions import Assumptions
+    from inspector.replay.engine.replay import GroupEffect, Replay
+    from inspector.replay.explain.explanation import Explanation
+
+HEAVIEST = 200
+"""So many of the tool results that cost most are listed."""
+
+OVERHEAD = "overhead"
+
+
+@dataclass(frozen=True, eq=False)
+class CostSheet:
+    """The figures of a plan, in parts, each explained.
+
+    Attributes:
+        baseline: The session with nothing cut.
+        planned: The session under the plan.
+        outcome: The plan's totals.
+        kinds: What every tool's results and every other kind of block take up of the prompts, most first.
+        tiers: What every part of every strategy did, and what its blocks take up; None where it changed none.
+        results: The tool results that cost most to carry.
+        compactions: What would have become of recorded compactions.
+        runs: The saving over many runs; None without a price.
+        next_calls: The session going on; None without a price, or where no call grew from another.
+        terms: On which terms.
+        runs_per_day: Such sessions a day.
+        explained: By a key: a total's name, `("kind", place)`, `("tier", place)`, `("result", block)`,
+            `("compaction", index)`, `("next", "calls")`; totals of the session with nothing cut by `("before", name)`.
+    """
+
+    baseline: Replay
+    planned: Replay
+    outcome: PlanOutcome
+    kinds: tuple[BreakdownRow, ...]
+    tiers: tuple[tuple[GroupEffect, BreakdownRow | None], ...]
+    results: tuple[ResentBlock, ...]
+    compactions: tuple[CompactionForecast, ...]
+    runs: RunProjection | None
+    next_calls: NextCallsProjection | None
+    terms: Assumptions
+    runs_per_day: float
+    explained: Mapping[Hashable, Explanation]
+
+
+def cost_sheet(
+    baseline: Replay, planned: Replay, outcome: PlanOutcome, terms: Assumptions, runs_per_day: float
+) -> CostSheet:
+    """Work all of it out. Takes longer than a frame: compactions are replayed as if they had not happened.
+
+    Args:
+        baseline: The session with nothing cut.
+        planned: The session under the plan.
+        outcome: The plan's totals.
+        terms: How many calls more, and how many days a month, are projected.
+        runs_per_day: Such sessions a day.
+    """
+    tallies = Breakdown(baseline, planned)
+    by_tier = tallies.by_tier()
+    kinds = tallies.by_kind()
+    tiers = tuple((group, by_tier.get((group.entry, group.group))) for group in planned.groups if group.results)
+    results = tallies.heaviest(HEAVIEST)
+    compactions = tuple(compaction_forecasts(planned))
+    runs = project_runs(baseline.ledger.cost, planned.ledger.cost, runs_per_day, terms.days_per_month)
+    next_calls = project_session(baseline, planned, terms.next_calls)
+    differences = results_by_difference(planned.inputs)
+    totals = outcome_explanations(baseline, planned, outcome, runs)
+    explained: dict[Hashable, Explanation] = {
+        **dict(totals.items()),
+        **dict(cost_part_explanations(planned).items()),
+        **{("before", name): each for name, each in replay_explanations(baseline).items()},
+        **{("before", name): each for name, each in cost_part_explanations(baseline).items()},
+        OVERHEAD: overhead_explanation(planned.inputs),
+        **{("kind", place): tally_explanation(row, planned) for place, row in enumerate(kinds)},
+        **{("tier", place): tally_explanation(row, planned) for place, (_, row) in enumerate(tiers) if row is not None},
+        **{("result", row.block): carried_explanation(row, planned, differences) for row in results},
+        **{("compaction", each.compaction): compaction_explanation(each) for each in compactions},
+    }
+    if next_calls is not None:
+        explained["next", "calls"] = next_calls_explanation(next_calls, planned.inputs.window)
+    return CostSheet(
+        baseline=baseline,
+        planned=planned,
+        outcome=outcome,
+        kinds=kinds,
+        tiers=tiers,
+        results=results,
+        compactions=compactions,
+        runs=runs,
+        next_calls=next_calls,
+        terms=terms,
+        runs_per_day=runs_per_day,
+        explained=explained,
+    )

@@ -1,0 +1,229 @@
+"""How figures about parts of a session came about: one block, one prompt, a tool's results, a compaction, what is next.
+
+Each takes the very numbers that are shown; the totals are explained in `inspector.replay.explain.plan`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from inspector.replay.explain.explanation import Explanation, Input
+from inspector.replay.explain.totals import REPORTED, scale_inputs, scale_source
+from inspector.replay.figure import HowKnown, weakest
+from inspector.strategies.core.rendition import Action
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from inspector.replay.analysis.bootstrap import Band
+    from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock
+    from inspector.replay.analysis.compaction_forecast import CompactionForecast
+    from inspector.replay.analysis.forecast import NextCallsProjection
+    from inspector.replay.engine.context_window import ContextWindow
+    from inspector.replay.engine.replay import ContextState, Replay
+
+_SERVED = "each call's tokens at the rate they were served at: read from the cache, written to it, or plain"
+
+
+def tally_explanation(row: BreakdownRow, planned: Replay) -> Explanation:
+    """What blocks of a kind, of a tool, or of a tier take up of all prompts."""
+    return Explanation(
+        row.sent.value,
+        "tokens",
+        row.sent.known,
+        "tokens of these blocks in every prompt that held them: what stays for a hundred calls is sent a hundred times",
+        (
+            Input("blocks", row.blocks),
+            Input("in the newest prompt", row.carried.value, "tokens"),
+            Input("left out by the plan, over all calls", row.cut.value, "tokens"),
+            Input("of all prompts", row.share.value, "share"),
+            Input("what sending them cost", row.cost.value, "$"),
+            Input("what the plan saves on them", row.saved.value, "$"),
+        ),
+        f"{scale_source(planned.inputs)}; dollars: {_SERVED}",
+    )
+
+
+def carried_explanation(row: ResentBlock, planned: Replay, by_difference: Mapping[int, int]) -> Explanation:
+    """What one block cost to carry along.
+
+    Args:
+        row: The block's figures.
+        planned: The replay they are of.
+        by_difference: What blocks measure by the provider's own count, where that is known.
+    """
+    inputs = planned.inputs
+    return Explanation(
+        row.cost.value,
+        "$",
+        row.cost.known,
+        "what every call paid for the tokens of this block in its prompt, added up",
+        (
+            Input("tokens as counted", int(planned.table.tokens[row.block]), "tokens"),
+            Input("tokens for one counted token", inputs.scale.calibration.ratio),
+            Input("on the provider's scale", row.tokens.value, "tokens"),
+            *_difference(row.block, by_difference),
+            Input("calls whose prompt held it", row.calls, "calls"),
+            Input("sent in all of them together", row.sent.value, "tokens"),
+        ),
+        f"{scale_source(inputs)}; {_SERVED}",
+    )
+
+
+def block_explanation(
+    planned: Replay, state: ContextState, block: int, by_difference: Mapping[int, int]
+) -> Explanation:
+    """What a block measures in the prompt of a call.
+
+    Args:
+        planned: The replay.
+        state: How every block stands at the call.
+        block: The block.
+        by_difference: What blocks measure by the provider's own count, where that is known.
+    """
+    inputs = planned.inputs
+    ratio = float(inputs.sizes.ratio[state.call])
+    counted, sent = int(state.recorded[block]), int(state.sent[block])
+    reason = planned.reason(block, state.call)
+    return Explanation(
+        round(ratio * sent),
+        "tokens",
+        inputs.scale.known,
+        _block_formula(planned, state, block),
+        (
+            Input("tokens as counted, whole", counted, "tokens"),
+            Input("tokens as counted, as sent", sent, "tokens"),
+            Input("tokens for one counted token", ratio),
+            Input("around it", round(float(inputs.scale.beside[block])), "tokens"),
+            *_difference(block, by_difference),
+            *([Input("sent as it is because of", reason)] if reason else []),
+        ),
+        scale_source(inputs),
+    )
+
+
+def prompt_explanation(planned: Replay, call: int) -> Explanation:
+    """What the prompt of a call measures; `history.call_count` asks for the next one, not yet made."""
+    inputs, count = planned.inputs, planned.history.call_count
+    if call >= count:
+        return _next_prompt(planned)
+    ledger = planned.ledger
+    reported = bool(inputs.reported[call])
+    removed = int(ledger.removed_tokens[call])
+    known = HowKnown.EXACT if reported and not removed else inputs.scale.known
+    whole = float(inputs.sizes.whole[call])
+    served = (
+        Input("read from the cache", int(ledger.cache_read[call]), "tokens"),
+        Input("written to the cache", int((ledger.cache_write_5m + ledger.cache_write_1h)[call]), "tokens"),
+        Input("neither", int(ledger.uncached[call]), "tokens"),
+    )
+    cost = float(ledger.cost[call])
+    return Explanation(
+        int(ledger.prompt_tokens[call]),
+        "tokens",
+        known,
+        "what the provider reported for this call" + (", less what the plan leaves out" if removed else "")
+        if reported
+        else "what the prompt's texts measure on the provider's scale, and what goes with them",
+        (
+            Input("call", call + 1),
+            Input("reported" if reported else "with nothing cut", round(whole), "tokens"),
+            Input("by our count on the provider's scale", round(float(inputs.scale.prompt[call])), "tokens"),
+            *([Input("left out by the plan", removed, "tokens")] if removed else []),
+            *served,
+            Input("response", int(ledger.output[call]), "tokens"),
+            Input("cost of the call", None if np.isnan(cost) else cost, "$"),
+        ),
+        REPORTED if known is HowKnown.EXACT else scale_source(inputs),
+    )
+
+
+def _next_prompt(planned: Replay) -> Explanation:
+    inputs = planned.inputs
+    before = int(inputs.layout.previous_call[-1])
+    known = before >= 0 and bool(inputs.reported[before])
+    start = (
+        (Input("reported for the call before", int(inputs.recorded.prompt[before]), "tokens"),)
+        if known
+        else tuple(scale_inputs(inputs))
+    )
+    return Explanation(
+        round(float(inputs.sizes.whole[-1])),
+        "tokens",
+        inputs.scale.known,
+        "what was reported for the call before, and what has come since, with nothing cut"
+        if known
+        else "what the prompt's texts measure on the provider's scale, and what goes with them, with nothing cut",
+        start,
+        scale_source(inputs),
+    )
+
+
+def compaction_explanation(forecast: CompactionForecast) -> Explanation:
+    """Whether a recorded compaction would have happened under the plan, and what that saves."""
+    saved = forecast.saved_usd
+    reached = None if forecast.reached_at is None else forecast.reached_at + 1
+    return Explanation(
+        saved.value,
+        "$",
+        HowKnown.PROJECTED,
+        "a person asked for it, so it would have happened whatever the plan"
+        if forecast.asked_for
+        else "the calls after it replayed under the plan as if it had not happened, until their prompt comes to the "
+        "size that set it off; the ledger's totals keep it as it was",
+        (
+            Input("set off at", forecast.trigger_tokens.value, "tokens"),
+            Input("that prompt under the plan", forecast.prompt_tokens.value, "tokens"),
+            Input("comes to that size at call", "never here" if reached is None else reached),
+            Input("recorded compactions that fall before that", forecast.avoided),
+            Input("prompt tokens less till then", forecast.saved_tokens.value, "tokens"),
+            Input("dollars less for prompts till then", forecast.calls_usd.value, "$"),
+            Input("dollars of the requests for summaries", forecast.requests_usd.value, "$"),
+        ),
+        "a replay of the longer conversation; the calls after it are taken to have been what they were",
+    )
+
+
+def next_calls_explanation(projection: NextCallsProjection, window: ContextWindow) -> Explanation:
+    """What the next calls cost with the plan and without."""
+    cost = projection.cost
+    return Explanation(
+        cost.saving.middle,
+        "$",
+        HowKnown.PROJECTED,
+        "the session going on as it went: each coming call grows, is served and answered as a drawn one of its own "
+        "was; the middle and the band are of two hundred such continuations",
+        (
+            Input("calls", projection.calls, "calls"),
+            *_band_inputs("without the plan", cost.baseline, "$"),
+            *_band_inputs("with the plan", cost.plan, "$"),
+            *_band_inputs("saved", cost.saving, "$"),
+            *_band_inputs("last prompt without the plan", projection.baseline_prompt_tokens, "tokens"),
+            *_band_inputs("last prompt with the plan", projection.plan_prompt_tokens, "tokens"),
+            Input("context window, which no prompt outgrows", window.size, "tokens"),
+        ),
+        f"this session's own calls, at the rates of its last one; context window: {window.source}",
+    )
+
+
+def _band_inputs(label: str, band: Band, unit: str) -> tuple[Input, Input, Input]:
+    return (Input(label, band.middle, unit), Input("  from", band.low, unit), Input("  to", band.high, unit))
+
+
+def _difference(block: int, by_difference: Mapping[int, int]) -> tuple[Input, ...]:
+    tokens = by_difference.get(block)
+    if tokens is None:
+        return ()
+    return (Input("by the difference of two reports, envelope included (exact)", tokens, "tokens"),)
+
+
+def _block_formula(planned: Replay, state: ContextState, block: int) -> str:
+    if not state.in_prompt[block]:
+        return "it is not in this prompt: compacted away, of another thread, or still to come"
+    if state.action[block] == Action.REMOVED:
+        return "the plan leaves it out"
+    known = weakest(planned.inputs.scale.known, HowKnown.CALIBRATED)
+    scale = "fitted to this session's reports" if known is HowKnown.CALIBRATED else "typical of the model's family"
+    return f"tokens as counted, times the provider's tokens for one counted token, {scale}"

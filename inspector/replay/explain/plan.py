@@ -1,0 +1,181 @@
+"""How every figure of a replay and of a plan's outcome came about: formula, inputs, source, with the session's numbers.
+
+Names are those the report uses: a field of `Figures` for a replay's own totals, and for what a plan makes of them
+`cache_read_share`, `breaks`, `resent_tokens`, `rebuild_usd`, `break_usd`, `saved_tokens`, `saved_usd`, `saved_share`,
+`break_even_call`, `usd_per_day` and `usd_per_month`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from inspector.replay.explain.explanation import Explanation, Input
+from inspector.replay.explain.totals import cost_explanation, scale_inputs, scale_source, token_explanations
+from inspector.replay.figure import Figure, HowKnown
+
+if TYPE_CHECKING:
+    from inspector.replay.analysis.bootstrap import Band
+    from inspector.replay.analysis.forecast import RunProjection
+    from inspector.replay.analysis.plan_outcome import PlanOutcome
+    from inspector.replay.engine.inputs import ReplayInputs
+    from inspector.replay.engine.replay import Replay
+
+_COMPARED = "the session replayed with the plan and without"
+_DRAWN = (
+    "the band is from the 5th to the 95th percentile of a thousand runs put together from stretches of this session's "
+    "own calls"
+)
+
+
+def replay_explanations(replay: Replay) -> dict[str, Explanation]:
+    """Every total of one replay, by its name among `Figures`."""
+    return {**token_explanations(replay), "cost_usd": cost_explanation(replay)}
+
+
+def outcome_explanations(
+    baseline: Replay, planned: Replay, outcome: PlanOutcome, projection: RunProjection | None = None
+) -> dict[str, Explanation]:
+    """Every figure of a plan, those of its replay included."""
+    return {
+        **replay_explanations(planned),
+        **_cache_explanations(planned, outcome),
+        **_saving_explanations(baseline, planned, outcome),
+        **(_projection_explanations(projection) if projection is not None else {}),
+    }
+
+
+def overhead_explanation(inputs: ReplayInputs) -> Explanation:
+    """What every prompt holds that the file does not show."""
+    fit = inputs.scale.calibration
+    return Explanation(
+        round(fit.overhead),
+        "tokens",
+        inputs.scale.known,
+        "what is left of the reported prompts when everything the file shows is taken away",
+        tuple(each for each in scale_inputs(inputs) if each.value != round(fit.overhead)),
+        scale_source(inputs),
+    )
+
+
+def _cache_explanations(planned: Replay, outcome: PlanOutcome) -> dict[str, Explanation]:
+    figures = planned.figures
+    resent = Input("tokens sent before and taken again", outcome.resent_tokens.value, "tokens")
+    source = "the plan's prompts served twice: as they are, and by a cache that no change reaches"
+    return {
+        "cache_read_share": _explained(
+            outcome.cache_read_share,
+            "share",
+            "tokens read from the cache, of all prompt tokens",
+            (
+                Input("read from the cache", figures.cache_read_tokens.value, "tokens"),
+                Input("all prompts", figures.prompt_tokens.value, "tokens"),
+            ),
+            "the totals of this replay",
+        ),
+        "breaks": _explained(
+            outcome.breaks,
+            "calls",
+            "calls at which the plan changed something that had been sent before",
+            (Input("calls", figures.calls.value, "calls"),),
+            "the prompts of all calls, compared one with the next",
+        ),
+        "resent_tokens": _explained(
+            outcome.resent_tokens,
+            "tokens",
+            "what stands behind the first change of each call, was sent before and could have been read",
+            (Input("breaks", outcome.breaks.value, "calls"),),
+            source,
+        ),
+        "rebuild_usd": _explained(
+            outcome.rebuild_usd, "$", "what taking those tokens again costs, written or plain", (resent,), source
+        ),
+        "break_usd": _explained(
+            outcome.break_usd,
+            "$",
+            "what taking those tokens again costs, less what reading them would have cost",
+            (resent, Input("taking them again", outcome.rebuild_usd.value, "$")),
+            source,
+        ),
+    }
+
+
+def _saving_explanations(baseline: Replay, planned: Replay, outcome: PlanOutcome) -> dict[str, Explanation]:
+    before, after, savings = baseline.figures, planned.figures, outcome.savings
+    of_cost = savings.share_of == "cost_usd"
+    part, whole, unit = (
+        (savings.usd, before.cost_usd, "$") if of_cost else (savings.tokens, before.prompt_tokens, "tokens")
+    )
+    cumulated = np.cumsum(baseline.ledger.cost - planned.ledger.cost)
+    lowest = float(cumulated.min()) if len(cumulated) and not np.isnan(cumulated).any() else None
+    return {
+        "saved_tokens": _explained(
+            savings.tokens,
+            "tokens",
+            "prompt tokens without the plan less those with it",
+            (
+                Input("without", before.prompt_tokens.value, "tokens"),
+                Input("with the plan", after.prompt_tokens.value, "tokens"),
+            ),
+            _COMPARED,
+        ),
+        "saved_usd": _explained(
+            savings.usd,
+            "$",
+            "cost without the plan less cost with it; responses cost the same in both",
+            (
+                Input("without", before.cost_usd.value, "$"),
+                Input("with the plan", after.cost_usd.value, "$"),
+                Input("of which the plan's breaks of the cache", outcome.break_usd.value, "$"),
+            ),
+            _COMPARED,
+        ),
+        "saved_share": _explained(
+            savings.share,
+            "share",
+            "what is saved, of what it is without the plan",
+            (Input("saved", part.value, unit), Input("without", whole.value, unit)),
+            _COMPARED,
+        ),
+        "break_even_call": _explained(
+            outcome.break_even_call,
+            "call",
+            "the first call from which on, to the end of the session, less has been spent with the plan than without",
+            (
+                Input("saved at the end", savings.usd.value, "$"),
+                Input("saved at its lowest", lowest, "$"),
+            ),
+            "the costs of all calls added up, with the plan and without",
+        ),
+    }
+
+
+def _projection_explanations(projection: RunProjection) -> dict[str, Explanation]:
+    run, day, month = projection.per_run.saving, projection.per_day.saving, projection.per_month.saving
+    runs = Input("runs a day", projection.runs_per_day)
+    saved = Input("saved on this run", run.middle, "$")
+    return {
+        "usd_per_day": _explained(
+            _projected(day), "$", "what this run saves, times runs a day", (saved, runs, *_band(day)), _DRAWN
+        ),
+        "usd_per_month": _explained(
+            _projected(month),
+            "$",
+            "what this run saves, times runs a day, times the days of a month",
+            (saved, runs, Input("days a month", projection.days_per_month), *_band(month)),
+            _DRAWN,
+        ),
+    }
+
+
+def _band(band: Band) -> tuple[Input, Input]:
+    return Input("from", band.low, "$"), Input("to", band.high, "$")
+
+
+def _explained(figure: Figure, unit: str, formula: str, inputs: tuple[Input, ...], source: str) -> Explanation:
+    return Explanation(figure.value, unit, figure.known, formula, inputs, source)
+
+
+def _projected(band: Band) -> Figure:
+    return Figure(band.middle, HowKnown.PROJECTED)

@@ -1,0 +1,192 @@
+"""The user's own price file: prices the bundled table lacks or has differently, names for other models, a discount.
+
+It is TOML, by default `prices.toml` in the folder where this platform keeps settings:
+
+    factor = 0.5                       # everything at half price, as in a batch
+
+    [aliases]
+    "house-model" = "claude-opus-4-8"  # price this name as that one
+
+    [models."gpt-5.3-codex-spark"]     # dollars per million tokens, whatever route or date is written around the name
+    input = 1.75
+    output = 14
+    cache_read = 0.175                 # left out: what `input` costs
+    cache_write_5m = 1.75              # left out: what `input` costs
+    cache_write_1h = 1.75              # left out: what `cache_write_5m` costs
+    window = 200000                    # tokens of its context window; left out: what the bundled table lists.
+                                       # A model with nothing but a window keeps the table's prices
+
+    [[models."gpt-5.3-codex-spark".tiers]]
+    above = 272000                     # prompts longer than this pay these rates for every token
+    input = 3.5
+    output = 21
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import platformdirs
+
+from inspector.atomic_files import APPLICATION
+from inspector.errors import InspectorError
+from inspector.replay.pricing.rates import RateRow, Rates
+from inspector.session.paths import is_file
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+_RATE_KEYS = ("input", "cache_read", "cache_write_5m", "cache_write_1h", "output")
+
+
+class PriceFileError(InspectorError):
+    """A price file cannot be used; the message is one line that says where, what and what would be right."""
+
+    advice = "mend or remove the price file"
+
+
+@dataclass(frozen=True)
+class PriceFile:
+    """What a price file says.
+
+    Attributes:
+        path: The file; None when there is none.
+        models: Rates by model name in lower case.
+        aliases: Model names by the name they stand in for, both in lower case.
+        windows: Context windows in tokens by model name in lower case.
+        factor: What every price is multiplied by.
+        date: Day the file was last changed, empty when there is none.
+    """
+
+    path: Path | None = None
+    models: Mapping[str, Rates] = field(default_factory=dict)
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    windows: Mapping[str, int] = field(default_factory=dict)
+    factor: float = 1.0
+    date: str = ""
+
+
+def default_price_file() -> Path:
+    """Where a price file is looked for when none is named."""
+    return platformdirs.user_config_path(APPLICATION) / "prices.toml"
+
+
+def read_price_file(path: Path | None = None) -> PriceFile:
+    """Read a price file; without a path the default one, which need not exist.
+
+    Raises:
+        PriceFileError: The named file does not exist, is not TOML, or holds a value no price can have.
+    """
+    if path is None and not is_file(default_price_file()):
+        return PriceFile()
+    path = path or default_price_file()
+    try:
+        with path.open("rb") as file:
+            content = tomllib.load(file)
+        changed = datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat()
+    except OSError as error:
+        raise PriceFileError(f"{path}: {error.strerror or error}; name an existing price file") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise PriceFileError(f"{path}: not TOML: {error}") from None
+    return _Reader(path).price_file(content, changed)
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Turns decoded TOML into rates, and says which file a wrong value is in."""
+
+    path: Path
+
+    def price_file(self, content: dict[str, object], changed: str) -> PriceFile:
+        self._only(content, ("factor", "aliases", "models"), "the file")
+        models = {
+            name.lower(): self._rates(name, table)
+            for name, table in self._table(content.get("models", {}), "models").items()
+            if not isinstance(table, dict) or set(table) != {"window"}
+        }
+        aliases = self._table(content.get("aliases", {}), "aliases")
+        for name, target in aliases.items():
+            if not isinstance(target, str):
+                raise self._error(f"aliases.{name}", target, "a model's name in quotes")
+        factor = self._number(content.get("factor", 1.0), "factor")
+        return PriceFile(
+            path=self.path,
+            models=models,
+            windows=self._windows(self._table(content.get("models", {}), "models")),
+            aliases={name.lower(): str(target).lower() for name, target in aliases.items()},
+            factor=factor,
+            date=changed,
+        )
+
+    def _rates(self, name: str, value: object) -> Rates:
+        place = f"models.{name}"
+        table = self._table(value, place)
+        self._only(table, (*_RATE_KEYS, "tiers", "provider", "window"), place)
+        provider = table.get("provider", "")
+        if not isinstance(provider, str):
+            raise self._error(f"{place}.provider", provider, "a provider's name in quotes")
+        tiers = table.get("tiers", [])
+        if not isinstance(tiers, list):
+            raise self._error(f"{place}.tiers", tiers, "a list of tables, each with `above` and rates")
+        base = self._row(table, place, above=0, lower=None)
+        rows = [base]
+        for index, tier in enumerate(tiers):
+            tier_place = f"{place}.tiers[{index}]"
+            tier_table = self._table(tier, tier_place)
+            self._only(tier_table, (*_RATE_KEYS, "above"), tier_place)
+            above = tier_table.get("above")
+            if isinstance(above, bool) or not isinstance(above, int) or above <= rows[-1].above:
+                raise self._error(f"{tier_place}.above", above, f"a whole number of tokens over {rows[-1].above:,}")
+            rows.append(self._row(tier_table, tier_place, above=above, lower=base))
+        return Rates(model=name, provider=provider.lower(), rows=tuple(rows))
+
+    def _windows(self, models: Mapping[str, object]) -> dict[str, int]:
+        windows = {}
+        for name, value in models.items():
+            window = self._table(value, f"models.{name}").get("window")
+            if window is None:
+                continue
+            if isinstance(window, bool) or not isinstance(window, int) or window < 1:
+                raise self._error(f"models.{name}.window", window, "a whole number of tokens over 0")
+            windows[name.lower()] = window
+        return windows
+
+    def _row(self, table: Mapping[str, object], place: str, above: int, lower: RateRow | None) -> RateRow:
+        given = {key: self._number(table[key], f"{place}.{key}") for key in _RATE_KEYS if key in table}
+        for key in ("input", "output"):
+            if key not in given:
+                if lower is None:
+                    raise PriceFileError(f"{self.path}: {place}: `{key}` is missing; give dollars per million tokens")
+                given[key] = lower.input if key == "input" else lower.output
+        write = given.get("cache_write_5m", given["input"])
+        return RateRow(
+            above=above,
+            input=given["input"],
+            cache_read=given.get("cache_read", given["input"]),
+            cache_write_5m=write,
+            cache_write_1h=given.get("cache_write_1h", write),
+            output=given["output"],
+        )
+
+    def _table(self, value: object, place: str) -> dict[str, object]:
+        if not isinstance(value, dict):
+            raise self._error(place, value, "a table")
+        return value
+
+    def _only(self, table: Mapping[str, object], allowed: tuple[str, ...], place: str) -> None:
+        for key in table:
+            if key not in allowed:
+                raise PriceFileError(f"{self.path}: {place} has no `{key}`; it takes {', '.join(allowed)}")
+
+    def _number(self, value: object, place: str) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+            raise self._error(place, value, "a number of 0 or more")
+        return float(value)
+
+    def _error(self, place: str, value: object, wanted: str) -> PriceFileError:
+        return PriceFileError(f"{self.path}: {place} = {value!r} is not allowed; it takes {wanted}")

@@ -1,0 +1,193 @@
+"""Prices as genai-prices ships them: by model and date, read offline, never updated over a network from here.
+
+The package takes a fifth of a second to import, so it is imported when the first price is asked for.
+Its rules are followed as they are: `LookupError` means no price, a kind of token it has no rate for costs what the next
+more general kind costs (a cache write what input costs), and a tier applies to the whole call.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from functools import cache
+from typing import TYPE_CHECKING
+
+from inspector.replay.pricing.rates import RateRow, Rates
+from inspector.tokens.model_names import taken_apart
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from decimal import Decimal
+
+    from genai_prices.types import ModelInfo, ModelPrice, Provider, TieredPrices
+
+_ROUTES = {
+    "anthropic": "anthropic",
+    "aws": "aws",
+    "azure": "azure",
+    "azure_ai": "azure",
+    "bedrock": "aws",
+    "copilot": "github-copilot",
+    "gemini": "google",
+    "google": "google",
+    "google-vertex": "google",
+    "models": "google",
+    "vertex": "google",
+    "vertex_ai": "google",
+    "xai": "x-ai",
+    "z-ai": "zai",
+}
+"""What programs write before a model's name, where it is not the provider's own id in the price table."""
+
+
+@dataclass(frozen=True)
+class ListedModel:
+    """A model found in the table.
+
+    Attributes:
+        provider: The provider's id.
+        model: The model's id.
+        changes_within_day: Its price depends on the time of day, not only on the date.
+    """
+
+    provider: str
+    model: str
+    changes_within_day: bool
+    _info: ModelInfo
+
+    @property
+    def window(self) -> int | None:
+        """The context window in tokens, as far as the table lists it."""
+        return self._info.context_window
+
+    def rates(self, time: float) -> Rates | None:
+        """The rates at a time in seconds since the epoch; None where the table has neither input nor output."""
+        price = self._info.get_prices(datetime.fromtimestamp(time, UTC))
+        if price.input_mtok is None and price.output_mtok is None:
+            return None
+        return Rates(self.model, self.provider, tuple(_rows(price)), _per_call(price))
+
+
+@cache
+def listed_model(model: str) -> ListedModel | None:
+    """The model a recorded name means, whatever provider, region, date or context window is written around it."""
+    from genai_prices.data_snapshot import get_snapshot
+    from genai_prices.types import TimeOfDateConstraint
+
+    snapshot = get_snapshot()
+    for provider_id, reference in _candidates(model):
+        try:
+            provider, info = snapshot.find_provider_model(reference, None, provider_id, None)
+        except LookupError:
+            continue
+        conditions = info.prices if isinstance(info.prices, list) else []
+        within_day = any(isinstance(condition.constraint, TimeOfDateConstraint) for condition in conditions)
+        return ListedModel(provider.id, info.id, within_day, info)
+    return None
+
+
+def nearest_name(model: str) -> str | None:
+    """The name in the table that is most like `model`, written so that it is found again, or None."""
+    name = taken_apart(model).name
+    if not name:
+        return None
+    names = _names()
+    longer = sorted((other for other in names if other.startswith(name)), key=len)
+    shorter = sorted((other for other in names if name.startswith(other + "-")), key=len, reverse=True)
+    close = longer or shorter or difflib.get_close_matches(name, names, n=1)
+    return names[close[0]] if close else None
+
+
+@cache
+def table_source() -> str:
+    """What the table is and how recent: the package, its version and the newest price change it knows of by today."""
+    from importlib.metadata import version
+
+    today = datetime.now(UTC).date()
+    newest = max((day for day in _change_dates() if day <= today), default=None)
+    known = f", newest price change {newest.isoformat()}" if newest else ""
+    return f"genai-prices {version('genai-prices')}{known}"
+
+
+def _candidates(model: str) -> Iterator[tuple[str | None, str]]:
+    """Provider and reference to look for, most faithful to what was written first."""
+    parts = taken_apart(model)
+    yield None, model
+    segments = (*parts.route, parts.as_served)
+    for position, segment in enumerate(parts.route):
+        rest = segments[position + 1 :]
+        for reference in dict.fromkeys(("/".join(rest), "/".join((*rest[:-1], parts.name)))):
+            yield _ROUTES.get(segment, segment), reference
+    if parts.on_bedrock:
+        yield "aws", parts.as_served
+    yield None, parts.as_served
+    yield None, parts.name
+
+
+def _rows(price: ModelPrice) -> Iterator[RateRow]:
+    """One row for every prompt length at which any of the prices changes."""
+    from genai_prices.types import TieredPrices
+
+    input_price = price.input_mtok
+    general_write = price.cache_write_mtok if price.cache_write_mtok is not None else input_price
+    columns = (
+        input_price,
+        price.cache_read_mtok if price.cache_read_mtok is not None else input_price,
+        price.cache_write_5m_mtok if price.cache_write_5m_mtok is not None else general_write,
+        price.cache_write_1h_mtok if price.cache_write_1h_mtok is not None else general_write,
+        price.output_mtok,
+    )
+    starts = sorted({tier.start for column in columns if isinstance(column, TieredPrices) for tier in column.tiers})
+    yield RateRow(0, *(_at(column, None) for column in columns))
+    for above in starts:
+        yield RateRow(above, *(_at(column, above) for column in columns))
+
+
+def _at(price: Decimal | TieredPrices | None, above: int | None) -> float:
+    """A price for prompts just longer than `above` tokens, or below every tier; dollars per million."""
+    if price is None:
+        return 0.0
+    from genai_prices.types import TieredPrices
+
+    if not isinstance(price, TieredPrices):
+        return float(price)
+    reached = [tier.price for tier in price.tiers if above is not None and above >= tier.start]
+    return float(reached[-1] if reached else price.base)
+
+
+def _per_call(price: ModelPrice) -> float:
+    value = price.requests_kcount
+    return 0.0 if value is None else _at(value, None) / 1000
+
+
+@cache
+def _names() -> dict[str, str]:
+    """Every model's id without route, and how to write it so that it is found again."""
+    names: dict[str, str] = {}
+    for provider in _providers():
+        for info in provider.models:
+            short = info.id.lower().rsplit("/", 1)[-1]
+            if short not in names:
+                names[short] = short if listed_model(short) else f"{provider.id}/{info.id}"
+    return names
+
+
+@cache
+def _change_dates() -> frozenset[date]:
+    from genai_prices.types import StartDateConstraint
+
+    return frozenset(
+        condition.constraint.start_date
+        for provider in _providers()
+        for info in provider.models
+        if isinstance(info.prices, list)
+        for condition in info.prices
+        if isinstance(condition.constraint, StartDateConstraint)
+    )
+
+
+def _providers() -> list[Provider]:
+    from genai_prices.data_snapshot import get_snapshot
+
+    return get_snapshot().providers

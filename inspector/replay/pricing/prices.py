@@ -1,0 +1,217 @@
+"""What calls cost: the user's own prices first, then the bundled table, by the model and the date of each call.
+
+No multiplier is written down here: what a cache read or write costs beside plain input differs between models and over
+time, and always comes from the prices.
+"""
+
+from __future__ import annotations
+
+import time as clock
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from inspector.replay.pricing.price_file import PriceFile, default_price_file, read_price_file
+from inspector.replay.pricing.price_table import listed_model, nearest_name, table_source
+from inspector.replay.pricing.rates import CallRates, Rates
+from inspector.tokens.model_names import Coded, taken_apart
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from inspector.replay.pricing.price_table import ListedModel
+
+_MOST_ALIASES = 8
+_DAY = 86_400
+
+
+class _Found(NamedTuple):
+    """The name a model goes by after aliases, its own price, and the table's."""
+
+    name: str
+    own: Rates | None
+    listed: ListedModel | None
+
+
+@dataclass(frozen=True)
+class Pricing:
+    """Prices as this user sees them.
+
+    Attributes:
+        own: The user's price file.
+        factor: What every price is multiplied by: 0.5 for a batch at half price.
+        model: Price every call as this model, whatever was recorded; None to use each call's own.
+        given: Price every call at these rates, whatever its model; None to look rates up.
+        today: The time calls without one are priced at, seconds since the epoch.
+    """
+
+    own: PriceFile = field(default_factory=PriceFile)
+    factor: float = 1.0
+    model: str | None = None
+    given: Rates | None = None
+    today: float = field(default_factory=clock.time)
+    _known: dict[tuple[str, float], Rates | None] = field(default_factory=dict, compare=False, repr=False)
+    _meant: dict[str, _Found] = field(default_factory=dict, compare=False, repr=False)
+
+    @classmethod
+    def load(
+        cls,
+        price_file: Path | None = None,
+        factor: float = 1.0,
+        model: str | None = None,
+        rates: Rates | None = None,
+    ) -> Pricing:
+        """Prices with the user's price file: the named one, or the one in the settings folder where it exists.
+
+        Args:
+            price_file: A price file; `inspector.replay.pricing.price_file` describes it.
+            factor: A further factor on every price, beside the file's own.
+            model: Price every call as this model.
+            rates: Price every call at these rates, whatever its model.
+
+        Raises:
+            PriceFileError: The price file cannot be used.
+        """
+        own = read_price_file(price_file)
+        return cls(own=own, factor=factor * own.factor, model=model, given=rates)
+
+    def rates(self, model: str, time: float | None = None) -> Rates | None:
+        """The rates of a model at a time, without the factor; None where nothing knows its price.
+
+        Args:
+            model: The name as recorded.
+            time: Seconds since the epoch; None or NaN for today.
+        """
+        name, own, listed = self._found(model)
+        if own is not None or listed is None:
+            return own
+        time = self.today if time is None or time != time else time
+        moment = float(time // 1 if listed.changes_within_day else time // _DAY * _DAY)
+        key = (name, moment)
+        if key not in self._known:
+            self._known[key] = listed.rates(moment)
+        return self._known[key]
+
+    def call_rates(self, models: Sequence[str] | Coded, times: NDArray[np.float64]) -> CallRates:
+        """The rates of every call, to price any number of replays of the same calls.
+
+        Args:
+            models: Per call, the model's name as recorded.
+            times: Per call, seconds since the epoch, NaN where unknown.
+        """
+        names, code = Coded.of(models)
+        if not len(code):
+            return CallRates.of((None,), np.zeros(0, dtype=np.int32), self.factor)
+        within_day = np.array([self._changes_within_day(model) for model in names], dtype=np.bool_)
+        moment = np.floor(np.where(np.isnan(times), self.today, times))
+        moment = np.where(within_day[code], moment, np.floor(moment / _DAY) * _DAY).astype(np.int64)
+        first = int(moment.min())
+        span = int(moment.max()) - first + 1
+        keys, index = np.unique(code * span + (moment - first), return_inverse=True)
+        rates = tuple(self.rates(names[key // span], float(key % span + first)) for key in keys.tolist())
+        return CallRates.of(rates, index.astype(np.int32), self.factor)
+
+    def cost(
+        self,
+        models: Sequence[str],
+        times: NDArray[np.float64],
+        uncached: NDArray[np.int64],
+        cache_read: NDArray[np.int64],
+        cache_write_5m: NDArray[np.int64],
+        cache_write_1h: NDArray[np.int64],
+        output: NDArray[np.int64],
+    ) -> NDArray[np.float64]:
+        """Dollars of every call, NaN where its model has no price; `call_rates` is cheaper for more than one replay."""
+        return self.call_rates(models, times).cost(uncached, cache_read, cache_write_5m, cache_write_1h, output)
+
+    def provider(self, model: str) -> str:
+        """Who serves the model at these prices: `anthropic`, `openai`, `aws`; empty when unknown."""
+        _, own, listed = self._found(model)
+        if own is not None:
+            return own.provider
+        return listed.provider if listed else ""
+
+    def own_window(self, model: str) -> int | None:
+        """The context window in tokens that the user's price file gives a model; None where it gives none."""
+        name = self._found(model).name
+        return next((self.own.windows[way] for way in _ways_to_write(name) if way in self.own.windows), None)
+
+    def listed_window(self, model: str) -> int | None:
+        """The context window in tokens that the table lists for a model; None where it lists none."""
+        name = self._found(model).name
+        listed = listed_model(name) if name else None
+        return None if listed is None else listed.window
+
+    def unknown(self, models: Iterable[str]) -> tuple[str, ...]:
+        """The models among these that have no price, each once, in the order they come."""
+        return tuple(model for model in dict.fromkeys(models) if self.rates(model) is None)
+
+    def advice(self, models: Iterable[str]) -> str:
+        """One line on what to do about models without a price; empty where every model has one."""
+        unknown = self.unknown(models)
+        if not unknown:
+            return ""
+        if self.model is not None:
+            unknown = (self.model,)
+        path = self.own.path or default_price_file()
+        named = [model for model in unknown if model]
+        if not named:
+            return "no price: the session does not name its model; name one with --model"
+        nearest = nearest_name(named[0])
+        like = f" (nearest known: {nearest})" if nearest else ""
+        return (
+            f"no price for {', '.join(named)}{like}; name a model or rates with --model or --rates, or add it to {path}"
+        )
+
+    @property
+    def source(self) -> str:
+        """Where the prices come from and how recent they are, in a few words for people."""
+        parts = [f"{self.own.path} of {self.own.date}"] if self.own.path else []
+        given = self.given
+        if given is None:
+            parts.append(table_source())
+        else:
+            rates = (
+                f"{given.input:g} in, {given.output:g} out, {given.cache_read:g} read, {given.cache_write_5m:g} written"
+            )
+            parts.append(f"rates as given: {rates}")
+        if self.factor != 1:
+            parts.append(f"times {self.factor:g}")
+        if self.model:
+            parts.append(f"all calls as {self.model}")
+        return "; ".join(parts)
+
+    def _found(self, model: str) -> _Found:
+        found = self._meant.get(model)
+        if found is None:
+            found = self._meant[model] = self._looked_up(model)
+        return found
+
+    def _looked_up(self, model: str) -> _Found:
+        name = (self.model or model).strip().lower()
+        if self.given is not None:
+            return _Found(name, self.given, None)
+        for _ in range(_MOST_ALIASES):
+            written = _ways_to_write(name)
+            own = next((self.own.models[way] for way in written if way in self.own.models), None)
+            if own is not None:
+                return _Found(name, own, None)
+            alias = next((self.own.aliases[way] for way in written if way in self.own.aliases), None)
+            if alias is None:
+                break
+            name = alias
+        return _Found(name, None, listed_model(name) if name else None)
+
+    def _changes_within_day(self, model: str) -> bool:
+        _, _, listed = self._found(model)
+        return listed is not None and listed.changes_within_day
+
+
+def _ways_to_write(name: str) -> tuple[str, ...]:
+    """A model's name as recorded, and with less and less around it."""
+    parts = taken_apart(name)
+    return name, parts.as_served, parts.name

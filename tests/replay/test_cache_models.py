@@ -1,0 +1,55 @@
+import pytest
+
+from inspector.replay.cache.cache_models import CACHE_MODELS, NO_PREFIX, CacheModelError, cache_model_for
+from inspector.replay.pricing.prices import Pricing
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "minimum"),
+    [
+        ("claude-opus-4-5-20251101", "anthropic", 4096),
+        ("us.anthropic.claude-opus-4-6-v1:0", "anthropic", 4096),
+        ("claude-opus-4-7", "anthropic", 2048),
+        ("claude-opus-4-8[1m]", "anthropic", 1024),
+        ("claude-opus-4-1-20250805", "anthropic", 1024),
+        ("anthropic/claude-opus-5", "anthropic", 512),
+        ("claude-fable-5", "anthropic", 512),
+        ("claude-sonnet-4-6", "anthropic", 1024),
+        ("claude-sonnet-5", "anthropic", 1024),
+        ("claude-haiku-4-5-20251001", "anthropic", 4096),
+        ("claude-3-5-haiku-20241022", "anthropic", 2048),
+        ("gpt-5.2-codex", "openai", 1024),
+        ("gpt-5.5", "openai-24h", 1024),
+        ("gpt-5.6-sol", "openai-30m", 1024),
+        ("o3", "openai", 1024),
+        ("google/gemini-2.5-pro", "gemini", 4096),
+        ("gemini-3.8-flash", "gemini", 1024),
+        ("deepseek-chat", "deepseek", 64),
+        ("house-model", "none", NO_PREFIX),
+        ("", "none", NO_PREFIX),
+    ],
+)
+def test_a_model_has_the_cache_its_provider_documents(model: str, name: str, minimum: int):
+    cache = cache_model_for(model)
+    assert (cache.name, cache.minimum_prefix) == (name, minimum)
+
+
+def test_a_model_of_another_provider_has_a_cache_when_its_reads_are_cheaper_than_its_input():
+    pricing = Pricing()
+    assert cache_model_for("grok-4", rates=pricing.rates("grok-4")).name == "automatic"
+    assert cache_model_for("kimi-k2", rates=pricing.rates("kimi-k2")).name == "none"
+
+
+def test_a_named_cache_keeps_the_minimum_of_the_model():
+    cache = cache_model_for("claude-opus-4-5", named="anthropic-1h")
+    assert (cache.lifetime, cache.minimum_prefix, cache.writes_one_hour) == (3600, 4096, True)
+    assert cache_model_for("claude-opus-4-5", named="none").minimum_prefix == NO_PREFIX
+
+
+def test_an_unknown_cache_is_refused_with_the_nearest_name_and_all_there_are():
+    with pytest.raises(CacheModelError, match=r"did you mean 'anthropic-1h'.*openai-24h"):
+        cache_model_for("claude-opus-5", named="antropic-1h")
+
+
+def test_only_caches_that_count_writes_tell_an_hour_from_five_minutes():
+    assert all(cache.writes for cache in CACHE_MODELS.values() if cache.writes_one_hour)
