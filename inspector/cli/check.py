@@ -12,7 +12,7 @@ from inspector.cli.console import encodes_everything, narrate, wants_color, writ
 from inspector.cli.exits import CommandError, ExitCode
 from inspector.cli.progress import Progress
 from inspector.cli.reporting import FORMATS, add_price_arguments, terms_of
-from inspector.session.paths import is_folder
+from inspector.session.files import is_folder
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -91,7 +91,7 @@ def _checked(options: Namespace, thresholds: Thresholds, failed: list[Path]) -> 
 
 
 def _sessions(paths: Sequence[Path], failed: list[Path]) -> list[Path]:
-    from inspector.session.discover import describe_folder, sessions_in
+    from inspector.session.discovery import describe_folder, sessions_in
 
     found: list[Path] = []
     for path in paths:

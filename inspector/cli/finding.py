@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from inspector.cli.commands import COMMANDS
 from inspector.cli.exits import CommandError
 from inspector.cli.reading import detect_format
-from inspector.session.locator import Locator
-from inspector.session.paths import is_folder
+from inspector.session.files import Locator, is_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from inspector.session.listing import Header
+    from inspector.session.discovery import Header
 
 
 LOOKS_ALIKE = 0.9
@@ -65,7 +64,7 @@ def is_named_early(path: Path) -> bool:
 
     A single word may be a mistyped command, and a name much like that of a file beside it a mistyped name.
     """
-    from inspector.session.awaiting import is_awaited
+    from inspector.session.follow import is_awaited
 
     if not is_awaited(path):
         return False
@@ -86,7 +85,7 @@ def newest(folder: Path | None) -> Header:
     Raises:
         CommandError: There is none.
     """
-    from inspector.session.listing import list_sessions, places
+    from inspector.session.discovery import list_sessions, places
 
     best: Header | None = None
     for batch in list_sessions(places(None if folder is None else [folder])):
@@ -99,7 +98,7 @@ def newest(folder: Path | None) -> Header:
 
 def _require_files(folder: Path | None) -> None:
     """Refuse to list what is empty. Whether files are sessions is found out where the list is shown."""
-    from inspector.session.listing import may_hold_sessions, places
+    from inspector.session.discovery import may_hold_sessions, places
 
     if not may_hold_sessions(places(None if folder is None else [folder])):
         raise CommandError(_nothing_in(folder))
@@ -114,7 +113,7 @@ def is_list(path: Path) -> bool:
     try:
         os.lstat(Locator.of(path).file)
     except PermissionError as error:
-        from inspector.session.opening import why_not_opened
+        from inspector.session.files import why_not_opened
 
         raise CommandError(why_not_opened(path, error)) from error
     except (OSError, ValueError):
@@ -134,7 +133,7 @@ def is_list(path: Path) -> bool:
 
 
 def _nothing_in(folder: Path | None) -> str:
-    from inspector.session.discover import describe_folder
+    from inspector.session.discovery import describe_folder
     from inspector.session.registry import all_formats
 
     if folder is not None:

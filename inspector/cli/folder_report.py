@@ -22,9 +22,8 @@ from inspector.report.folder_summary import folder_report, session_row
 from inspector.report.private_paths import shown_path, without_home
 from inspector.report.summary import report_of
 from inspector.report.wanted import Wanted
-from inspector.session.copies import call_keys, counted_elsewhere, without_calls
-from inspector.session.discover import describe_folder, sessions_in
-from inspector.session.family import counted_here
+from inspector.session.discovery import describe_folder, sessions_in
+from inspector.session.duplicate_calls import call_keys, counted_elsewhere, counted_here, without_calls
 
 if TYPE_CHECKING:
     from argparse import Namespace

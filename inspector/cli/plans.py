@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.cli.exits import CommandError, ExitCode
 from inspector.cli.reading import read_text
-from inspector.session.paths import exists
+from inspector.session.files import exists
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

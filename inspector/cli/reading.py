@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from inspector.cli.exits import CommandError
 from inspector.cli.progress import Progress
-from inspector.session.opening import why_not_opened
+from inspector.session.files import why_not_opened
 
 if TYPE_CHECKING:
     from pathlib import Path

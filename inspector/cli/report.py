@@ -12,7 +12,7 @@ from inspector.cli.plans import add_plan_arguments, plan_of
 from inspector.cli.progress import Progress
 from inspector.cli.reading import read_session
 from inspector.cli.reporting import FORMATS, add_report_arguments, check_output, deliver
-from inspector.session.paths import is_folder
+from inspector.session.files import is_folder
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inspector.cli.exits import CommandError, ExitCode
-from inspector.session.paths import is_file, is_folder
+from inspector.session.files import is_file, is_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -20,7 +20,7 @@ def check_target(target: Path, source: Path | None = None) -> None:
     Raises:
         CommandError: `target` is the source, lies in it, or is a session file itself.
     """
-    from inspector.session.targets import problem_with_target
+    from inspector.session.overwrite_guard import problem_with_target
 
     problem = problem_with_target(target, source)
     if problem:

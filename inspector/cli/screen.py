@@ -48,7 +48,7 @@ def print_list(folders: Sequence[Path] | None) -> int:
     from inspector.replay.pricing.prices import Pricing
     from inspector.report.session_summary import summarise
     from inspector.report.session_table import sessions_text
-    from inspector.session.listing import list_sessions, places
+    from inspector.session.discovery import list_sessions, places
 
     found = [header for batch in list_sessions(places(folders)) for header in batch]
     found.sort(key=lambda header: -header.modified)

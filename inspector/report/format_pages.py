@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from inspector.report.layout import HEADING, LEFT, RIGHT, WARNING, WIDTH, WRAPPED, Page
 from inspector.report.numbers import plural
-from inspector.session.paths import is_folder
+from inspector.session.files import is_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -75,7 +75,7 @@ def _usage(session: Session) -> str:
 def _others(detection: Detection, session: Session) -> list[tuple[str, str]]:
     """That a file holds more sessions than the one that is shown, and how to name them."""
     from inspector.session.errors import SessionError
-    from inspector.session.locator import Locator
+    from inspector.session.files import Locator
 
     file = Locator.of(session.path).file
     try:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.replay.pricing.prices import Pricing
+from inspector.session.duplicate_calls import counted_here
 from inspector.session.errors import SessionError
-from inspector.session.family import counted_here, locate, parent_of
 from inspector.session.model import BlockKind, Role
 from inspector.session.open import open_reader
+from inspector.session.related import locate, parent_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from inspector.report.session_summary import SessionSummary
-    from inspector.session.listing import Header
+    from inspector.session.discovery import Header
 
 LONGEST_TITLE = 60
 

@@ -1,1 +1,1 @@
-"""Recorded sessions: the model, the formats that are read, watching files as they grow, finding them."""
+"""Recorded sessions: the model, the formats that are read, readers by container, following, finding them."""

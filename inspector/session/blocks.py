@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,9 +14,6 @@ DIGEST_BYTES = 16
 
 CHAT = "chat"
 """The locator of blocks that were counted through their record, whose `part` is no index into a list of content."""
-
-TOO_DEEP = '"nested too deeply"'
-"""Stands for a value whose JSON cannot be written, because it holds itself or a thousand levels."""
 
 
 class TextBlock(NamedTuple):
@@ -73,11 +69,3 @@ def text_block(
         plain_text,
     )
     return TextBlock(block, text)
-
-
-def compact_json(value: object) -> str:
-    """A value as the shortest JSON, non-ASCII characters kept: how agents that write JavaScript put it on the wire."""
-    try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
-    except (RecursionError, ValueError):
-        return TOO_DEEP

@@ -4,25 +4,67 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
+import stat
 import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.session.awaiting import is_awaited, why_still_awaited
 from inspector.session.errors import SessionError
-from inspector.session.locator import Locator
+from inspector.session.files import FileState, Locator, is_folder, is_link
 from inspector.session.open import open_reader
-from inspector.session.opening import Place
-from inspector.session.paths import is_link
-from inspector.session.reading import Change
+from inspector.session.reader import Change
+from inspector.session.registry import detect
 from inspector.session.watching import wakes
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
     from inspector.session.model import Session
+
+
+def is_awaited(path: Path) -> bool:
+    """Whether a path is one at which a session may yet appear: an empty file, or nothing in a folder that exists."""
+    file = Locator.of(path).file
+    try:
+        status = os.lstat(file)
+    except FileNotFoundError:
+        return is_folder(file.parent)
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISREG(status.st_mode) and status.st_size == 0
+
+
+def why_still_awaited(path: Path) -> str:
+    """Why a path that was awaited cannot be opened yet, in a few words for a person; empty once it can.
+
+    What appears may be half a line at first, or a folder without files, so that anything unknown is waited for, too.
+    """
+    file = Locator.of(path).file
+    try:
+        status = file.stat()
+    except FileNotFoundError:
+        return "there is no such file yet" if is_folder(file.parent) else "its folder is gone"
+    except (OSError, ValueError):
+        return "it cannot be looked at"
+    if stat.S_ISDIR(status.st_mode) and _holds_sessions(file):
+        return ""
+    if stat.S_ISREG(status.st_mode) and status.st_size == 0:
+        return "the file is empty so far"
+    try:
+        detect(path)
+    except SessionError:
+        return "what is there is no session so far"
+    return ""
+
+
+def _holds_sessions(folder: Path) -> bool:
+    from inspector.session.discovery import sessions_in
+
+    return any(True for _ in sessions_in(folder))
+
 
 FIRST_PART_BYTES = 1 << 20
 """How much of a file is read before its first rows are shown; every further part is twice as long."""
@@ -97,7 +139,7 @@ class Follower:
         self._on_notice = on_notice
         self._reader = open_reader(path)
         self._session: Session | None = None
-        self._failed: Place | None = None
+        self._failed: FileState | None = None
         self._unreadable_since: float | None = None
         if load:
             for _ in self.load():
@@ -209,9 +251,9 @@ class Follower:
         elif before == "unreadable":
             self._say(f"{self.path.name} can be read again.")
 
-    def _place(self) -> Place | None:
+    def _place(self) -> FileState | None:
         try:
-            return Place.of(Locator.of(self.path).file.stat())
+            return FileState.of(Locator.of(self.path).file.stat())
         except OSError:
             return None
 

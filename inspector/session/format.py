@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from inspector.session.reading import Reader
-    from inspector.session.sample import Sample
+    from inspector.session.reader import Reader
+    from inspector.session.sniff import Sample
 
 
-class Inside(Struct, frozen=True):
+class ContainedSession(Struct, frozen=True):
     """One of several sessions that a file or folder holds.
 
     Attributes:
@@ -34,7 +34,7 @@ class Inside(Struct, frozen=True):
     modified: float = 0.0
 
 
-class StoredOutput(NamedTuple):
+class FullOutput(NamedTuple):
     """The whole of an output, where the model was sent a preview of it.
 
     Attributes:
@@ -56,7 +56,7 @@ def no_parent(path: Path) -> Path | None:  # noqa: ARG001  # what formats withou
     return None
 
 
-def nothing_stored(path: Path, text: str) -> StoredOutput | None:  # noqa: ARG001  # what most formats answer
+def nothing_stored(path: Path, text: str) -> FullOutput | None:  # noqa: ARG001  # what most formats answer
     """A result of which there is no more than the model was sent."""
     return None
 
@@ -71,7 +71,7 @@ def no_copy(path: Path) -> bool:  # noqa: ARG001  # what formats without copies 
     return False
 
 
-def nothing_inside(path: Path) -> Sequence[Inside]:  # noqa: ARG001  # what most formats answer, whatever the path
+def nothing_inside(path: Path) -> Sequence[ContainedSession]:  # noqa: ARG001  # what most formats answer, whatever the path
     """A file that is one session."""
     return ()
 
@@ -103,7 +103,7 @@ class Format(Struct, frozen=True):
             is looked into; empty where names tell nothing.
         parent_file: The session that a file's place tells to have started it; None where it tells none.
         is_ignored: Whether records counted under a name are left out on purpose: a program's own bookkeeping.
-        stored_output: The whole of a result whose preview the session holds; None for any other result.
+        full_output: The whole of a result whose preview the session holds; None for any other result.
         is_copy: Whether a file's place tells that it repeats another session, with which it is counted.
     """
 
@@ -115,7 +115,7 @@ class Format(Struct, frozen=True):
     recognise: Callable[[Sample], str]
     reader: Callable[[Path], Reader]
     homes: Callable[[], tuple[Path, ...]] = tuple
-    inside: Callable[[Path], Sequence[Inside]] = nothing_inside
+    inside: Callable[[Path], Sequence[ContainedSession]] = nothing_inside
     locate: Callable[[Path, str], Path | None] = nowhere
     folders: tuple[frozenset[str], ...] = ()
     is_beside: Callable[[Path], bool] = never_beside
@@ -123,7 +123,7 @@ class Format(Struct, frozen=True):
     parent_file: Callable[[Path], Path | None] = no_parent
     is_copy: Callable[[Path], bool] = no_copy
     is_ignored: Callable[[str], bool] = nothing_ignored
-    stored_output: Callable[[Path, str], StoredOutput | None] = nothing_stored
+    full_output: Callable[[Path, str], FullOutput | None] = nothing_stored
 
 
 class Detection(Struct, frozen=True):

@@ -6,19 +6,17 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.session.compressed import ZSTANDARD, CompressedReader, is_compressed, unpacked_beginning
-from inspector.session.discover import describe_folder
+from inspector.session.discovery import describe_folder
 from inspector.session.errors import SessionError
-from inspector.session.locator import Locator
-from inspector.session.opening import open_for_reading
-from inspector.session.paths import is_folder
+from inspector.session.files import Locator, is_folder, open_for_reading
 from inspector.session.registry import detect
+from inspector.session.zstd_reader import ZSTANDARD, ZstdReader, is_zstd, unpacked_beginning
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from inspector.session.model import Session
-    from inspector.session.reading import Reader
+    from inspector.session.reader import Reader
 
 __all__ = ["SessionError", "open_reader", "open_session"]
 
@@ -37,7 +35,7 @@ def open_reader(path: Path | str) -> Reader:
             raise SessionError(describe_folder(path)) from None
         raise
     if _is_compressed(Locator.of(path).file):
-        return CompressedReader(path, found.format.reader)
+        return ZstdReader(path, found.format.reader)
     return found.format.reader(path)
 
 
@@ -45,7 +43,7 @@ def _is_compressed(path: Path) -> bool:
     if is_folder(path):
         return False
     with open_for_reading(path) as file:
-        begins_so = is_compressed(file.read(len(ZSTANDARD)))
+        begins_so = is_zstd(file.read(len(ZSTANDARD)))
     return begins_so and bool(unpacked_beginning(path, 1))  # a damaged line may begin with anything
 
 

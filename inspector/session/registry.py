@@ -11,11 +11,11 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
-from inspector.session.compressed import is_compressed
 from inspector.session.errors import SessionError
+from inspector.session.files import Locator
 from inspector.session.format import Detection
-from inspector.session.locator import Locator
-from inspector.session.sample import Sample
+from inspector.session.sniff import Sample
+from inspector.session.zstd_reader import is_zstd
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,7 +86,7 @@ def detect(path: Path, *, most_document_bytes: int | None = None) -> Detection:
 
 def _not_a_session(sample: Sample) -> str:
     advice = "`inspector formats` lists what can be read."
-    if is_compressed(sample.head):
+    if is_zstd(sample.head):
         return f"{sample.path}: compressed with Zstandard, and cut off or damaged. {advice}"
     if sample.is_directory:
         return f"{sample.path}: no sessions in this directory. {advice}"

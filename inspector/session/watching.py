@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.session.paths import is_folder
+from inspector.session.files import is_folder
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.session.grown import unchanged
 from inspector.session.model import BlockKind
+from inspector.session.snapshot_list import unchanged
 from inspector.tokens.prefix_counts import EMPTY_ROW, digest_of
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from inspector.replay.analysis.comparison import compared, plans_to_compare
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay
 from inspector.replay.pricing.prices import Pricing
-from inspector.session.discover import sessions_in
+from inspector.session.discovery import sessions_in
 from inspector.session.errors import SessionError
 from inspector.session.open import open_session
 from inspector.strategies.history.history import History

@@ -14,7 +14,7 @@ from inspector.replay.analysis.validation import prompt_fit, validate
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay
 from inspector.replay.pricing.prices import Pricing
-from inspector.session.discover import sessions_in
+from inspector.session.discovery import sessions_in
 from inspector.session.errors import SessionError
 from inspector.session.model import BlockKind, Call, Role, Session, Usage
 from inspector.session.open import open_session

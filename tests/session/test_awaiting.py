@@ -9,9 +9,8 @@ import pytest
 
 from inspector.cli.exits import CommandError
 from inspector.cli.finding import wanted
-from inspector.session.awaiting import is_awaited, why_still_awaited
 from inspector.session.errors import SessionError
-from inspector.session.follow import Update, follow
+from inspector.session.follow import Update, follow, is_awaited, why_still_awaited
 from tests.session.codex_lines import Rollout
 
 if TYPE_CHECKING:

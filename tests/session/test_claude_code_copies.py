@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from inspector.session.family import counted_here, locate, subagent_of
+from inspector.session.duplicate_calls import counted_here
 from inspector.session.follow import Follower
-from inspector.session.links import LinkKind
+from inspector.session.model import LinkKind
 from inspector.session.open import open_session
 from inspector.session.registry import detect
-from inspector.session.stored import stored_output
+from inspector.session.related import full_output, locate, subagent_of
 from tests.session.claude_lines import SESSION, Script, prompt_texts
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def test_a_renamed_session_finds_its_folder_by_its_id(tmp_path: Path) -> None:
     link = subagent_of(session, "toolu_1")
     assert link is not None
     assert locate(session, link) == child
-    found = stored_output(session, session.text(session.blocks[-1]))
+    found = full_output(session, session.text(session.blocks[-1]))
     assert found == (folder / "tool-results" / "b.txt", "begin and end")
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.session.discover import homes, sessions_in
+from inspector.session.discovery import homes, sessions_in
 from inspector.session.follow import Follower
 from inspector.session.formats import codex
 from inspector.session.model import BlockKind, ContextCause, Role, Usage

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from inspector.session.discovery import list_sessions, places
 from inspector.session.follow import Follower
-from inspector.session.listing import list_sessions, places
 from inspector.session.open import SessionError, open_session
 from inspector.session.registry import detect
 from tests.session.codex_lines import Rollout

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.discover import sessions_in
+from inspector.session.discovery import sessions_in
 from inspector.session.follow import Follower
 from inspector.session.model import ContextCause
 from inspector.session.open import open_session

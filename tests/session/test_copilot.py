@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from inspector.session.discover import homes
+from inspector.session.discovery import homes
 from inspector.session.follow import Follower
 from inspector.session.formats.copilot import FORMAT
 from inspector.session.model import BlockKind, ContextCause, Role

@@ -124,7 +124,7 @@ def test_a_document_written_anew_is_followed(tmp_path: Path) -> None:
     ],
 )
 def test_other_documents_are_not_taken_for_one(tmp_path: Path, value: object) -> None:
-    from inspector.session.sample import Sample
+    from inspector.session.sniff import Sample
 
     assert copilot.FORMAT.recognise(Sample(write(tmp_path / "x.json", value))) == ""
 

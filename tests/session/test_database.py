@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from inspector.session.database import Database, DatabaseUnreadableError, HeldConnection, columns_of_tables
-from inspector.session.locator import Locator
+from inspector.session.files import Locator
+from inspector.session.sqlite import Database, DatabaseUnreadableError, HeldConnection, columns_of_tables
 
 if TYPE_CHECKING:
     from pathlib import Path

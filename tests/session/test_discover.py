@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from inspector.session.discover import candidates, homes, sessions_in
+from inspector.session.discovery import candidates, homes, sessions_in
 from inspector.session.registry import all_formats, detect, format_named
 from tests.session.claude_lines import Script, session_at
 

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from inspector.session.escaped import events_inside, inside_string, unescaped
-from inspector.session.nodes import FileNode
+from inspector.session.json.nodes import FileNode, events_inside, inside_string, unescaped
 
 
 @given(st.text(), st.booleans(), st.booleans())

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from inspector.session.discover import sessions_in
+from inspector.session.discovery import list_sessions, sessions_in
 from inspector.session.follow import Follower
-from inspector.session.listing import list_sessions
 from inspector.session.open import open_session
 from tests.session.gemini_lines import ABOUT, GeminiScript
 from tests.session.soundness import assert_sound

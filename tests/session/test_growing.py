@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from inspector.session.database import HELD_SECONDS
 from inspector.session.follow import Follower
 from inspector.session.open import open_session
 from inspector.session.registry import all_formats
+from inspector.session.sqlite import HELD_SECONDS
 from tests.session.growing import GROWING, Growing, remove
 from tests.session.soundness import assert_sound
 
@@ -228,7 +228,7 @@ def test_a_database_whose_writer_is_killed_before_it_commits_is_as_it_was(tmp_pa
 def test_a_database_held_by_its_writer_alone_keeps_its_view_until_it_is_let_go(
     tmp_path: Path, database: Growing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("inspector.session.database.BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("inspector.session.sqlite.BUSY_SECONDS", 0.05)
     path = tmp_path / database.name
     database.write(path, 4)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:

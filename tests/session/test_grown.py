@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from inspector.session import grown
-from inspector.session.grown import CHUNK, Growing, Grown, unchanged
+from inspector.session import snapshot_list
+from inspector.session.snapshot_list import CHUNK, ListSnapshot, SnapshotList, unchanged
 
 numbers = st.lists(st.integers(0, 5), max_size=8)
 bounds = st.none() | st.integers(-10, 10)
@@ -14,13 +14,13 @@ places = st.integers(-12, 12)
 @pytest.fixture(autouse=True, scope="module")
 def small_chunks():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(grown, "CHUNK", 3)
+        patch.setattr(snapshot_list, "CHUNK", 3)
         yield
 
 
 @given(numbers, numbers, bounds, bounds, st.sampled_from([None, 1, 2, -1, -3]))
 def test_a_state_is_the_tuple_of_what_was_there_whatever_is_added(before, after, start, stop, step):
-    items = Growing(before)
+    items = SnapshotList(before)
     state = items.state()
     items += after
 
@@ -38,9 +38,9 @@ def test_a_state_is_the_tuple_of_what_was_there_whatever_is_added(before, after,
 
 @given(numbers, numbers)
 def test_states_are_equal_where_their_entries_are(one, other):
-    assert (Grown(one) == Grown(other)) is (one == other)
-    assert (Grown(one) == tuple(other)) is (one == other)
-    assert Grown(one) != one
+    assert (ListSnapshot(one) == ListSnapshot(other)) is (one == other)
+    assert (ListSnapshot(one) == tuple(other)) is (one == other)
+    assert ListSnapshot(one) != one
 
 
 class Changes(RuleBasedStateMachine):
@@ -48,8 +48,8 @@ class Changes(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.list, self.like = Growing(), []
-        self.states: list[tuple[Grown, list]] = []
+        self.list, self.like = SnapshotList(), []
+        self.states: list[tuple[ListSnapshot, list]] = []
 
     def do(self, change):
         outcomes = []
@@ -118,7 +118,7 @@ TestChanges = Changes.TestCase
 
 
 def test_two_states_share_what_is_the_same_object_in_both():
-    items = Growing([object() for _ in range(7)])
+    items = SnapshotList([object() for _ in range(7)])
     before = items.state()
     items[4] = object()
     items.append(object())
@@ -130,7 +130,7 @@ def test_two_states_share_what_is_the_same_object_in_both():
 
 
 def test_a_state_after_a_change_near_the_end_is_made_of_the_chunks_before_it():
-    items = Growing(range(100))
+    items = SnapshotList(range(100))
     before = items.state()
     items[98] = -1
     items.append(100)

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from inspector.session.family import locate, parent_of, subagent_of
-from inspector.session.links import LinkKind
+from inspector.session.model import LinkKind
 from inspector.session.open import open_session
-from inspector.session.stored import stored_output
+from inspector.session.related import full_output, locate, parent_of, subagent_of
 from tests.session.claude_lines import SESSION, Script
 from tests.session.codex_lines import Rollout
 from tests.session.gemini_lines import GeminiScript, call
@@ -125,14 +124,14 @@ def test_a_preview_leads_to_the_whole_output_beside_the_session(tmp_path: Path, 
     script.result("toolu_1", PREVIEW.format(f"/Users/someone/.claude/projects/x/{SESSION}/tool-results/{name}"))
     session = open_session(script.write(tmp_path / f"{SESSION}.jsonl"))
     text = session.text(session.blocks[1])
-    gone = stored_output(session, text)
+    gone = full_output(session, text)
     assert gone is not None
     assert gone.text is None
     file = tmp_path / SESSION / "tool-results" / name
     file.parent.mkdir(parents=True)
     file.write_text(kept)
-    assert stored_output(session, text) == (file, "begin and end")
-    assert stored_output(session, "an output") is None
+    assert full_output(session, text) == (file, "begin and end")
+    assert full_output(session, "an output") is None
 
 
 def test_a_preview_never_leads_out_of_the_folder_of_results(tmp_path: Path) -> None:
@@ -141,7 +140,7 @@ def test_a_preview_never_leads_out_of_the_folder_of_results(tmp_path: Path) -> N
     script.call("m1", "toolu_1")
     script.result("toolu_1", PREVIEW.format("../../secret"))
     session = open_session(script.write(tmp_path / f"{SESSION}.jsonl"))
-    found = stored_output(session, session.text(session.blocks[1]))
+    found = full_output(session, session.text(session.blocks[1]))
     assert found == (tmp_path / SESSION / "tool-results" / "secret", None)
 
 

@@ -6,7 +6,7 @@ import os
 import shutil
 from typing import TYPE_CHECKING
 
-from inspector.session.listing import Header, format_of_name, header_of, list_sessions, places
+from inspector.session.discovery import Header, format_of_name, header_of, list_sessions, places
 from tests.session.claude_lines import SESSION, session_at
 from tests.session.codex_lines import Rollout
 from tests.session.opencode_store import Store

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.session.decoding import lenient_json
-from inspector.session.nodes import FileNode, sound_of_same_length
+from inspector.session.json.codec import lenient_json
+from inspector.session.json.nodes import FileNode, sound_of_same_length
 
 HALVES = [rb"\ud83d", rb"\uDE00", rb"\ud83d\ud83d", rb"\\ud83d", rb"\ud83d\ude00", b"\xff", b"\xed\xa0\xbd", b"NaN"]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from inspector.session.discover import homes, sessions_in
+from inspector.session.discovery import homes, sessions_in
 from inspector.session.errors import SessionError
 from inspector.session.follow import Follower
 from inspector.session.formats import opencode

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.session.paths import exists, is_file, is_folder, is_link
+from inspector.session.files import exists, is_file, is_folder, is_link
 
 
 def test_what_is_there_is_told_apart(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from inspector.session.discover import sessions_in
+from inspector.session.discovery import sessions_in
 from inspector.session.errors import SessionError
 from inspector.session.follow import Follower
 from inspector.session.model import BlockKind, ContextCause, Role, Usage

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.session.follow import Follower
-from inspector.session.grown import unchanged
 from inspector.session.open import open_session
+from inspector.session.snapshot_list import unchanged
 from tests.session.claude_lines import Script
 from tests.session.following import assert_same_objects, settle, tailed
 from tests.session.generated import files

@@ -332,7 +332,7 @@ async def test_a_folder_lists_its_sessions(running, session_file) -> None:
 
 
 async def test_sessions_can_be_chosen_without_naming_any(session_file, monkeypatch) -> None:
-    monkeypatch.setattr("inspector.session.listing.places", lambda folders: [(session_file.path.parent, None)])
+    monkeypatch.setattr("inspector.session.discovery.places", lambda folders: [(session_file.path.parent, None)])
     app = InspectorApp([], settings=Settings())
     async with app.run_test() as pilot:
         for _ in range(400):

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from inspector.report.session_summary import SessionSummary
-from inspector.session.listing import Header
+from inspector.session.discovery import Header
 from inspector.ui.sessions.book import SessionBook
 
 OLD, NEW, CHILD, GRANDCHILD = (Path(f"/s/{name}.jsonl") for name in ("old", "new", "child", "grandchild"))

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from inspector.report.session_summary import SessionSummary
-from inspector.session.listing import Header
+from inspector.session.discovery import Header
 from inspector.ui.app import InspectorApp
 from inspector.ui.sessions.list_widget import SessionList
 from inspector.ui.sessions.screen import SessionsScreen

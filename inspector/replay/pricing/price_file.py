@@ -35,7 +35,7 @@ import platformdirs
 from inspector.atomic_files import APPLICATION
 from inspector.errors import InspectorError
 from inspector.replay.pricing.rates import RateRow, Rates
-from inspector.session.paths import is_file
+from inspector.session.files import is_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

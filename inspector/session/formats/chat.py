@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from inspector.session.blocks import CHAT, TextBlock
+from inspector.session.builder import Thread
+from inspector.session.call_matching import CallMatcher
 from inspector.session.formats.plain.blocks import TOOLS, blocks_beside, blocks_of_entry, role_of
 from inspector.session.model import Message, Origin, Role
-from inspector.session.pairing import Pairing
-from inspector.session.threads import Thread
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from inspector.session.assembly import Assembly
+    from inspector.session.builder import SessionBuilder
+    from inspector.session.json.nodes import Node
     from inspector.session.model import Block, Usage
-    from inspector.session.nodes import Node
 
 NOTICE = "notice"
 """The role of what is shown and never sent."""
@@ -99,16 +99,16 @@ class ChatThread:
         thread: Its messages and contexts.
     """
 
-    def __init__(self, assembly: Assembly, number: int = 0) -> None:
+    def __init__(self, builder: SessionBuilder, number: int = 0) -> None:
         """Begin.
 
         Args:
-            assembly: What to fill.
+            builder: What to fill.
             number: As in `Message.thread`.
         """
-        self._assembly = assembly
-        self.thread = Thread(assembly, number)
-        self._pairing = Pairing()
+        self._builder = builder
+        self.thread = Thread(builder, number)
+        self._pairing = CallMatcher()
 
     def tools(self, node: Node | None) -> None:
         """Add tool definitions, which the API reads before everything else."""

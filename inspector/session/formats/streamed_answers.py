@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.decoding import lenient_json
-from inspector.session.values import mapping, objects, string
+from inspector.session.json.codec import lenient_json
+from inspector.session.json.values import mapping, objects, string
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from inspector.session.nodes import Node
+    from inspector.session.json.nodes import Node
 
 DONE = "[DONE]"
 

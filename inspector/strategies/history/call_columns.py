@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from inspector.session.grown import unchanged
+from inspector.session.snapshot_list import unchanged
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
-from inspector.session.grown import unchanged
+from inspector.session.snapshot_list import unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from inspector.session.grown import unchanged
 from inspector.session.model import BlockKind, Role
+from inspector.session.snapshot_list import unchanged
 from inspector.strategies.history.call_columns import NEVER, CallColumns, call_columns
 from inspector.strategies.history.growing_columns import GrowingColumns
 

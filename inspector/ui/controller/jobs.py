@@ -9,7 +9,7 @@ import asyncio
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
-from inspector.session.paths import is_folder
+from inspector.session.files import is_folder
 from inspector.ui.controller.messages import (
     FileChanged,
     LoadFailed,
@@ -107,7 +107,7 @@ def read_session(path: Path, plan: Plan | None, generation: int, post: Post, is_
 
 def _appears(path: Path, generation: int, post: Post, is_cancelled: IsCancelled) -> bool:
     """Wait where there is no session at the path yet; False where nobody waits for it any more."""
-    from inspector.session.awaiting import is_awaited, why_still_awaited
+    from inspector.session.follow import is_awaited, why_still_awaited
 
     said = ""
     while (said or is_awaited(path)) and (reason := why_still_awaited(path)):

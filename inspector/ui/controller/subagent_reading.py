@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from inspector.session.follow import Follower
-    from inspector.session.links import SessionLink
-    from inspector.session.model import Session
+    from inspector.session.model import Session, SessionLink
     from inspector.tokens.counter import Counter
     from inspector.ui.timeline.subagents import Key, Subagent
 
@@ -54,8 +53,8 @@ def read_subagent(
         is_cancelled: True when its rows are not shown any more.
     """
     from inspector.session.errors import SessionError
-    from inspector.session.family import locate
     from inspector.session.follow import Follower
+    from inspector.session.related import locate
 
     path = locate(session, link)
     if path is None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from inspector.safe_text import one_line
 from inspector.session.model import BlockKind
-from inspector.session.stored import stored_output
+from inspector.session.related import full_output
 from inspector.strategies.core.rendition import Action
 from inspector.ui import numbers
 from inspector.ui.detail.content import CutNote, DetailContent
@@ -42,7 +42,7 @@ def detail_of(session: Session, table: TokenTable, outcome: Outcome | None, inde
         is_tool_call=block.kind is BlockKind.TOOL_CALL,
         media=tuple(one_line(media_label(media)) for media in block.media),
         record=partial(session.texts.record, block),
-        stored=partial(stored_output, session) if block.kind is BlockKind.TOOL_RESULT else None,
+        stored=partial(full_output, session) if block.kind is BlockKind.TOOL_RESULT else None,
     )
     if outcome is None or index >= len(outcome.state.sent):
         return content

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.session.format import StoredOutput
+    from inspector.session.format import FullOutput
 
 
 _LOOKED_AT: Final = 4000
@@ -150,7 +150,7 @@ class DetailContent:
     is_tool_call: bool = False
     media: tuple[str, ...] = ()
     record: Callable[[], bytes] | None = None
-    stored: Callable[[str], StoredOutput | None] | None = None
+    stored: Callable[[str], FullOutput | None] | None = None
     parts: tuple[DetailContent, ...] = ()
 
     def shows_the_same(self, other: DetailContent | None) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual import work
 
-from inspector.session.paths import is_file
+from inspector.session.files import is_file
 from inspector.ui.download import deliver_in_browser
 from inspector.ui.main.plan_editing import PlanEditing
 from inspector.ui.plan.library import PlanNames
@@ -158,7 +158,7 @@ class PlanFiles(PlanEditing):
 
 
 def _problem_with_file(text: str) -> str:
-    from inspector.session.targets import problem_with_target
+    from inspector.session.overwrite_guard import problem_with_target
 
     if not text.strip():
         return "name a file"

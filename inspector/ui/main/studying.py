@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from textual import events
     from textual.screen import Screen
 
-    from inspector.session.links import SessionLink
-    from inspector.session.model import Session
+    from inspector.session.model import Session, SessionLink
     from inspector.strategies.plan import Plan
     from inspector.ui.outcome import Outcome
     from inspector.ui.settings import Settings
@@ -99,7 +98,7 @@ class Related(Studying):
         block = parts.timeline.cursor_block
         if not 0 <= block < len(session.all_blocks):
             return None
-        from inspector.session.family import subagent_of
+        from inspector.session.related import subagent_of
 
         link = subagent_of(session, session.all_blocks[block].tool_call_id)
         return None if link is None else (session, link)
@@ -109,7 +108,7 @@ class Related(Studying):
         """The session that started this one; None where nothing did."""
         if self.session is None or not self.session.links:
             return None
-        from inspector.session.family import parent_of
+        from inspector.session.related import parent_of
 
         return parent_of(self.session)
 
@@ -133,7 +132,7 @@ class Related(Studying):
 
     @work(thread=True, group="link", exclusive=True, description="find a session that belongs to this one")
     def _open_link(self, session: Session, link: SessionLink) -> None:
-        from inspector.session.family import locate
+        from inspector.session.related import locate
 
         path = locate(session, link)
         if path is not None:

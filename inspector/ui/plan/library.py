@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from inspector.atomic_files import APPLICATION
 from inspector.safe_text import clip_cells, one_line
-from inspector.session.targets import problem_with_target
+from inspector.session.overwrite_guard import problem_with_target
 
 if TYPE_CHECKING:
     from inspector.session.model import Session

@@ -12,7 +12,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from inspector.session.targets import problem_with_target
+from inspector.session.overwrite_guard import problem_with_target
 from inspector.ui.dialogs.dialog import Dialog, key_words
 from inspector.ui.download import deliver_in_browser
 from inspector.ui.screenshots.svg import (

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.report.session_summary import SessionSummary
-    from inspector.session.listing import Header
+    from inspector.session.discovery import Header
 
 
 @dataclass(frozen=True, slots=True)

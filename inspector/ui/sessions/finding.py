@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from inspector.session.paths import exists, is_folder
+from inspector.session.files import exists, is_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from inspector.replay.pricing.prices import Pricing
     from inspector.report.session_summary import SessionSummary
     from inspector.report.summary_cache import ReadSummary
-    from inspector.session.listing import Header, Known
+    from inspector.session.discovery import Header, Known
 
 SECONDS_BETWEEN_LOOKS = 2.0
 """The folders are looked through this often at most."""
@@ -97,7 +97,7 @@ class SessionFinder:
         self._keep(SECONDS_WORTH_KEEPING)
 
     def _look(self, tell_found: Callable[[tuple[Header, ...], bool], object], is_cancelled: Callable[[], bool]) -> None:
-        from inspector.session.listing import header_of, list_sessions, places
+        from inspector.session.discovery import header_of, list_sessions, places
 
         found: dict[Path, Header] = {}
         folders = list(self.folders or ())
@@ -169,7 +169,7 @@ class SessionFinder:
         if not self.keeps or self._pricing is None or self._unkept < seconds:
             return
         from inspector.report.summary_cache import SummaryCache
-        from inspector.session.locator import Locator
+        from inspector.session.files import Locator
 
         now = {path: entry for path, entry in self.read.items() if not entry.summary.problem}
         others = (kept for path, kept in (self._kept or {}).items() if path not in now)
@@ -198,7 +198,7 @@ def _is_due(known: ReadSummary, header: Header, *, is_seen: bool) -> bool:
 
 
 def _why_not_listed(place: Path) -> str:
-    from inspector.session.opening import why_not_opened
+    from inspector.session.files import why_not_opened
 
     try:
         if is_folder(place):
@@ -212,7 +212,7 @@ def _again(header: Header) -> Header | None:
     """A named session as it is now."""
     from dataclasses import replace
 
-    from inspector.session.locator import Locator
+    from inspector.session.files import Locator
 
     try:
         status = Locator.of(header.path).file.stat()

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from inspector.session.listing import Header
+    from inspector.session.discovery import Header
     from inspector.ui.sessions.book import Line
 
 LIVE_SECONDS: Final = 120

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from inspector.report.session_summary import SessionSummary
     from inspector.report.summary_cache import ReadSummary
-    from inspector.session.listing import Header
+    from inspector.session.discovery import Header
     from inspector.ui.sessions.book import Line
 
 SECONDS_BETWEEN_AGES = 5

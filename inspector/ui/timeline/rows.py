@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from inspector.safe_text import one_line
-from inspector.session.grown import unchanged
 from inspector.session.model import BlockKind, Role
+from inspector.session.snapshot_list import unchanged
 from inspector.strategies.history.growing_columns import GrowingColumns
 from inspector.ui.timeline.boundaries import Boundary, boundaries_of
 from inspector.ui.timeline.previews import preview

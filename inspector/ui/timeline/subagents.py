@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from inspector.safe_text import one_line
-from inspector.session.links import LinkKind
-from inspector.session.model import BlockKind
+from inspector.session.model import BlockKind, LinkKind
 from inspector.strategies.core.rendition import Action
 from inspector.ui.numbers import plural, short
 from inspector.ui.timeline.tokens import Amount
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.session.links import SessionLink
-    from inspector.session.model import Session
+    from inspector.session.model import Session, SessionLink
     from inspector.strategies.history.history import History
     from inspector.tokens.token_table import TokenTable
     from inspector.ui.timeline.rows import Rows

@@ -8,16 +8,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from inspector.session.files import is_file
 from inspector.session.format import Format
 from inspector.session.formats.atif.records import is_trajectory
-from inspector.session.paths import is_file
-from inspector.session.values import string
+from inspector.session.json.values import string
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from inspector.session.reading import Reader
-    from inspector.session.sample import Sample
+    from inspector.session.reader import Reader
+    from inspector.session.sniff import Sample
 
 NAME = "atif"
 
@@ -34,13 +34,13 @@ def _recognise(sample: Sample) -> str:
 
 
 def _reader(path: Path) -> Reader:
-    from inspector.session.documents import DocumentReader
     from inspector.session.formats.atif.reader import blocks_again, interpret
-    from inspector.session.others import Others
+    from inspector.session.json_reader import JsonReader
+    from inspector.session.linked_documents import LinkedDocuments
 
-    others = Others()
-    return DocumentReader(
-        path, NAME, lambda node, assembly: interpret(node, assembly, path, others), blocks_again, others=others
+    others = LinkedDocuments()
+    return JsonReader(
+        path, NAME, lambda node, builder: interpret(node, builder, path, others), blocks_again, others=others
     )
 
 

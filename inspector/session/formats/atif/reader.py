@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.decoding import clean_text, lenient_json
 from inspector.session.formats.atif.records import is_trajectory
 from inspector.session.formats.chat import ChatMessage, ChatThread, all_blocks, notice
 from inspector.session.formats.plain.blocks import TOOLS, blocks_beside
-from inspector.session.links import LinkKind, SessionLink
-from inspector.session.model import Compaction, ContextCause, Origin, Role, Usage
-from inspector.session.nodes import objects_among
-from inspector.session.times import seconds_of_any
-from inspector.session.values import count, mapping, objects, string
+from inspector.session.json.codec import clean_text, lenient_json
+from inspector.session.json.nodes import objects_among
+from inspector.session.json.values import count, mapping, objects, seconds_of_any, string
+from inspector.session.model import Compaction, ContextCause, LinkKind, Origin, Role, SessionLink, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from inspector.session.assembly import Assembly
     from inspector.session.blocks import TextBlock
+    from inspector.session.builder import SessionBuilder
+    from inspector.session.json.nodes import Node
+    from inspector.session.linked_documents import LinkedDocument, LinkedDocuments
     from inspector.session.model import Message
-    from inspector.session.nodes import Node
-    from inspector.session.others import Numbered, Others
 
 
 SPEAKERS = {"system": "system", "user": "user", "agent": "assistant"}
@@ -129,28 +127,30 @@ def is_aggregate(step: Mapping[str, Any]) -> bool:
     return count(step.get("llm_call_count")) > 1
 
 
-def count_step(assembly: Assembly, step: Mapping[str, Any]) -> None:
+def count_step(builder: SessionBuilder, step: Mapping[str, Any]) -> None:
     """Count a step by its source."""
-    assembly.record_counts[f"step:{string(step.get('source')) or '(no source)'}"] += 1
+    builder.record_counts[f"step:{string(step.get('source')) or '(no source)'}"] += 1
 
 
 Said = tuple[Role, tuple[bytes, ...]]
 
 
-def begin_continuation(assembly: Assembly, chat: ChatThread, tools: Node | None, steps: list[Node], file: int) -> int:
+def begin_continuation(
+    builder: SessionBuilder, chat: ChatThread, tools: Node | None, steps: list[Node], file: int
+) -> int:
     """Begin the context that a trajectory goes on with; how many of its steps were taken for that.
 
     Copied steps that stand in the trajectory already are not added again.
 
     Args:
-        assembly: What is filled.
+        builder: What is filled.
         chat: The conversation so far.
         tools: The tools of the file in which it goes on.
         steps: The steps of that file.
         file: The file's number.
     """
     known: dict[Said, list[int]] = {}
-    for index, message in enumerate(assembly.messages):
+    for index, message in enumerate(builder.messages):
         if message.thread == chat.thread.number:
             known.setdefault(_said(message), []).append(index)
     copied: list[Message] = []
@@ -161,17 +161,17 @@ def begin_continuation(assembly: Assembly, chat: ChatThread, tools: Node | None,
         step = item.value()
         if not isinstance(step, dict) or step.get("is_copied_context") is not True:
             break
-        count_step(assembly, step)
+        count_step(builder, step)
         said = chat.messages(spoken_in(step), Origin(item.offset, item.length, 0, file))
         copied += [message for message in said if message.role is not Role.OTHER]
         taken += 1
-    first = len(assembly.messages)
+    first = len(builder.messages)
     members = []
     for message in copied:
         places = known.get(_said(message))
         members.append(places.pop(0) if places else chat.thread.add(message, is_sent=False))
     chat.thread.begin(ContextCause.COMPACTION, members)
-    assembly.compactions.append(Compaction(first, trigger="continuation"))
+    builder.compactions.append(Compaction(first, trigger="continuation"))
     return taken
 
 
@@ -185,18 +185,18 @@ MOST_DEPTH = 8
 CONTINUED = "continued_trajectory_ref"
 
 
-def interpret(node: Node, assembly: Assembly, path: Path, others: Others) -> None:
-    """Fill an assembly from a trajectory.
+def interpret(node: Node, builder: SessionBuilder, path: Path, others: LinkedDocuments) -> None:
+    """Fill a builder from a trajectory.
 
     Args:
         node: The trajectory.
-        assembly: What to fill.
+        builder: What to fill.
         path: Its file, beside which subagents' may be.
         others: The files in which it goes on.
     """
     agent = mapping(node.fields()["agent"].value()) if "agent" in node.fields() else {}
-    assembly.agent = " ".join(filter(None, (string(agent.get("name")), string(agent.get("version")))))
-    _Trajectories(assembly, path, others).add(node, 0)
+    builder.agent = " ".join(filter(None, (string(agent.get("name")), string(agent.get("version")))))
+    _Trajectories(builder, path, others).add(node, 0)
 
 
 def blocks_again(record: bytes, origin: Origin, /) -> list[TextBlock]:
@@ -216,8 +216,8 @@ def _continued(path: str) -> ChatMessage:
 class _Trajectories:
     """Takes trajectories, each a conversation of its own."""
 
-    def __init__(self, assembly: Assembly, path: Path, others: Others) -> None:
-        self._assembly = assembly
+    def __init__(self, builder: SessionBuilder, path: Path, others: LinkedDocuments) -> None:
+        self._builder = builder
         self._path = path
         self._folder = path.parent
         self._others = others
@@ -226,11 +226,11 @@ class _Trajectories:
     def add(self, node: Node, depth: int, file: int = 0) -> None:
         """Add a trajectory, what it goes on in, and those of its subagents."""
         fields = node.fields()
-        chat = ChatThread(self._assembly, self._count)
+        chat = ChatThread(self._builder, self._count)
         self._count += 1
         if depth == 0:
             names = [string(fields[name].value()) for name in ("session_id", "trajectory_id") if name in fields]
-            self._assembly.identifier = next(filter(None, names), "")
+            self._builder.identifier = next(filter(None, names), "")
         if (defining := chat.defining(_agent(fields).get("tool_definitions"), file)) is not None:
             chat.thread.add(defining)
         self._steps(fields["steps"].items() if "steps" in fields else [], chat, _model(fields), file)
@@ -243,13 +243,13 @@ class _Trajectories:
                 chat.add([_continued(place)], Origin(there.offset, there.length, 0, file))
                 break
             file, fields = following.number, following.node.fields()
-            self._assembly.record_counts["continuation"] += 1
+            self._builder.record_counts["continuation"] += 1
             steps = fields["steps"].items() if "steps" in fields else []
-            first = begin_continuation(self._assembly, chat, _agent(fields).get("tool_definitions"), steps, file)
+            first = begin_continuation(self._builder, chat, _agent(fields).get("tool_definitions"), steps, file)
             self._steps(steps[first:], chat, _model(fields), file, is_continued=True)
             self._subagents(fields, depth, file)
 
-    def _following(self, place: str, seen: set[Path]) -> Numbered | None:
+    def _following(self, place: str, seen: set[Path]) -> LinkedDocument | None:
         """The file in which a trajectory goes on, where it stands beside it or below."""
         if "://" in place or "\x00" in place:
             return None
@@ -265,20 +265,20 @@ class _Trajectories:
             if depth < MOST_DEPTH:
                 self.add(one, depth + 1, file)
             else:
-                self._assembly.diagnose("subagents nested too deeply", 0, max(one.offset, 0), skipped=True)
+                self._builder.diagnose("subagents nested too deeply", 0, max(one.offset, 0), skipped=True)
 
     def _steps(
         self, items: list[Node], chat: ChatThread, model: str, file: int = 0, *, is_continued: bool = False
     ) -> None:
         copied: list[int] | None = None if is_continued else []
-        for item, step in objects_among(items, "a step", self._assembly):
-            count_step(self._assembly, step)
+        for item, step in objects_among(items, "a step", self._builder):
+            count_step(self._builder, step)
             if is_aggregate(step) and step.get("metrics"):
                 reason = "metrics of several calls together, which cannot be told apart"
-                self._assembly.diagnose(reason, 0, max(item.offset, 0), skipped=False)
+                self._builder.diagnose(reason, 0, max(item.offset, 0), skipped=False)
             is_copied = step.get("is_copied_context") is True
             if copied and not is_copied:
-                _continue(self._assembly, chat, copied[0])
+                _continue(self._builder, chat, copied[0])
                 copied = None
             added = chat.add(spoken_in(step, model), Origin(item.offset, item.length, 0, file))
             self._link(step)
@@ -296,7 +296,7 @@ class _Trajectories:
                 if place and name:
                     path = self._folder / place if "://" not in place and "\x00" not in place else None
                     call = string(result.get("source_call_id"))
-                    self._assembly.link(SessionLink(LinkKind.SUBAGENT, name, path, call))
+                    self._builder.link(SessionLink(LinkKind.SUBAGENT, name, path, call))
 
 
 def _agent(fields: Mapping[str, Node]) -> dict[str, Node]:
@@ -308,7 +308,7 @@ def _model(fields: Mapping[str, Node]) -> str:
     return string(agent["model_name"].value()) if "model_name" in agent else ""
 
 
-def _continue(assembly: Assembly, chat: ChatThread, first: int) -> None:
+def _continue(builder: SessionBuilder, chat: ChatThread, first: int) -> None:
     """A trajectory that begins with steps of another goes on where that one was compacted."""
     chat.thread.begin(ContextCause.COMPACTION, list(chat.thread.members))
-    assembly.compactions.append(Compaction(first, trigger="continuation"))
+    builder.compactions.append(Compaction(first, trigger="continuation"))

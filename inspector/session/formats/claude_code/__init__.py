@@ -10,9 +10,9 @@ from inspector.session.format import Format
 from inspector.session.formats.claude_code.related import UUID, is_copy, parent_file
 
 if TYPE_CHECKING:
-    from inspector.session.format import StoredOutput
-    from inspector.session.reading import Reader
-    from inspector.session.sample import Sample
+    from inspector.session.format import FullOutput
+    from inspector.session.reader import Reader
+    from inspector.session.sniff import Sample
 
 NAME = "claude-code"
 
@@ -70,9 +70,9 @@ def _is_claude_code(record: dict[str, Any]) -> bool:
 
 def _reader(path: Path) -> Reader:
     from inspector.session.formats.claude_code.reader import ClaudeCodeInterpreter
-    from inspector.session.lines import LinesReader
+    from inspector.session.jsonl_reader import JsonlReader
 
-    return LinesReader(path, NAME, ClaudeCodeInterpreter(path))
+    return JsonlReader(path, NAME, ClaudeCodeInterpreter(path))
 
 
 def _is_ignored(count_name: str) -> bool:
@@ -84,10 +84,10 @@ def _is_ignored(count_name: str) -> bool:
     return count_name in QUIET or count_name == REPEATED or count_name.partition("system:")[2] in QUIET_SYSTEM
 
 
-def _stored_output(path: Path, text: str) -> StoredOutput | None:
-    from inspector.session.formats.claude_code.related import stored_output
+def _full_output(path: Path, text: str) -> FullOutput | None:
+    from inspector.session.formats.claude_code.related import full_output
 
-    return stored_output(path, text)
+    return full_output(path, text)
 
 
 def _locate(path: Path, identifier: str) -> Path | None:
@@ -111,7 +111,7 @@ FORMAT = Format(
     recognise=_recognise,
     reader=_reader,
     homes=_homes,
-    stored_output=_stored_output,
+    full_output=_full_output,
     is_ignored=_is_ignored,
     names=rf"(?:{UUID.pattern}|agent-[0-9A-Za-z_-]+)\.jsonl",
     parent_file=parent_file,

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from inspector.session.blocks import compact_json
-from inspector.session.decoding import lenient_json
+from inspector.session.json.codec import compact_json, lenient_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable

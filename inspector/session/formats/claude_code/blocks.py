@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.blocks import TextBlock, compact_json, text_block
-from inspector.session.decoding import clean_text, lenient_json
+from inspector.session.blocks import TextBlock, text_block
 from inspector.session.formats.claude_code.attachments import attachment_fields, attachment_text, notice_text, plain
 from inspector.session.formats.claude_code.records import DECODER, ContentBlock, RecordKind, Source, kind_of
+from inspector.session.json.codec import clean_text, compact_json, lenient_json
 from inspector.session.media import media_of_base64
 from inspector.session.model import BlockKind, Media, Origin
 

@@ -9,7 +9,7 @@ from inspector.session.formats.claude_code.attachments import attachment_fields
 from inspector.session.formats.claude_code.records import EMPTY
 
 if TYPE_CHECKING:
-    from inspector.session.assembly import Assembly
+    from inspector.session.builder import SessionBuilder
     from inspector.session.formats.claude_code.records import Record
 
 NOT_TYPED = (
@@ -112,29 +112,29 @@ class Lineage:
             return True
         return self.is_other(record.session or "")
 
-    def note(self, record: Record, assembly: Assembly) -> None:
+    def note(self, record: Record, builder: SessionBuilder) -> None:
         """Take over what a line says of the whole session."""
         if record.version:
-            assembly.agent = f"Claude Code {record.version}"
-        if not assembly.working_directory and record.cwd and record.type == "user":
-            assembly.working_directory = record.cwd
+            builder.agent = f"Claude Code {record.version}"
+        if not builder.working_directory and record.cwd and record.type == "user":
+            builder.working_directory = record.cwd
         if record.session and record.session != self._last_session:
             self._last_session = record.session
-            assembly.identifier = self._own_id if self._is_confirmed else record.session
+            builder.identifier = self._own_id if self._is_confirmed else record.session
         if record.type == "custom-title" and record.custom_title:
-            self._is_title_custom, assembly.title = True, record.custom_title
+            self._is_title_custom, builder.title = True, record.custom_title
         elif record.type == "ai-title" and record.ai_title and not self._is_title_custom:
-            assembly.title = record.ai_title
+            builder.title = record.ai_title
 
         elif record.type == "summary" and record.summary and record.leaf:
             self._summaries[record.leaf] = record.summary
         if record.uuid in self._summaries:
-            self.take_summary(record.uuid, assembly)
+            self.take_summary(record.uuid, builder)
 
-    def take_summary(self, leaf: str, assembly: Assembly) -> None:
+    def take_summary(self, leaf: str, builder: SessionBuilder) -> None:
         """Take a summary for the title: it is of the session that holds the line it names, which may be another one."""
-        if leaf in self._summaries and assembly.title == self._summarised:
-            self._summarised = assembly.title = self._summaries[leaf]
+        if leaf in self._summaries and builder.title == self._summarised:
+            self._summarised = builder.title = self._summaries[leaf]
 
     def _new_thread(self, agent: str = "") -> int:
         number = self._thread_count

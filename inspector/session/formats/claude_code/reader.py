@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from inspector.session.assembly import Assembly
+from inspector.session.builder import SessionBuilder
 from inspector.session.formats.claude_code.blocks import blocks_of_line, blocks_of_record
 from inspector.session.formats.claude_code.branches import Branches
 from inspector.session.formats.claude_code.compactions import compaction_of, kept_messages, sends_kept_first
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from inspector.session.assembly import OpenContext
     from inspector.session.blocks import TextBlock
+    from inspector.session.builder import OpenContext
     from inspector.session.formats.claude_code.records import Record, ReportedUsage
     from inspector.session.model import Block
     from inspector.session.texts import BlocksOfRecord
@@ -140,18 +140,18 @@ class Response:
 
 
 class ClaudeCodeSession:
-    """Takes lines in file order and fills an assembly."""
+    """Takes lines in file order and fills a builder."""
 
-    def __init__(self, assembly: Assembly, path: Path) -> None:
+    def __init__(self, builder: SessionBuilder, path: Path) -> None:
         """Begin.
 
         Args:
-            assembly: What to fill.
+            builder: What to fill.
             path: The file. One that carries its session's id in its name tells which lines were copied from another.
         """
-        self._assembly = assembly
+        self._builder = builder
         self._lineage = Lineage(path.stem if UUID.fullmatch(path.stem) else "")
-        self._family = Family(path, assembly)
+        self._family = Family(path, builder)
         self._is_copy = is_copy(path)
         self._copied = 0
         self._branches = Branches()
@@ -172,14 +172,14 @@ class ClaudeCodeSession:
             offset: Where they stand in the file.
             line_number: 1-based.
         """
-        assembly = self._assembly
+        builder = self._builder
         uuid = record.uuid or None
         is_repeated = uuid is not None and uuid in self._branches.nodes
-        assembly.record_counts[REPEATED if is_repeated else count_name(record)] += 1
+        builder.record_counts[REPEATED if is_repeated else count_name(record)] += 1
         is_confirmed = self._lineage.confirms(record)
-        self._lineage.note(record, assembly)
+        self._lineage.note(record, builder)
         if record.type == "summary" and self._branches.node(record.leaf) >= 0:
-            self._lineage.take_summary(record.leaf or "", assembly)
+            self._lineage.take_summary(record.leaf or "", builder)
         if is_repeated:
             return
         kind = kind_of(record)
@@ -187,7 +187,7 @@ class ClaudeCodeSession:
             made = blocks_of_record(record, kind, line, offset, self._tool_names)
             self._note_family(record, made)
         except RecursionError:
-            assembly.diagnose("JSON nested too deeply", line_number, offset, skipped=True)
+            builder.diagnose("JSON nested too deeply", line_number, offset, skipped=True)
             return
         blocks = [block for block, _ in made]
         thread = self._thread(record, kind)
@@ -220,7 +220,7 @@ class ClaudeCodeSession:
 
     def _note_copies(self, record: Record, thread: ClaudeCodeThread, *, is_confirmed: bool) -> None:
         """Mark what was read so far where a line shows that it was copied from another session."""
-        messages = self._assembly.messages
+        messages = self._builder.messages
         copied: Sequence[int] = ()
         if is_confirmed:
             copied = [at for at, session in enumerate(self._session_of_message) if self._lineage.is_other(session)]
@@ -235,7 +235,7 @@ class ClaudeCodeSession:
             self._copied = len(messages)
         found = [index for index in copied if not messages[index].is_inherited]
         for index in found:
-            self._assembly.replace_message(index, is_inherited=True)
+            self._builder.replace_message(index, is_inherited=True)
         if found:
             thread.user = NONE
 
@@ -281,7 +281,7 @@ class ClaudeCodeSession:
             is_inherited=self._lineage.is_inherited(record),
             **flags,
         )
-        index = self._assembly.add_message(message)
+        index = self._builder.add_message(message)
         self._session_of_message.append(record.session or "")
         self._turn_of_message.append(turn if thread.number == 0 else NONE)
         return index
@@ -293,7 +293,7 @@ class ClaudeCodeSession:
 
     def _context(self, thread: ClaudeCodeThread) -> OpenContext:
         if thread.context is None:
-            thread.context = self._assembly.add_context(thread.number, ContextCause.START)
+            thread.context = self._builder.add_context(thread.number, ContextCause.START)
         return thread.context
 
     def _add_user(self, record: Record, blocks: list[Block], thread: ClaudeCodeThread, turn: int) -> int:
@@ -302,9 +302,9 @@ class ClaudeCodeSession:
             thread.user = self._new_message(record, Role.USER, blocks, thread, turn, is_meta=injected)
             self._send(thread, thread.user)
             return thread.user
-        self._assembly.add_blocks(thread.user, blocks)
-        if not injected and self._assembly.messages[thread.user].is_meta:
-            self._assembly.replace_message(thread.user, is_meta=False)
+        self._builder.add_blocks(thread.user, blocks)
+        if not injected and self._builder.messages[thread.user].is_meta:
+            self._builder.replace_message(thread.user, is_meta=False)
         return thread.user
 
     def _respond(self, record: Record, blocks: list[Block], thread: ClaudeCodeThread, turn: int) -> int:
@@ -313,7 +313,7 @@ class ClaudeCodeSession:
         response = self._responses.get(identifier)
         if response is None or not self._continues(record, thread, response):
             response = self._begin_response(record, identifier, thread, turn)
-        self._assembly.add_blocks(response.message, blocks)
+        self._builder.add_blocks(response.message, blocks)
         for block in blocks:
             response.characters += block.characters
             if block.kind is BlockKind.TOOL_CALL:
@@ -331,7 +331,7 @@ class ClaudeCodeSession:
         if response.request and request and response.request != request:
             return False
         is_last = response.message == thread.response
-        is_same_request = bool(request) and self._assembly.messages[response.message].thread == thread.number
+        is_same_request = bool(request) and self._builder.messages[response.message].thread == thread.number
         return is_last or is_same_request
 
     def _begin_response(self, record: Record, identifier: str, thread: ClaudeCodeThread, turn: int) -> Response:
@@ -344,29 +344,29 @@ class ClaudeCodeSession:
             context=context.index,
             prompt_messages=prompt_messages,
             model=(record.message.model if record.message is not None else "") or "",
-            time=self._assembly.messages[message].time,
+            time=self._builder.messages[message].time,
             identifier=record.request or identifier,
         )
-        self._assembly.calls.append(call)
-        response = Response(message, len(self._assembly.calls) - 1, record.request or "")
+        self._builder.calls.append(call)
+        response = Response(message, len(self._builder.calls) - 1, record.request or "")
         self._responses[identifier] = response
         thread.response, thread.user, thread.awaits_summary = message, NONE, False
         return response
 
     def _report_usage(self, record: Record, response: Response) -> None:
-        call = self._assembly.calls[response.call]
+        call = self._builder.calls[response.call]
         usage = later(call.usage, usage_of(record.message.usage if record.message is not None else None))
         if usage is not None:
             usage = with_placeholder_noted(
                 usage, response.characters, record.version or "", is_printed=record.is_printed
             )
         if usage is not call.usage:
-            self._assembly.calls[response.call] = structs.replace(call, usage=usage)
+            self._builder.calls[response.call] = structs.replace(call, usage=usage)
 
     def _summarise(self, record: Record, blocks: list[Block], thread: ClaudeCodeThread, turn: int) -> int:
         if not thread.awaits_summary and thread.context is not None and thread.context.members:
             self._begin_compacted(thread, turn)
-            self._note_compaction(thread, Compaction(len(self._assembly.messages), time=record.time))
+            self._note_compaction(thread, Compaction(len(self._builder.messages), time=record.time))
         index = self._new_message(record, Role.USER, blocks, thread, turn, is_summary=True)
         context = self._context(thread)
         if thread.awaits_summary and context.carried and not thread.kept_first:
@@ -382,40 +382,40 @@ class ClaudeCodeSession:
     def _compact(self, record: Record, thread: ClaudeCodeThread, turn: int, offset: int, line_number: int) -> None:
         kept, complete = kept_messages(record.compact_metadata, self._message_of)
         kept = [
-            index for index in kept if self._assembly.messages[index].thread == thread.number and self._is_sent(index)
+            index for index in kept if self._builder.messages[index].thread == thread.number and self._is_sent(index)
         ]
         if not complete:
             reason = "messages that a compaction kept are not in this file"
-            self._assembly.diagnose(reason, line_number, offset, skipped=False)
+            self._builder.diagnose(reason, line_number, offset, skipped=False)
         context = self._begin_compacted(thread, turn)
         context.members.extend(kept)
         context.carried = len(kept)
         thread.awaits_summary, thread.kept_first = True, sends_kept_first(record)
-        self._note_compaction(thread, compaction_of(record, len(self._assembly.messages), record.time))
+        self._note_compaction(thread, compaction_of(record, len(self._builder.messages), record.time))
 
     def _clear(self, record: Record, thread: ClaudeCodeThread, offset: int, line_number: int) -> None:
         """Note a partial compaction. One that cleared no results clears nothing that has a block of its own."""
         metadata = record.microcompact_metadata
         if metadata is not None and metadata.cleared_attachments:
             reason = "attachments that a partial compaction cleared are shown as sent"
-            self._assembly.diagnose(reason, line_number, offset, skipped=False)
-        compaction = compaction_of(record, len(self._assembly.messages), record.time)
+            self._builder.diagnose(reason, line_number, offset, skipped=False)
+        compaction = compaction_of(record, len(self._builder.messages), record.time)
         if compaction.is_partial:
             self._note_compaction(thread, compaction)
 
     def _begin_compacted(self, thread: ClaudeCodeThread, turn: int) -> OpenContext:
-        thread.context = self._assembly.add_context(thread.number, ContextCause.COMPACTION)
+        thread.context = self._builder.add_context(thread.number, ContextCause.COMPACTION)
         thread.user = thread.response = NONE
         if thread.number == 0:
             self._compacted.append((thread.context, turn))
         return thread.context
 
     def _note_compaction(self, thread: ClaudeCodeThread, compaction: Compaction) -> None:
-        self._assembly.compactions.append(compaction)
-        thread.compactions.append(len(self._assembly.compactions) - 1)
+        self._builder.compactions.append(compaction)
+        thread.compactions.append(len(self._builder.compactions) - 1)
 
     def _resolve_compaction(self, thread: ClaudeCodeThread, message: int) -> None:
-        compactions = self._assembly.compactions
+        compactions = self._builder.compactions
         for index in thread.compactions:
             compactions[index] = structs.replace(compactions[index], message=message)
         thread.compactions.clear()
@@ -425,16 +425,16 @@ class ClaudeCodeSession:
         return None if node < 0 else self._message_of_node[node]
 
     def _is_sent(self, message: int) -> bool:
-        entry = self._assembly.messages[message]
+        entry = self._builder.messages[message]
         return entry.role in (Role.USER, Role.ASSISTANT) and not (entry.is_synthetic or entry.is_abandoned)
 
     def _rewind(self, thread: ClaudeCodeThread) -> None:
         """Mark what the conversation left behind, and begin the context that the rest makes up."""
         abandoned = self._branches.abandoned
         turns = self._turn_of_message
-        for index, message in enumerate(self._assembly.messages):
+        for index, message in enumerate(self._builder.messages):
             if turns[index] != NONE and message.is_abandoned != (turns[index] in abandoned):
-                self._assembly.replace_message(index, is_abandoned=not message.is_abandoned)
+                self._builder.replace_message(index, is_abandoned=not message.is_abandoned)
         before: list[int] = []
         for context, turn in reversed(self._compacted):
             if turn not in abandoned:
@@ -442,7 +442,7 @@ class ClaudeCodeSession:
                 break
         following = range(max(before, default=NONE) + 1, len(turns))
         members = [index for index in (*before, *following) if turns[index] != NONE and turns[index] not in abandoned]
-        thread.context = self._assembly.add_context(thread.number, ContextCause.REWIND)
+        thread.context = self._builder.add_context(thread.number, ContextCause.REWIND)
         thread.context.members.extend(members)
         thread.context.carried = len(members)
         thread.user = thread.response = NONE
@@ -453,14 +453,14 @@ class ClaudeCodeInterpreter:
 
     def __init__(self, path: Path) -> None:
         """Begin; `path` is the file."""
-        self.assembly = Assembly()
+        self.builder = SessionBuilder()
         self.blocks_of_record: BlocksOfRecord = blocks_of_line
-        self._conversation = ClaudeCodeSession(self.assembly, path)
+        self._conversation = ClaudeCodeSession(self.builder, path)
 
     def take(self, data: bytes, offset: int, first_line: int) -> None:
         """Take whole lines. What cannot be read becomes a diagnostic."""
         for record, start, end, number, problem in DECODER.lines(data):
             if problem:
-                self.assembly.diagnose(problem, first_line + number, offset + start, skipped=record is None)
+                self.builder.diagnose(problem, first_line + number, offset + start, skipped=record is None)
             if record is not None:
                 self._conversation.add(record, data[start:end], offset + start, first_line + number)

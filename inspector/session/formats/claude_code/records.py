@@ -12,9 +12,9 @@ from enum import Enum, auto
 
 from msgspec import Raw, Struct, field
 
-from inspector.session.decoding import RecordDecoder
 from inspector.session.formats.claude_code.attachments import NOTICES, attachment_fields, attachment_type, is_sent
-from inspector.session.times import seconds_of_any
+from inspector.session.json.lines import RecordDecoder
+from inspector.session.json.values import seconds_of_any
 
 EMPTY = Raw(b"")
 

@@ -11,21 +11,20 @@ import re
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from inspector.session.decoding import lenient_json
 from inspector.session.errors import SessionError
-from inspector.session.format import StoredOutput
+from inspector.session.files import exists, open_for_reading
+from inspector.session.format import FullOutput
 from inspector.session.formats.claude_code.records import EMPTY, Started
-from inspector.session.links import LinkKind, SessionLink
-from inspector.session.opening import open_for_reading
-from inspector.session.paths import exists
-from inspector.session.values import mapping, objects, string
+from inspector.session.json.codec import lenient_json
+from inspector.session.json.values import mapping, objects, string
+from inspector.session.model import LinkKind, SessionLink
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from msgspec import Raw
 
-    from inspector.session.assembly import Assembly
+    from inspector.session.builder import SessionBuilder
     from inspector.session.formats.claude_code.records import Record
 
 
@@ -65,18 +64,18 @@ def running_identifier(prompt: str) -> str:
 class Family:
     """Notes the sessions that the lines of one speak of."""
 
-    def __init__(self, path: Path, assembly: Assembly) -> None:
+    def __init__(self, path: Path, builder: SessionBuilder) -> None:
         """Begin with what the place of the file tells."""
         self._path = path
-        self._assembly = assembly
+        self._builder = builder
         self._titles: dict[str, str] = {}
         self._running: dict[str, str] = {}
         self._origins: set[str] = set()
         self._has_parent = False
         if (parent := parent_file(path)) is not None:
             self._has_parent = True
-            assembly.link(SessionLink(LinkKind.PARENT, parent.stem, parent))
-            assembly.title = self._described()
+            builder.link(SessionLink(LinkKind.PARENT, parent.stem, parent))
+            builder.title = self._described()
 
     def note_call(self, identifier: str, tool: str, arguments: str) -> None:
         """A tool was called: remember what for, where it starts subagents."""
@@ -85,7 +84,7 @@ class Family:
             self._titles[identifier] = string(given.get("description")) or string(given.get("subagent_type"))
             if identifier and (prompt := string(given.get("prompt"))):
                 self._running[identifier] = known = running_identifier(prompt)
-                self._assembly.link(SessionLink(LinkKind.SUBAGENT, known, None, identifier, self._titles[identifier]))
+                self._builder.link(SessionLink(LinkKind.SUBAGENT, known, None, identifier, self._titles[identifier]))
 
     def note(self, record: Record, *, is_home_agent: bool, is_inherited: bool) -> None:
         """Take what a line says.
@@ -101,7 +100,7 @@ class Family:
         if is_home_agent and not self._has_parent and _is_name(session):
             self._has_parent = True
             parent = self._path.with_name(f"{session}.jsonl")
-            self._assembly.link(SessionLink(LinkKind.PARENT, session, parent))
+            self._builder.link(SessionLink(LinkKind.PARENT, session, parent))
         for call in self._returned(record):
             self._know(call)
         started = (
@@ -112,7 +111,7 @@ class Family:
             self._know(call)
             title = self._titles.get(call) or _text(started.description) or _text(started.agent_type)
             file = self.file_of(started.agent, record.session or "")
-            self._assembly.link(SessionLink(LinkKind.SUBAGENT, started.agent, file, call, title))
+            self._builder.link(SessionLink(LinkKind.SUBAGENT, started.agent, file, call, title))
 
     def file_of(self, agent: str, session: str) -> Path | None:
         """Where a subagent's conversation stands, or would stand.
@@ -139,7 +138,7 @@ class Family:
     def _know(self, call: str) -> None:
         """A call returned, or its subagent is named: what stood for it until then goes."""
         if (running := self._running.pop(call, "")) != "":
-            self._assembly.links.pop((LinkKind.SUBAGENT, call, running), None)
+            self._builder.links.pop((LinkKind.SUBAGENT, call, running), None)
 
     def _returned(self, record: Record) -> list[str]:
         content = record.message.content if self._running and record.message is not None else None
@@ -163,7 +162,7 @@ class Family:
         if _is_name(identifier) and identifier not in self._origins:
             self._origins.add(identifier)
             origin = self._path.with_name(f"{identifier}.jsonl")
-            self._assembly.link(SessionLink(LinkKind.CONTINUED, identifier, origin))
+            self._builder.link(SessionLink(LinkKind.CONTINUED, identifier, origin))
 
     def _described(self) -> str:
         """What stands beside a subagent's file: what it was started for, and what kind of agent it is."""
@@ -232,7 +231,7 @@ MOST_BYTES_STORED = 1 << 26
 """More of a file is not shown."""
 
 
-def stored_output(path: Path, text: str) -> StoredOutput | None:
+def full_output(path: Path, text: str) -> FullOutput | None:
     """The whole of a result whose preview a session holds; None for any other result.
 
     Of the path in the preview, only the names of the file and of its session are used: it is looked for where results
@@ -259,8 +258,8 @@ def stored_output(path: Path, text: str) -> StoredOutput | None:
         with open_for_reading(file) as opened:
             data = opened.read(MOST_BYTES_STORED)
     except (SessionError, OSError):
-        return StoredOutput(file, None)
-    return StoredOutput(file, _stored_text(data) if name.endswith(".json") else data.decode(errors="replace"))
+        return FullOutput(file, None)
+    return FullOutput(file, _stored_text(data) if name.endswith(".json") else data.decode(errors="replace"))
 
 
 def _stored_text(data: bytes) -> str:

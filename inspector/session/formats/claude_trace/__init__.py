@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from inspector.session.format import Format
 from inspector.session.formats.claude_trace.records import is_exchange, request_body
-from inspector.session.values import sequence
+from inspector.session.json.values import sequence
 
 if TYPE_CHECKING:
-    from inspector.session.reading import Reader
-    from inspector.session.sample import Sample
+    from inspector.session.reader import Reader
+    from inspector.session.sniff import Sample
 
 NAME = "claude-trace"
 

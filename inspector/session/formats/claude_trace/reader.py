@@ -6,27 +6,26 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from inspector.session.assembly import Assembly
-from inspector.session.decoding import line_bounds
-from inspector.session.documents import DocumentReader
-from inspector.session.escaped import inside_string, unescaped
+from inspector.session.builder import SessionBuilder
 from inspector.session.formats.claude_trace.records import is_exchange
 from inspector.session.formats.plain.reader import PlainMessage, PlainSession, PlainThread, blocks_of_record
 from inspector.session.formats.plain.records import Request, is_message
 from inspector.session.formats.streamed_answers import REPLY, StreamNode, answer_of
-from inspector.session.lines import LinesReader
+from inspector.session.json.lines import line_bounds
+from inspector.session.json.nodes import FileNode, inside_string, objects_among, unescaped
+from inspector.session.json.values import mapping, string
+from inspector.session.json_reader import JsonReader
+from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.model import BlockKind, Role
-from inspector.session.nodes import FileNode, objects_among
-from inspector.session.sample import BLANK_BYTES, Sample
-from inspector.session.values import mapping, string
+from inspector.session.sniff import BLANK_BYTES, Sample
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.session.blocks import TextBlock
+    from inspector.session.json.nodes import Node
     from inspector.session.model import Origin
-    from inspector.session.nodes import Node
-    from inspector.session.reading import Reader
+    from inspector.session.reader import Reader
     from inspector.session.texts import BlocksOfRecord
 
 
@@ -40,13 +39,13 @@ TELLING_CHARACTERS = 200
 
 
 class TraceSession(PlainSession):
-    """Takes the requests of a log in order and fills an assembly."""
+    """Takes the requests of a log in order and fills a builder."""
 
     counts_entries = False
 
-    def __init__(self, assembly: Assembly) -> None:
+    def __init__(self, builder: SessionBuilder) -> None:
         """Begin."""
-        super().__init__(assembly)
+        super().__init__(builder)
         self._has_main = False
         self._said: dict[int, str] = {}
 
@@ -76,17 +75,17 @@ class TraceSession(PlainSession):
             self._said[thread.number] = "\n".join(
                 made.text for made in entry.blocks if made.block.kind is BlockKind.ASSISTANT_TEXT
             )
-        if thread.number == 0 and entry.role is Role.USER and not self._assembly.title:
-            self._assembly.title = _asked(entry)
-        index = len(self._assembly.messages)
+        if thread.number == 0 and entry.role is Role.USER and not self._builder.title:
+            self._builder.title = _asked(entry)
+        index = len(self._builder.messages)
         super()._append(thread, entry, is_call=is_call, is_repeated=is_repeated)
-        compactions = self._assembly.compactions
+        compactions = self._builder.compactions
         if (
             entry.role is Role.USER
             and compactions
-            and not any(message.is_summary for message in self._assembly.messages[compactions[-1].message :])
+            and not any(message.is_summary for message in self._builder.messages[compactions[-1].message :])
         ):
-            self._assembly.messages[index] = structs.replace(self._assembly.messages[index], is_summary=True)
+            self._builder.messages[index] = structs.replace(self._builder.messages[index], is_summary=True)
 
 
 def _asked(entry: PlainMessage) -> str:
@@ -109,10 +108,10 @@ def blocks_again(record: bytes, origin: Origin, /) -> list[TextBlock]:
 class TraceInterpreter:
     """Makes a session out of the lines of a log."""
 
-    def __init__(self, assembly: Assembly | None = None) -> None:
-        self.assembly = assembly if assembly is not None else Assembly()
+    def __init__(self, builder: SessionBuilder | None = None) -> None:
+        self.builder = builder if builder is not None else SessionBuilder()
         self.blocks_of_record: BlocksOfRecord = blocks_again
-        self._conversation = TraceSession(self.assembly)
+        self._conversation = TraceSession(self.builder)
 
     def take(self, data: bytes, offset: int, first_line: int) -> None:
         """Take whole lines. What cannot be read becomes a diagnostic."""
@@ -124,28 +123,28 @@ class TraceInterpreter:
                 self.add(node, value)
             else:
                 reason = "invalid JSON" if value is None else "not a JSON object"
-                self.assembly.diagnose(reason, first_line + number, offset + start, skipped=True)
+                self.builder.diagnose(reason, first_line + number, offset + start, skipped=True)
 
     def add(self, node: Node, value: dict[str, Any]) -> None:
         """Add an exchange."""
         request = _request(node) if is_exchange(value) else None
         if request is None:
-            self.assembly.record_counts["other request" if is_exchange(value) else "other"] += 1
+            self.builder.record_counts["other request" if is_exchange(value) else "other"] += 1
             return
-        self.assembly.record_counts["request" if request.response is not None else "request without an answer"] += 1
+        self.builder.record_counts["request" if request.response is not None else "request without an answer"] += 1
         self._conversation.add_request(request)
 
 
 def trace_reader(path: Path, name: str) -> Reader:
     """A reader for a log, one exchange a line or all in one list."""
     if Sample(path).is_lines:
-        return LinesReader(path, name, TraceInterpreter())
-    return DocumentReader(path, name, _interpret, blocks_again)
+        return JsonlReader(path, name, TraceInterpreter())
+    return JsonReader(path, name, _interpret, blocks_again)
 
 
-def _interpret(node: Node, assembly: Assembly) -> None:
-    interpreter = TraceInterpreter(assembly)
-    for item, value in objects_among(node.items(), "an exchange", assembly):
+def _interpret(node: Node, builder: SessionBuilder) -> None:
+    interpreter = TraceInterpreter(builder)
+    for item, value in objects_among(node.items(), "an exchange", builder):
         interpreter.add(item, value)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from inspector.session.decoding import lenient_json
-from inspector.session.values import mapping, string
+from inspector.session.json.codec import lenient_json
+from inspector.session.json.values import mapping, string
 
 ADDRESSES = ("/v1/messages", "/chat/completions", "api.anthropic.com", "bedrock-runtime", "aiplatform.googleapis.com")
 

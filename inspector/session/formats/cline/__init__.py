@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.errors import SessionError
+from inspector.session.files import is_file, is_folder
 from inspector.session.format import Format
 from inspector.session.formats.cline.related import EDITS, HISTORY, METADATA, SDK_SUFFIX, history_of
-from inspector.session.paths import is_file, is_folder
-from inspector.session.sample import Sample
-from inspector.session.values import objects, string
+from inspector.session.json.values import objects, string
+from inspector.session.sniff import Sample
 
 if TYPE_CHECKING:
-    from inspector.session.reading import Reader
+    from inspector.session.reader import Reader
 
 NAME = "cline"
 

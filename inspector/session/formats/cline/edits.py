@@ -14,15 +14,15 @@ from msgspec import structs
 
 from inspector.session.formats.chat import all_blocks
 from inspector.session.formats.cline.messages import blocks_of_parts, spoken_in
+from inspector.session.json.values import count, objects, sequence, string
 from inspector.session.model import Origin
-from inspector.session.values import count, objects, sequence, string
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from inspector.session.blocks import TextBlock
+    from inspector.session.linked_documents import LinkedDocument
     from inspector.session.model import Message
-    from inspector.session.others import Numbered
 
 MOST_MESSAGES = 1 << 20
 
@@ -48,13 +48,13 @@ class Edit(NamedTuple):
     origin: Origin
 
 
-def edits_in(opened: Numbered | None) -> list[Edit]:
+def edits_in(opened: LinkedDocument | None) -> list[Edit]:
     """The changes that are recorded, in the order of their times."""
     found = list(_edits(opened)) if opened is not None else []
     return sorted(found, key=lambda edit: edit.time)
 
 
-def _edits(opened: Numbered) -> Iterator[Edit]:
+def _edits(opened: LinkedDocument) -> Iterator[Edit]:
     for entry in opened.node.items():
         of_message = entry.items()
         if len(of_message) != 2 or not _is_index(place := of_message[0].value()):

@@ -8,9 +8,8 @@ from itertools import count as numbers
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.formats.chat import ChatMessage
+from inspector.session.json.values import count, mapping, objects, seconds_of_any, string
 from inspector.session.model import Usage
-from inspector.session.times import seconds_of_any
-from inspector.session.values import count, mapping, objects, string
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from inspector.session.beside import Beside
-from inspector.session.decoding import lenient_json
-from inspector.session.documents import DocumentReader
 from inspector.session.formats.chat import ChatThread, all_blocks
 from inspector.session.formats.cline.edits import (
     LOCATOR,
@@ -24,41 +21,41 @@ from inspector.session.formats.cline.messages import Called, calls_in, spoken_in
 from inspector.session.formats.cline.related import EDITS, HISTORY, beside, history_of, index_of
 from inspector.session.formats.cline.shown import Condensed, Request, condensations, left_out_in, requests_of_answers
 from inspector.session.formats.plain.blocks import SYSTEM, blocks_beside
-from inspector.session.links import LinkKind, SessionLink
-from inspector.session.model import Compaction, ContextCause, Message, Origin, Role
-from inspector.session.others import Others
-from inspector.session.times import seconds_of_any
-from inspector.session.values import mapping, objects, string
+from inspector.session.json.codec import lenient_json
+from inspector.session.json.values import mapping, objects, seconds_of_any, string
+from inspector.session.json_reader import JsonReader
+from inspector.session.linked_documents import LinkedDocuments, SidecarFile
+from inspector.session.model import Compaction, ContextCause, LinkKind, Message, Origin, Role, SessionLink
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from inspector.session.assembly import Assembly
     from inspector.session.blocks import TextBlock
+    from inspector.session.builder import SessionBuilder
     from inspector.session.formats.chat import ChatMessage
-    from inspector.session.nodes import Node
-    from inspector.session.reading import Reader
+    from inspector.session.json.nodes import Node
+    from inspector.session.reader import Reader
 
 
 def task_reader(opened: Path, name: str) -> Reader:
     """A reader for a task, given its folder or any of its files."""
     path = history_of(opened)
-    (about,) = tuple(Beside(one) for one in beside(path))
+    (about,) = tuple(SidecarFile(one) for one in beside(path))
     task = path.resolve().parent.name
-    index = Beside(index_of(path), lambda tasks: left_out_in(tasks, task))
-    others = Others()
+    index = SidecarFile(index_of(path), lambda tasks: left_out_in(tasks, task))
+    others = LinkedDocuments()
 
-    def interpret(node: Node, assembly: Assembly) -> None:
-        assembly.agent = "Cline"
+    def interpret(node: Node, builder: SessionBuilder) -> None:
+        builder.agent = "Cline"
         edits: list[Edit] = []
         if path.name == HISTORY:
-            assembly.identifier = path.resolve().parent.name
+            builder.identifier = path.resolve().parent.name
             edits = edits_in(others.open(path.with_name(EDITS)))
         left_out = index.value() if path.name == HISTORY else None
-        Task(assembly, about.value(), edits, left_out).take(node)
+        Task(builder, about.value(), edits, left_out).take(node)
 
-    return DocumentReader(path, name, interpret, blocks_again, (about, index), others, opened)
+    return JsonReader(path, name, interpret, blocks_again, (about, index), others, opened)
 
 
 def blocks_again(record: bytes, origin: Origin, /) -> list[TextBlock]:
@@ -72,26 +69,30 @@ def blocks_again(record: bytes, origin: Origin, /) -> list[TextBlock]:
 
 
 class Task:
-    """Takes the messages of a task in order and fills an assembly."""
+    """Takes the messages of a task in order and fills a builder."""
 
     def __init__(
-        self, assembly: Assembly, about: Any, edits: Sequence[Edit] = (), next_left_out: tuple[int, int] | None = None
+        self,
+        builder: SessionBuilder,
+        about: Any,
+        edits: Sequence[Edit] = (),
+        next_left_out: tuple[int, int] | None = None,
     ) -> None:
         """Begin.
 
         Args:
-            assembly: What to fill.
+            builder: What to fill.
             about: The document beside the messages.
             edits: What was changed of them.
             next_left_out: First and last index of the messages that the next request leaves out, by the tasks' index.
         """
         self._next_left_out = next_left_out
-        self._assembly = assembly
+        self._builder = builder
         self._about = about
         self._edits = list(edits)
         self._edited: dict[int, dict[int, Edit]] = {}
         self._said: dict[int, tuple[Mapping[str, Any], Origin, Called]] = {}
-        self._chat = ChatThread(assembly)
+        self._chat = ChatThread(builder)
         self._open_calls: Called = []
         self._hidden: dict[str, list[int]] = {}
         self._added: dict[int, list[int]] = {}
@@ -113,10 +114,10 @@ class Task:
         requests = requests_of_answers(self._about, answers)
         for place, (item, value) in enumerate(zip(items, values, strict=True)):
             if not isinstance(value, dict):
-                self._assembly.diagnose("not a message", 0, max(item.offset, 0), skipped=True)
+                self._builder.diagnose("not a message", 0, max(item.offset, 0), skipped=True)
                 continue
             name = string(value.get("role")) or string(value.get("type")) or "(no role)"
-            self._assembly.record_counts[name] += 1
+            self._builder.record_counts[name] += 1
             self._add(place, value, Origin(item.offset, item.length), requests.get(place), model)
         # The index was written together with what is shown, or before it: a lesser range is an older one.
         is_newer = self._next_left_out is not None and self._next_left_out > (self._left_out or (-1, -1))
@@ -128,15 +129,15 @@ class Task:
         details = mapping(about.get("metadata"))
         fork = mapping(details.get("fork"))
         self._forked = seconds_of_any(fork.get("forkedAt"))
-        assembly = self._assembly
+        builder = self._builder
         if origin := string(fork.get("forkedFromSessionId")):
-            assembly.link(SessionLink(LinkKind.CONTINUED, origin))
-        assembly.title = string(details.get("title"))
-        assembly.working_directory = string(about.get("cwd"))
+            builder.link(SessionLink(LinkKind.CONTINUED, origin))
+        builder.title = string(details.get("title"))
+        builder.working_directory = string(about.get("cwd"))
         if "sessionId" in fields:
-            assembly.identifier = string(fields["sessionId"].value()) or assembly.identifier
+            builder.identifier = string(fields["sessionId"].value()) or builder.identifier
         for message in objects(self._about)[:1]:
-            assembly.title = string(message.get("text")) if message.get("say") in ("text", "task") else ""
+            builder.title = string(message.get("text")) if message.get("say") in ("text", "task") else ""
         return string(about.get("model"))
 
     def _add(self, place: int, value: dict[str, Any], origin: Origin, request: Request | None, model: str) -> None:
@@ -181,7 +182,7 @@ class Task:
             request: The request that is sent now.
             began: When it began, in milliseconds since the epoch; None for the next one, which was not sent yet.
         """
-        first = len(self._assembly.messages)
+        first = len(self._builder.messages)
         replaced = self._replaced(began)
         members = [replaced.get(index, index) for index in self._chat.thread.members]
         left_out = request.left_out if request is not None else None
@@ -192,13 +193,13 @@ class Task:
             is_sent = {
                 index
                 for index, place in place_of.items()
-                if not left_out[0] <= place <= left_out[1] and self._assembly.messages[index].role is not Role.OTHER
+                if not left_out[0] <= place <= left_out[1] and self._builder.messages[index].role is not Role.OTHER
             }
             members = [index for index in members if index not in place_of]
             members += sorted(is_sent, key=lambda index: (place_of[index], index))
         if replaced or is_cut:
             self._chat.thread.begin(ContextCause.COMPACTION, members)
-            self._assembly.compactions.append(Compaction(first, "truncation" if is_cut else "edit"))
+            self._builder.compactions.append(Compaction(first, "truncation" if is_cut else "edit"))
 
     def _replaced(self, began: float | None) -> dict[int, int]:
         """Add the messages that were changed until a request began; by the indices of those in whose place they are."""
@@ -221,5 +222,5 @@ class Task:
         (message,) = self._chat.messages([spoken_in(changed, place, open_calls)], origin)
         made = placed(message, changed, self._edited[place])
         if made is None:
-            self._assembly.diagnose("a change of a message that does not fit it", 0, origin.offset, skipped=False)
+            self._builder.diagnose("a change of a message that does not fit it", 0, origin.offset, skipped=False)
         return structs.replace(made, is_meta=True) if made is not None else None

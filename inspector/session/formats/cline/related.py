@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from inspector.session.paths import is_file, is_folder
+from inspector.session.files import is_file, is_folder
 
 if TYPE_CHECKING:
     from pathlib import Path

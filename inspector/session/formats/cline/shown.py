@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from inspector.session.decoding import lenient_json
+from inspector.session.json.codec import lenient_json
+from inspector.session.json.values import count, count_or_none, mapping, objects, sequence, string
 from inspector.session.model import Usage
-from inspector.session.values import count, count_or_none, mapping, objects, sequence, string
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

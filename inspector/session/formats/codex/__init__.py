@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from inspector.session.format import Format
 from inspector.session.formats.codex.records import KINDS, SAY_NOTHING, TURN_ENDS, is_event, is_header
 from inspector.session.formats.responses.records import is_item, is_list_of_items
-from inspector.session.sample import Sample
+from inspector.session.sniff import Sample
 
 if TYPE_CHECKING:
-    from inspector.session.reading import Reader
+    from inspector.session.reader import Reader
 
 NAME = "codex"
 

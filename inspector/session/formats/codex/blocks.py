@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from inspector.session.blocks import TextBlock, compact_json, text_block
-from inspector.session.decoding import clean_text
+from inspector.session.blocks import TextBlock, text_block
 from inspector.session.formats.codex.records import EVENT, ITEM, META, TURN, is_header
 from inspector.session.formats.responses.blocks import blocks_of_item
 from inspector.session.formats.responses.records import is_item
+from inspector.session.json.codec import clean_text, compact_json
+from inspector.session.json.lines import object_of
+from inspector.session.json.values import mapping, objects, seconds_of_any, string
 from inspector.session.model import BlockKind, Origin
-from inspector.session.objects import object_of
-from inspector.session.times import seconds_of_any
-from inspector.session.values import mapping, objects, string
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
+from inspector.session.json.values import count
 from inspector.session.model import Compaction, Role
-from inspector.session.values import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from inspector.session.assembly import Assembly
     from inspector.session.blocks import TextBlock
+    from inspector.session.builder import SessionBuilder
     from inspector.session.model import Block, Message
 
 
@@ -63,15 +63,15 @@ NONE = -1
 class Compactions:
     """Notes compactions, with what was reported around them."""
 
-    def __init__(self, assembly: Assembly) -> None:
-        self._assembly = assembly
+    def __init__(self, builder: SessionBuilder) -> None:
+        self._builder = builder
         self._tokens: int | None = None
         self._open = NONE
 
     def note(self, message: int, time: float | None) -> None:
         """A compaction; `message` is the first one after it."""
-        self._open = len(self._assembly.compactions)
-        self._assembly.compactions.append(Compaction(message, tokens_before=self._tokens, time=time))
+        self._open = len(self._builder.compactions)
+        self._builder.compactions.append(Compaction(message, tokens_before=self._tokens, time=time))
 
     def measure(self, last: Mapping[str, Any]) -> None:
         """Take the newest count of tokens. After a compaction there is one of no call, an estimate of what is left."""
@@ -81,7 +81,7 @@ class Compactions:
             return
         left = count(last.get("total_tokens"))
         if left and self._open != NONE:
-            compactions = self._assembly.compactions
+            compactions = self._builder.compactions
             compactions[self._open] = structs.replace(compactions[self._open], tokens_after=left)
             self._tokens, self._open = left, NONE
 

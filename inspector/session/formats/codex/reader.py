@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from inspector.session.assembly import Assembly
-from inspector.session.documents import DocumentReader
+from inspector.session.builder import SessionBuilder
 from inspector.session.formats.codex.blocks import (
     NOTICES,
     QUIET,
@@ -32,10 +31,11 @@ from inspector.session.formats.codex.usage import INHERITED, NONE, Attribution, 
 from inspector.session.formats.responses.blocks import Side, side_of
 from inspector.session.formats.responses.joining import Joiner
 from inspector.session.formats.responses.reader import blocks_of_record, interpret
-from inspector.session.lines import LinesReader
+from inspector.session.json.lines import object_lines
+from inspector.session.json.values import count, mapping, string
+from inspector.session.json_reader import JsonReader
+from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.model import ContextCause, Message, Origin, Role
-from inspector.session.objects import object_lines
-from inspector.session.values import count, mapping, string
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,22 +43,22 @@ if TYPE_CHECKING:
 
     from inspector.session.blocks import TextBlock
     from inspector.session.formats.codex.blocks import RolloutLine
-    from inspector.session.nodes import Node
-    from inspector.session.reading import Reader
+    from inspector.session.json.nodes import Node
+    from inspector.session.reader import Reader
     from inspector.session.texts import BlocksOfRecord
 
 
 class Rollout:
-    """Takes lines in file order and fills an assembly."""
+    """Takes lines in file order and fills a builder."""
 
-    def __init__(self, assembly: Assembly) -> None:
+    def __init__(self, builder: SessionBuilder) -> None:
         """Begin."""
-        self._assembly = assembly
-        self._joiner = Joiner(assembly)
+        self._builder = builder
+        self._joiner = Joiner(builder)
         self._lineage = Lineage()
         self._counts = TokenCounts()
         self._attribution = Attribution()
-        self._compactions = Compactions(assembly)
+        self._compactions = Compactions(builder)
         self._model = ""
         self._system = NONE
         self._instructions = ""
@@ -72,7 +72,7 @@ class Rollout:
             data: Its bytes.
             offset: Where they stand in the file.
         """
-        self._assembly.record_counts[line.count_name] += 1
+        self._builder.record_counts[line.count_name] += 1
         was_inherited, self._is_inherited = self._is_inherited, self._lineage.is_inherited(line)
         if was_inherited and not self._is_inherited:
             self._attribution.forget()
@@ -96,13 +96,13 @@ class Rollout:
                 self._show(blocks_of(line, data, origin, {}), line.time)
 
     def _header(self, payload: Mapping[str, Any], origin: Origin) -> None:
-        if self._is_inherited or self._assembly.identifier:
+        if self._is_inherited or self._builder.identifier:
             return
-        self._assembly.identifier = self._lineage.identifier
-        self._assembly.working_directory = string(payload.get("cwd"))
+        self._builder.identifier = self._lineage.identifier
+        self._builder.working_directory = string(payload.get("cwd"))
         version = string(payload.get("cli_version"))
-        self._assembly.agent = f"Codex {version}" if version else "Codex"
-        note_header(payload, self._assembly)
+        self._builder.agent = f"Codex {version}" if version else "Codex"
+        note_header(payload, self._builder)
         made = system_blocks(payload, origin)
         if made and self._system == NONE:
             self._system = self._joiner.add(Side.SYSTEM, [block for block, _ in made], is_meta=True)
@@ -139,7 +139,7 @@ class Rollout:
         context = self._joiner.thread.context
         if context is not None and self._system in context.members:
             context.members.remove(self._system)
-            self._assembly.replace_message(self._system, role=Role.OTHER)
+            self._builder.replace_message(self._system, role=Role.OTHER)
         self._system, self._instructions = NONE, ""
 
     def _respond(self, made: Sequence[TextBlock], time: float | None) -> None:
@@ -149,7 +149,7 @@ class Rollout:
             return
         self._instructions = ""
         self._leave_over(self._attribution.left_over())
-        usage = self._attribution.begin(INHERITED if self._is_inherited else len(self._assembly.calls))
+        usage = self._attribution.begin(INHERITED if self._is_inherited else len(self._builder.calls))
         self._joiner.add(
             Side.RESPONSE,
             blocks,
@@ -163,14 +163,14 @@ class Rollout:
     def _event(self, line: RolloutLine, data: bytes, origin: Origin) -> None:
         payload, name = line.payload, string(line.payload.get("type"))
         if not self._is_inherited:
-            note_event(payload, self._assembly)
+            note_event(payload, self._builder)
         match name:
             case "token_count":
                 self._report(line, data, origin)
             case "task_started" | "turn_started":
-                self._assembly.window = count(payload.get("model_context_window")) or self._assembly.window
+                self._builder.window = count(payload.get("model_context_window")) or self._builder.window
             case "thread_name_updated":
-                self._assembly.title = string(payload.get("thread_name")) or self._assembly.title
+                self._builder.title = string(payload.get("thread_name")) or self._builder.title
             case "thread_rolled_back":
                 self._roll_back(count(payload.get("num_turns")))
             case _ if name in NOTICES or name not in QUIET_EVENTS:
@@ -180,7 +180,7 @@ class Rollout:
 
     def _report(self, line: RolloutLine, data: bytes, origin: Origin) -> None:
         info = mapping(line.payload.get("info"))
-        self._assembly.window = count(info.get("model_context_window")) or self._assembly.window
+        self._builder.window = count(info.get("model_context_window")) or self._builder.window
         self._compactions.measure(mapping(info.get("last_token_usage")))
         usage = self._counts.add(info)
         if usage is None:
@@ -189,7 +189,7 @@ class Rollout:
         call, waited_in_vain = self._attribution.report(Report(usage, line.time, block))
         self._leave_over(waited_in_vain)
         if call >= 0:
-            calls = self._assembly.calls
+            calls = self._builder.calls
             calls[call] = structs.replace(calls[call], usage=usage)
 
     def _leave_over(self, report: Report | None) -> None:
@@ -205,7 +205,7 @@ class Rollout:
 
     def _compact(self, line: RolloutLine, origin: Origin) -> None:
         self._leave_over(self._attribution.left_over(ends=True))
-        thread, messages = self._joiner.thread, self._assembly.messages
+        thread, messages = self._joiner.thread, self._builder.messages
         has_history = isinstance(line.payload.get("replacement_history"), list)
         kept = [self._system] if self._system != NONE else []
         if not has_history:
@@ -232,11 +232,11 @@ class Rollout:
     def _roll_back(self, turns: int) -> None:
         thread = self._joiner.thread
         members = list(thread.members)
-        cut = rolled_back(self._assembly.messages, members, turns)
+        cut = rolled_back(self._builder.messages, members, turns)
         if cut == len(members):
             return
         for index in members[cut:]:
-            self._assembly.replace_message(index, is_abandoned=True)
+            self._builder.replace_message(index, is_abandoned=True)
         self._joiner.close()
         self._attribution.pass_by()
         thread.begin(ContextCause.REWIND, members[:cut])
@@ -245,31 +245,31 @@ class Rollout:
 def codex_reader(path: Path, name: str, *, is_document: bool = False, is_stream: bool = False) -> Reader:
     """A reader for a rollout, of lines or, as some early ones are, one JSON document, or for a printed stream."""
     if is_stream:
-        return LinesReader(path, name, StreamInterpreter())
+        return JsonlReader(path, name, StreamInterpreter())
     if is_document:
-        return DocumentReader(path, name, _interpret, blocks_of_record)
-    return LinesReader(path, name, CodexInterpreter())
+        return JsonReader(path, name, _interpret, blocks_of_record)
+    return JsonlReader(path, name, CodexInterpreter())
 
 
-def _interpret(node: Node, assembly: Assembly) -> None:
-    interpret(node, assembly)
-    assembly.agent = "Codex"
+def _interpret(node: Node, builder: SessionBuilder) -> None:
+    interpret(node, builder)
+    builder.agent = "Codex"
     session = node.fields()["session"].value() if "session" in node.fields() else {}
-    assembly.identifier = string(mapping(session).get("id"))
+    builder.identifier = string(mapping(session).get("id"))
 
 
 class CodexInterpreter:
     """Makes a session out of the lines of a rollout."""
 
     def __init__(self) -> None:
-        self.assembly = Assembly()
+        self.builder = SessionBuilder()
         self.blocks_of_record: BlocksOfRecord = blocks_of_line
-        self._rollout = Rollout(self.assembly)
+        self._rollout = Rollout(self.builder)
 
     def take(self, data: bytes, offset: int, first_line: int) -> None:
         """Take whole lines. What cannot be read becomes a diagnostic."""
-        for value, line, start, number in object_lines(data, offset, first_line, self.assembly, "payload"):
+        for value, line, start, number in object_lines(data, offset, first_line, self.builder, "payload"):
             try:
                 self._rollout.add(unwrapped(value), line, start)
             except RecursionError:
-                self.assembly.diagnose("JSON nested too deeply", number, start, skipped=True)
+                self.builder.diagnose("JSON nested too deeply", number, start, skipped=True)

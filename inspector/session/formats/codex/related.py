@@ -10,14 +10,14 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.formats.codex.records import EVENT, META
-from inspector.session.links import LinkKind, SessionLink
-from inspector.session.values import mapping, string
+from inspector.session.json.values import mapping, string
+from inspector.session.model import LinkKind, SessionLink
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from inspector.session.assembly import Assembly
+    from inspector.session.builder import SessionBuilder
     from inspector.session.formats.codex.blocks import RolloutLine
 
 
@@ -41,23 +41,23 @@ def is_subagent(header: Mapping[str, Any]) -> bool:
     return "subagent" in mapping(header.get("source")) or bool(parent_of(header))
 
 
-def note_header(header: Mapping[str, Any], assembly: Assembly) -> None:
+def note_header(header: Mapping[str, Any], builder: SessionBuilder) -> None:
     """Take from a rollout's own header what started it, or what it goes on from."""
     parent, origin = parent_of(header), string(header.get("forked_from_id"))
     if parent or (origin and is_subagent(header)):
         title = string(header.get("agent_nickname")) or string(header.get("agent_role"))
-        assembly.link(SessionLink(LinkKind.PARENT, parent or origin))
-        assembly.title = assembly.title or title
+        builder.link(SessionLink(LinkKind.PARENT, parent or origin))
+        builder.title = builder.title or title
     elif origin:
-        assembly.link(SessionLink(LinkKind.CONTINUED, origin))
+        builder.link(SessionLink(LinkKind.CONTINUED, origin))
 
 
-def note_event(payload: Mapping[str, Any], assembly: Assembly) -> None:
+def note_event(payload: Mapping[str, Any], builder: SessionBuilder) -> None:
     """Take from an event which subagent a call started."""
     if string(payload.get("type")) in SPAWNED and (thread := string(payload.get("new_thread_id"))):
         title = string(payload.get("new_agent_nickname")) or string(payload.get("new_agent_role"))
         call = string(payload.get("call_id"))
-        assembly.link(SessionLink(LinkKind.SUBAGENT, thread, None, call, title))
+        builder.link(SessionLink(LinkKind.SUBAGENT, thread, None, call, title))
 
 
 def locate(path: Path, identifier: str) -> Path | None:

@@ -16,17 +16,16 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from inspector.session.assembly import Assembly
 from inspector.session.blocks import text_block
-from inspector.session.decoding import clean_text
+from inspector.session.builder import SessionBuilder
 from inspector.session.formats.codex.records import ENDS_OF_TURNS, ITEM_ENDS, ITEMS, SAY_NOTHING, THREAD, TURN_ENDS
 from inspector.session.formats.codex.usage import usage_of
 from inspector.session.formats.responses.blocks import Side, blocks_of_item, side_of
 from inspector.session.formats.responses.joining import NONE, Joiner
-from inspector.session.links import LinkKind, SessionLink
-from inspector.session.model import BlockKind, Origin
-from inspector.session.objects import object_lines, object_of
-from inspector.session.values import count, mapping, sequence, string
+from inspector.session.json.codec import clean_text
+from inspector.session.json.lines import object_lines, object_of
+from inspector.session.json.values import count, mapping, sequence, string
+from inspector.session.model import BlockKind, LinkKind, Origin, SessionLink
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -149,10 +148,10 @@ class StreamInterpreter:
     """Makes a session out of the lines of a stream."""
 
     def __init__(self) -> None:
-        self.assembly = Assembly()
-        self.assembly.agent = "Codex"
+        self.builder = SessionBuilder()
+        self.builder.agent = "Codex"
         self.blocks_of_record: BlocksOfRecord = blocks_again
-        self._joiner = Joiner(self.assembly)
+        self._joiner = Joiner(self.builder)
         self._running: set[str] = set()
         self._response = NONE
         self._first_call = 0
@@ -162,15 +161,15 @@ class StreamInterpreter:
 
     def take(self, data: bytes, offset: int, first_line: int) -> None:
         """Take whole lines. What cannot be read becomes a diagnostic."""
-        for value, line, start, number in object_lines(data, offset, first_line, self.assembly, "item"):
+        for value, line, start, number in object_lines(data, offset, first_line, self.builder, "item"):
             try:
                 self._add(value, line, Origin(start, len(line)))
             except RecursionError:
-                self.assembly.diagnose("JSON nested too deeply", number, start, skipped=True)
+                self.builder.diagnose("JSON nested too deeply", number, start, skipped=True)
 
     def _add(self, value: Mapping[str, Any], data: bytes, origin: Origin) -> None:
         kind, item = string(value.get("type")), mapping(value.get("item"))
-        self.assembly.record_counts[count_name(value)] += 1
+        self.builder.record_counts[count_name(value)] += 1
         if kind == THREAD:
             self._begin_thread(string(value.get("thread_id")))
         if is_tool(item):
@@ -182,12 +181,12 @@ class StreamInterpreter:
         if kind in ENDS_OF_TURNS:
             self._joiner.close()
             self._running.clear()
-            self._response, self._first_call, self._characters = NONE, len(self.assembly.calls), 0
+            self._response, self._first_call, self._characters = NONE, len(self.builder.calls), 0
 
     def _begin_thread(self, identifier: str) -> None:
-        if self.assembly.identifier and identifier != self.assembly.identifier:
+        if self.builder.identifier and identifier != self.builder.identifier:
             self._total, self._is_first_report = dict.fromkeys(COUNTS, 0), True
-        self.assembly.identifier = self.assembly.identifier or identifier
+        self.builder.identifier = self.builder.identifier or identifier
 
     def _tool(self, item: Mapping[str, Any], made: Sequence[Made], *, is_ended: bool) -> None:
         identifier = string(item.get("id"))
@@ -197,7 +196,7 @@ class StreamInterpreter:
             self._running.discard(identifier)
             for thread in sequence(item.get("receiver_thread_ids")):
                 if item.get("tool") == "spawn_agent" and isinstance(thread, str):
-                    self.assembly.link(SessionLink(LinkKind.SUBAGENT, thread, None, identifier))
+                    self.builder.link(SessionLink(LinkKind.SUBAGENT, thread, None, identifier))
         else:
             self._running.add(identifier)
 
@@ -206,7 +205,7 @@ class StreamInterpreter:
             if side is Side.RESPONSE and block.kind is not BlockKind.THINKING:
                 self._characters += block.characters
             if side is Side.RESPONSE and self._running and self._response != NONE:
-                self.assembly.add_blocks(self._response, [block])
+                self.builder.add_blocks(self._response, [block])
             elif side is Side.RESPONSE:
                 self._response = self._joiner.add(side, [block])
             else:
@@ -218,7 +217,7 @@ class StreamInterpreter:
         is_continued = all(now[name] >= self._total[name] for name in COUNTS)
         usage = usage_of({name: now[name] - self._total[name] for name in COUNTS} if is_continued else now)
         self._total = now
-        calls = self.assembly.calls
+        calls = self.builder.calls
         is_of_turn = not (self._is_first_report and self._holds_more(total, now))
         self._is_first_report = False
         if usage is not None and is_of_turn and len(calls) == self._first_call + 1:

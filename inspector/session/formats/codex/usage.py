@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from inspector.session.json.values import count, mapping
 from inspector.session.model import Usage
-from inspector.session.values import count, mapping
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.errors import SessionError
+from inspector.session.files import is_file, is_folder
 from inspector.session.format import Format
 from inspector.session.formats.copilot.records import EventKind, kind_of
-from inspector.session.paths import is_file, is_folder
-from inspector.session.sample import Sample
-from inspector.session.values import string
+from inspector.session.json.values import string
+from inspector.session.sniff import Sample
 
 if TYPE_CHECKING:
-    from inspector.session.reading import Reader
+    from inspector.session.reader import Reader
 
 NAME = "copilot-cli"
 
@@ -54,13 +54,13 @@ def _is_event(record: dict[str, Any]) -> bool:
 
 def _reader(path: Path) -> Reader:
     from inspector.session.formats.copilot.reader import CopilotInterpreter
-    from inspector.session.lines import LinesReader
+    from inspector.session.jsonl_reader import JsonlReader
 
     if not is_folder(path) and _is_document(Sample(path)):
         from inspector.session.formats.copilot.document import document_reader
 
         return document_reader(path, NAME)
-    return LinesReader(path / EVENTS if is_folder(path) else path, NAME, CopilotInterpreter(), path)
+    return JsonlReader(path / EVENTS if is_folder(path) else path, NAME, CopilotInterpreter(), path)
 
 
 def _is_ignored(count_name: str) -> bool:

@@ -10,22 +10,22 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.blocks import TextBlock, compact_json
-from inspector.session.documents import DocumentReader
 from inspector.session.formats.chat import ChatMessage, ChatThread, all_blocks, notice
+from inspector.session.json.codec import compact_json
+from inspector.session.json.lines import object_of
+from inspector.session.json.nodes import objects_among
+from inspector.session.json.values import mapping, objects, seconds_of_any, string
+from inspector.session.json_reader import JsonReader
 from inspector.session.model import Origin, Role
-from inspector.session.nodes import objects_among
-from inspector.session.objects import object_of
-from inspector.session.times import seconds_of_any
-from inspector.session.values import mapping, objects, string
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from inspector.session.assembly import Assembly
-    from inspector.session.nodes import Node
-    from inspector.session.reading import Reader
+    from inspector.session.blocks import TextBlock
+    from inspector.session.builder import SessionBuilder
+    from inspector.session.json.nodes import Node
+    from inspector.session.reader import Reader
 
 MESSAGES, TIMELINE = "chatMessages", "timeline"
 
@@ -52,34 +52,34 @@ def is_document(value: object) -> bool:
 
 def document_reader(path: Path, name: str) -> Reader:
     """A reader for such a file."""
-    return DocumentReader(path, name, _interpret, _blocks_again)
+    return JsonReader(path, name, _interpret, _blocks_again)
 
 
-def _interpret(node: Node, assembly: Assembly) -> None:
+def _interpret(node: Node, builder: SessionBuilder) -> None:
     fields = node.fields()
     about = {name: fields[name].value() for name in fields if name not in (MESSAGES, TIMELINE)}
-    assembly.agent = "Copilot CLI"
-    assembly.identifier = string(about.get("sessionId"))
-    assembly.title = string(about.get("title"))
-    assembly.working_directory = string(about.get("cwd")) or string(mapping(about.get("context")).get("cwd"))
+    builder.agent = "Copilot CLI"
+    builder.identifier = string(about.get("sessionId"))
+    builder.title = string(about.get("title"))
+    builder.working_directory = string(about.get("cwd")) or string(mapping(about.get("context")).get("cwd"))
     model = string(about.get("selectedModel")) or string(about.get("model"))
     timeline = fields[TIMELINE].items() if TIMELINE in fields else []
     shown = [mapping(entry.value()) for entry in timeline]
     messages = fields[MESSAGES].items() if MESSAGES in fields else []
     kinds = Counter(string(entry.get("type")) or "(no type)" for entry in shown)
     prefix = f"{TIMELINE}:" if messages else ""
-    assembly.record_counts |= {f"{prefix}{kind}": count for kind, count in kinds.items()}
+    builder.record_counts |= {f"{prefix}{kind}": count for kind, count in kinds.items()}
     times = _times(shown)
     returned = {string(entry.get("callId")) for entry in shown if entry.get("type") == COMPLETED}
-    thread = ChatThread(assembly)
-    for entry, value in objects_among(messages or timeline, "a message", assembly):
+    thread = ChatThread(builder)
+    for entry, value in objects_among(messages or timeline, "a message", builder):
         if messages:
-            assembly.record_counts[string(value.get("role")) or "(no role)"] += 1
+            builder.record_counts[string(value.get("role")) or "(no role)"] += 1
         elif value.get("type") == REQUESTED and string(value.get("callId")) in returned:
             continue  # the entry of its result says all of it again
         spoken = _spoken(value, times, model)
         if thread.thread.members and spoken[0].is_call:
-            before = assembly.messages[thread.thread.members[-1]]
+            before = builder.messages[thread.thread.members[-1]]
             if before.role is Role.ASSISTANT:
                 spoken[0] = replace(spoken[0], is_call=False)  # what one response said stands in messages of its own
         thread.add(spoken, Origin(entry.offset, entry.length))

@@ -7,20 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from inspector.session.assembly import Assembly
+from inspector.session.builder import SessionBuilder, Thread
 from inspector.session.formats.copilot.blocks import blocks_of_event, blocks_of_line
 from inspector.session.formats.copilot.records import EventKind, kind_of
+from inspector.session.json.lines import object_lines
+from inspector.session.json.values import count, count_or_none, mapping, seconds_of_any, string
 from inspector.session.model import BlockKind, Compaction, ContextCause, Message, Role, Usage
-from inspector.session.objects import object_lines
-from inspector.session.threads import Thread
-from inspector.session.times import seconds_of_any
-from inspector.session.values import count, count_or_none, mapping, string
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from inspector.session.json.lines import ObjectLine
     from inspector.session.model import Block
-    from inspector.session.objects import ObjectLine
     from inspector.session.texts import BlocksOfRecord
 
 
@@ -71,10 +69,10 @@ class Agent:
 
 
 class CopilotSession:
-    """Takes events in file order and fills an assembly."""
+    """Takes events in file order and fills a builder."""
 
-    def __init__(self, assembly: Assembly) -> None:
-        self._assembly = assembly
+    def __init__(self, builder: SessionBuilder) -> None:
+        self._builder = builder
         self._agents: dict[str, Agent] = {}
         self._names: dict[str, str] = {}
         self._agent_of_call: dict[str, Agent] = {}
@@ -86,7 +84,7 @@ class CopilotSession:
         """Add an event."""
         event = line.value
         event_type = string(event.get("type"))
-        self._assembly.record_counts[event_type or "(no type)"] += 1
+        self._builder.record_counts[event_type or "(no type)"] += 1
         data = mapping(event.get("data"))
         if event_type == "subagent.started":
             self._begin_agent(event, data)
@@ -115,13 +113,13 @@ class CopilotSession:
                 agent.thread.add(self._message(event, kind, blocks, agent, is_meta=is_meta), is_sent=kind in ROLES)
         if event_type == "session.truncation":
             reason = "messages that the program dropped to fit the window are not named"
-            self._assembly.diagnose(reason, line.line, line.offset, skipped=False)
+            self._builder.diagnose(reason, line.line, line.offset, skipped=False)
 
     def _agent(self, name: str) -> Agent:
         name = "" if name in MAIN else name
         agent = self._agents.get(name)
         if agent is None:
-            agent = self._agents[name] = Agent(Thread(self._assembly, self._threads))
+            agent = self._agents[name] = Agent(Thread(self._builder, self._threads))
             self._threads += 1
         return agent
 
@@ -139,26 +137,26 @@ class CopilotSession:
 
     def _note(self, event_type: str, data: Mapping[str, Any], agent: Agent) -> None:
         """Take up what an event says of the session, its agents and their tools."""
-        assembly = self._assembly
+        builder = self._builder
         match event_type:
             case "session.start" | "session.resume":
                 context = mapping(data.get("context"))
-                assembly.identifier = assembly.identifier or string(data.get("sessionId"))
-                assembly.working_directory = assembly.working_directory or string(context.get("cwd"))
+                builder.identifier = builder.identifier or string(data.get("sessionId"))
+                builder.working_directory = builder.working_directory or string(context.get("cwd"))
                 version = string(data.get("copilotVersion"))
-                assembly.agent = f"Copilot CLI {version}" if version else assembly.agent or "Copilot CLI"
+                builder.agent = f"Copilot CLI {version}" if version else builder.agent or "Copilot CLI"
                 agent.model = string(data.get("selectedModel")) or agent.model
             case "session.model_change":
                 agent.model = string(data.get("newModel")) or agent.model
             case "session.title_changed":
-                assembly.title = string(data.get("title")) or assembly.title
+                builder.title = string(data.get("title")) or builder.title
             case "tool.execution_start" | "tool.user_requested":
                 call = string(data.get("toolCallId"))
                 self._names.setdefault(call, string(data.get("toolName")))
                 if event_type == "tool.user_requested":
                     self._by_person.add(call)
         if limit := count(data.get("tokenLimit")):
-            assembly.window = limit
+            builder.window = limit
 
     def _message(
         self, event: Mapping[str, Any], kind: EventKind, blocks: list[Block], agent: Agent, **flags: bool
@@ -185,10 +183,10 @@ class CopilotSession:
         before = agent.response
         if before is not None and request and request == before.request:
             # Parts of one response repeat its usage, or leave it to the last of them.
-            self._assembly.add_blocks(before.message, blocks)
-            call = self._assembly.calls[before.call]
+            self._builder.add_blocks(before.message, blocks)
+            call = self._builder.calls[before.call]
             if usage is not None and (call.usage is None or usage.output > call.usage.output):
-                self._assembly.calls[before.call] = structs.replace(call, usage=usage)
+                self._builder.calls[before.call] = structs.replace(call, usage=usage)
             return
         message = agent.thread.respond(
             self._message(event, EventKind.RESPONSE, blocks, agent),
@@ -196,7 +194,7 @@ class CopilotSession:
             usage=usage,
             identifier=request or string(data.get("requestId")),
         )
-        agent.response = Response(request, message, len(self._assembly.calls) - 1)
+        agent.response = Response(request, message, len(self._builder.calls) - 1)
 
     def _result(self, event: Mapping[str, Any], data: Mapping[str, Any], blocks: list[Block], agent: Agent) -> None:
         call = string(data.get("toolCallId"))
@@ -207,13 +205,13 @@ class CopilotSession:
     def _instruct(self, event: Mapping[str, Any], blocks: list[Block], agent: Agent) -> None:
         """Put system text first; where it changed, everything is sent behind the new one from now on."""
         before = agent.system
-        if before is not None and _digests(self._assembly.messages[before].blocks) == _digests(blocks):
+        if before is not None and _digests(self._builder.messages[before].blocks) == _digests(blocks):
             return
         message = self._message(event, EventKind.SYSTEM, blocks, agent)
         if not agent.thread.members:
             agent.system = agent.thread.add(message)
             return
-        agent.system = self._assembly.add_message(message)
+        agent.system = self._builder.add_message(message)
         others = [member for member in agent.thread.members if member != before]
         agent.thread.begin(ContextCause.REWIND, [agent.system, *others])
 
@@ -256,11 +254,11 @@ class CopilotInterpreter:
     """Makes a session out of the lines of an event log."""
 
     def __init__(self) -> None:
-        self.assembly = Assembly()
+        self.builder = SessionBuilder()
         self.blocks_of_record: BlocksOfRecord = blocks_of_line
-        self._conversation = CopilotSession(self.assembly)
+        self._conversation = CopilotSession(self.builder)
 
     def take(self, data: bytes, offset: int, first_line: int) -> None:
         """Take whole lines. What cannot be read becomes a diagnostic."""
-        for line in object_lines(data, offset, first_line, self.assembly, "data"):
+        for line in object_lines(data, offset, first_line, self.builder, "data"):
             self._conversation.add(line)

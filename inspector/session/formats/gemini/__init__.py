@@ -9,14 +9,14 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from inspector.session.files import is_file
 from inspector.session.format import Format
 from inspector.session.formats.gemini.records import CHATS, KINDS, MESSAGES, NAME
-from inspector.session.paths import is_file
-from inspector.session.values import objects, string
+from inspector.session.json.values import objects, string
 
 if TYPE_CHECKING:
-    from inspector.session.reading import Reader
-    from inspector.session.sample import Sample
+    from inspector.session.reader import Reader
+    from inspector.session.sniff import Sample
 
 
 def _recognise(sample: Sample) -> str:

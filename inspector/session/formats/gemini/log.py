@@ -13,9 +13,8 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inspector.session.formats.gemini.blocks import is_sent, parts_of, usage_of
+from inspector.session.json.values import seconds_of_any, string
 from inspector.session.model import BlockKind, ContextCause
-from inspector.session.times import seconds_of_any
-from inspector.session.values import string
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

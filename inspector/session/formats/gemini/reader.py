@@ -6,30 +6,29 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from inspector.session.assembly import Assembly, OpenContext
-from inspector.session.documents import DocumentReader
+from inspector.session.builder import OpenContext, SessionBuilder
 from inspector.session.formats.gemini.blocks import blocks_again
 from inspector.session.formats.gemini.log import Log, Record, Share
 from inspector.session.formats.gemini.records import MESSAGES, NAME
 from inspector.session.formats.gemini.related import note_parent, note_subagents
-from inspector.session.grown import Growing
-from inspector.session.lines import LinesReader
+from inspector.session.json.lines import object_lines
+from inspector.session.json.nodes import FileNode
+from inspector.session.json.values import mapping, seconds, sequence, string
+from inspector.session.json_reader import JsonReader
+from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.model import BlockKind, Call, Compaction, ContextCause, Message, Role
-from inspector.session.nodes import FileNode
-from inspector.session.objects import object_lines
-from inspector.session.sample import Sample
-from inspector.session.times import seconds
-from inspector.session.values import mapping, sequence, string
+from inspector.session.snapshot_list import SnapshotList
+from inspector.session.sniff import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from inspector.session.formats.gemini.log import Segment, Unit
+    from inspector.session.json.lines import ObjectLine
+    from inspector.session.json.nodes import Node
     from inspector.session.model import Block
-    from inspector.session.nodes import Node
-    from inspector.session.objects import ObjectLine
-    from inspector.session.reading import Reader
+    from inspector.session.reader import Reader
     from inspector.session.texts import BlocksOfRecord
 
 
@@ -52,15 +51,15 @@ class Settlement:
         self._compactions: list[Compaction] = []
         self._repeats_results = False
 
-    def settle(self, log: Log, assembly: Assembly) -> None:
-        """Put what a log says at the moment into an assembly."""
+    def settle(self, log: Log, builder: SessionBuilder) -> None:
+        """Put what a log says at the moment into a builder."""
         first = log.take_changes()
         if not self._go_on(log, first):
             self._begin_anew(log)
         contexts = self._contexts
         if len(contexts) == 1 and not contexts[0].members:
             contexts = []
-        assembly.put(self._messages, self._calls, contexts, self._compactions)
+        builder.put(self._messages, self._calls, contexts, self._compactions)
 
     def _begin_anew(self, log: Log) -> None:
         answered = {
@@ -79,7 +78,7 @@ class Settlement:
             members = [unit for unit in segment.members if id(unit) in index_of]
             places = [index_of[id(unit)] for unit in members]
             carried = sum(id(unit) in index_of for unit in segment.members[: segment.carried])
-            self._contexts.append(OpenContext(number, Growing(places), segment.cause, 0, carried))
+            self._contexts.append(OpenContext(number, SnapshotList(places), segment.cause, 0, carried))
             self._add_calls(members, places, number, carried, called)
             if segment.cause is ContextCause.COMPACTION:
                 self._compactions.append(_compaction(segment, index_of, len(self._messages)))
@@ -254,24 +253,24 @@ class GeminiInterpreter:
     def __init__(self, path: Path) -> None:
         """Begin; `path` is the file."""
         self.blocks_of_record: BlocksOfRecord = blocks_again
-        self._assembly = Assembly()
-        note_parent(path, self._assembly)
+        self._builder = SessionBuilder()
+        note_parent(path, self._builder)
         self._log = Log()
         self._settlement = Settlement()
         self._is_settled = True
 
     @property
-    def assembly(self) -> Assembly:
+    def builder(self) -> SessionBuilder:
         """What has been taken so far. Records replace one another, so that it is put together when it is asked for."""
         if not self._is_settled:
-            self._settlement.settle(self._log, self._assembly)
+            self._settlement.settle(self._log, self._builder)
             self._is_settled = True
-        return self._assembly
+        return self._builder
 
     def take(self, data: bytes, offset: int, first_line: int) -> None:
         """Take whole lines. What cannot be read becomes a diagnostic."""
-        for line in object_lines(data, offset, first_line, self._assembly):
-            self._assembly.record_counts[count_name(line.value)] += 1
+        for line in object_lines(data, offset, first_line, self._builder):
+            self._builder.record_counts[count_name(line.value)] += 1
             self._add(line)
             self._is_settled = False
 
@@ -281,20 +280,20 @@ class GeminiInterpreter:
             self._log.rewind(value["$rewindTo"])
         elif isinstance(value.get("id"), str):
             self._log.put(Record(value, line.data, line.offset))
-            note_subagents(value, self._assembly)
+            note_subagents(value, self._builder)
         elif isinstance(value.get("$set"), dict):
-            _note(value["$set"], self._assembly)
+            _note(value["$set"], self._builder)
             if isinstance(value["$set"].get(MESSAGES), list):
-                records = list(_records(FileNode(line.data, line.offset), self._assembly, line.line, "$set", MESSAGES))
+                records = list(_records(FileNode(line.data, line.offset), self._builder, line.line, "$set", MESSAGES))
                 for record in records:
-                    note_subagents(record.value, self._assembly)
+                    note_subagents(record.value, self._builder)
                 self._log.restart(records, string(value["$set"].get("lastUpdated")))
         elif isinstance(value.get("sessionId"), str):
-            _note(value, self._assembly)
+            _note(value, self._builder)
             node = FileNode(line.data, line.offset) if MESSAGES in value else None
-            for record in _records(node, self._assembly, line.line, MESSAGES):
+            for record in _records(node, self._builder, line.line, MESSAGES):
                 self._log.put(record)
-                note_subagents(record.value, self._assembly)
+                note_subagents(record.value, self._builder)
         else:
             self._log.put(Record({**value, "id": f"line {line.line}"}, line.data, line.offset))
 
@@ -302,8 +301,8 @@ class GeminiInterpreter:
 def gemini_reader(path: Path) -> Reader:
     """A reader for a session."""
     if Sample(path).is_lines:
-        return LinesReader(path, NAME, GeminiInterpreter(path))
-    return DocumentReader(path, NAME, _interpret, blocks_again)
+        return JsonlReader(path, NAME, GeminiInterpreter(path))
+    return JsonReader(path, NAME, _interpret, blocks_again)
 
 
 def count_name(value: Mapping[str, Any]) -> str:
@@ -316,19 +315,19 @@ def count_name(value: Mapping[str, Any]) -> str:
     return "metadata" if "sessionId" in value else "(no type)"
 
 
-def _interpret(node: Node, assembly: Assembly) -> None:
+def _interpret(node: Node, builder: SessionBuilder) -> None:
     value = node.value()
-    _note(mapping(value), assembly)
+    _note(mapping(value), builder)
     log = Log()
-    for place, record in enumerate(_records(node, assembly, 0, MESSAGES)):
-        assembly.record_counts[count_name(record.value)] += 1
-        note_subagents(record.value, assembly)
+    for place, record in enumerate(_records(node, builder, 0, MESSAGES)):
+        builder.record_counts[count_name(record.value)] += 1
+        note_subagents(record.value, builder)
         known = record if isinstance(record.value.get("id"), str) else _named(record, place)
         log.put(known)
-    Settlement().settle(log, assembly)
+    Settlement().settle(log, builder)
 
 
-def _records(node: Node | None, assembly: Assembly, line: int, *names: str) -> Iterator[Record]:
+def _records(node: Node | None, builder: SessionBuilder, line: int, *names: str) -> Iterator[Record]:
     """The objects in an array inside a value, with where they stand; whatever else it holds becomes a diagnostic."""
     for name in names:
         node = node.fields().get(name) if node is not None else None
@@ -337,17 +336,17 @@ def _records(node: Node | None, assembly: Assembly, line: int, *names: str) -> I
         if isinstance(value, dict):
             yield Record(value, item.raw(), item.offset)
         else:
-            assembly.diagnose("not a message", line, item.offset, skipped=True)
+            builder.diagnose("not a message", line, item.offset, skipped=True)
 
 
 def _named(record: Record, place: int) -> Record:
     return record._replace(value={**record.value, "id": f"message {place}"})
 
 
-def _note(value: Mapping[str, Any], assembly: Assembly) -> None:
+def _note(value: Mapping[str, Any], builder: SessionBuilder) -> None:
     """Take up what metadata says of the session. Later metadata takes the place of earlier."""
-    assembly.agent = "Gemini CLI"
-    assembly.identifier = string(value.get("sessionId")) or assembly.identifier
-    assembly.title = string(value.get("summary")) or assembly.title
+    builder.agent = "Gemini CLI"
+    builder.identifier = string(value.get("sessionId")) or builder.identifier
+    builder.title = string(value.get("summary")) or builder.title
     folders = [folder for folder in sequence(value.get("directories")) if isinstance(folder, str)]
-    assembly.working_directory = folders[0] if folders else assembly.working_directory
+    builder.working_directory = folders[0] if folders else builder.working_directory

@@ -5,34 +5,34 @@ from __future__ import annotations
 import glob
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.decoding import clean_text
 from inspector.session.formats.gemini.records import CHATS
-from inspector.session.links import LinkKind, SessionLink
-from inspector.session.values import objects, string
+from inspector.session.json.codec import clean_text
+from inspector.session.json.values import objects, string
+from inspector.session.model import LinkKind, SessionLink
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from inspector.session.assembly import Assembly
+    from inspector.session.builder import SessionBuilder
 
 LETTERS_OF_PARENT = 8
 """A session's file is named after the first letters of its id."""
 
 
-def note_parent(path: Path, assembly: Assembly) -> None:
+def note_parent(path: Path, builder: SessionBuilder) -> None:
     """Take from a file's place which session it was started by."""
     if path.parent.parent.name == CHATS:
-        assembly.link(SessionLink(LinkKind.PARENT, path.parent.name))
+        builder.link(SessionLink(LinkKind.PARENT, path.parent.name))
 
 
-def note_subagents(record: Mapping[str, Any], assembly: Assembly) -> None:
+def note_subagents(record: Mapping[str, Any], builder: SessionBuilder) -> None:
     """Take from a record which subagents its calls started."""
     for call in objects(record.get("toolCalls")):
         if agent := clean_text(string(call.get("agentId"))):
             title = clean_text(string(call.get("description")) or string(call.get("displayName")))
             identifier = clean_text(string(call.get("id")))
-            assembly.link(SessionLink(LinkKind.SUBAGENT, agent, None, identifier, title))
+            builder.link(SessionLink(LinkKind.SUBAGENT, agent, None, identifier, title))
 
 
 def locate(path: Path, identifier: str) -> Path | None:

@@ -8,15 +8,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.session.format import Format, Inside
+from inspector.session.files import Locator
+from inspector.session.format import ContainedSession, Format
 from inspector.session.formats.goose.records import NAME, TABLES, has_own_parts, is_export, is_message, is_metadata
-from inspector.session.locator import Locator
-from inspector.session.sample import SQLITE, Sample
+from inspector.session.sniff import SQLITE, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from inspector.session.reading import Reader
+    from inspector.session.reader import Reader
 
 
 def _recognise(sample: Sample) -> str:
@@ -41,19 +41,19 @@ def _reader(path: Path) -> Reader:
     locator = Locator.of(path)
     if Sample(locator.file).head.startswith(SQLITE):
         from inspector.session.formats.goose.database import GooseRows
-        from inspector.session.rows import RowsReader
+        from inspector.session.sqlite_reader import SqliteReader
 
-        return RowsReader(path, NAME, GooseRows(locator.session))
+        return SqliteReader(path, NAME, GooseRows(locator.session))
     from inspector.session.formats.goose.reader import file_reader
 
     return file_reader(path)
 
 
-def _inside(path: Path) -> Sequence[Inside]:
+def _inside(path: Path) -> Sequence[ContainedSession]:
     if not Sample(path).head.startswith(SQLITE):
         return ()
-    from inspector.session.database import read_database
     from inspector.session.formats.goose.database import sessions_inside
+    from inspector.session.sqlite import read_database
 
     return read_database(path, partial(sessions_inside, path))
 

@@ -5,24 +5,22 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from inspector.session.assembly import Assembly
-from inspector.session.blocks import compact_json
-from inspector.session.decoding import clean_text, lenient_json
-from inspector.session.format import Inside
+from inspector.session.builder import SessionBuilder
+from inspector.session.files import Locator
+from inspector.session.format import ContainedSession
 from inspector.session.formats.goose.blocks import blocks_of_record
 from inspector.session.formats.goose.reader import GooseMessage, describe, entry_of, fill
-from inspector.session.locator import Locator
+from inspector.session.json.codec import clean_text, compact_json, lenient_json
+from inspector.session.json.values import mapping, seconds_of_any, string
 from inspector.session.model import Origin
-from inspector.session.rows import RowsGoneError
-from inspector.session.selecting import Selector, row_of
-from inspector.session.times import seconds_of_any
-from inspector.session.values import mapping, string
+from inspector.session.sqlite import Selector, row_of
+from inspector.session.sqlite_reader import RowsGoneError
 
 if TYPE_CHECKING:
     import sqlite3
     from pathlib import Path
 
-    from inspector.session.selecting import Columns, Row
+    from inspector.session.sqlite import Columns, Row
     from inspector.session.texts import BlocksOfRecord
 
 SESSION_COLUMNS = ("id", "name", "description", "working_dir", "session_type", "updated_at", "model_config_json")
@@ -81,17 +79,17 @@ class GooseRows:
             self._known[values[0]] = (fingerprint, entry)
             self._entries.append(entry)
 
-    def assemble(self) -> Assembly:
+    def build(self) -> SessionBuilder:
         """The session, put together from what was read."""
-        assembly = Assembly()
-        describe(self._about, assembly)
-        assembly.record_counts["session"] += 1
+        builder = SessionBuilder()
+        describe(self._about, builder)
+        builder.record_counts["session"] += 1
         for role, count in Counter(entry.role for entry in self._entries).items():
-            assembly.record_counts[f"message:{role.value}"] += count
+            builder.record_counts[f"message:{role.value}"] += count
         settings = string(self._about.get("model_config_json")).encode(errors="replace")
         model = mapping(lenient_json(settings)[0]) if settings else {}
-        fill(assembly, self._entries, string(model.get("model_name")))
-        return assembly
+        fill(builder, self._entries, string(model.get("model_name")))
+        return builder
 
     def fetch(self, connection: sqlite3.Connection, name: str) -> bytes | None:
         """A row's record by its name."""
@@ -100,10 +98,10 @@ class GooseRows:
         return compact_json(rows[0]).encode(errors="replace") if rows else None
 
 
-def sessions_inside(path: Path, connection: sqlite3.Connection) -> list[Inside]:
+def sessions_inside(path: Path, connection: sqlite3.Connection) -> list[ContainedSession]:
     """The sessions in a database, newest first."""
     return [
-        Inside(
+        ContainedSession(
             path=Locator(path, string(row["id"])).path,
             identifier=string(row["id"]),
             title=clean_text(string(row.get("name")) or string(row.get("description"))),

@@ -6,27 +6,25 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, structs
 
-from inspector.session.assembly import Assembly
-from inspector.session.decoding import lenient_json
-from inspector.session.documents import DocumentReader
+from inspector.session.builder import SessionBuilder, Thread
 from inspector.session.formats.goose.blocks import blocks_of_message, blocks_of_record
 from inspector.session.formats.goose.records import NAME, is_export, is_metadata
-from inspector.session.lines import LinesReader
+from inspector.session.json.codec import lenient_json
+from inspector.session.json.lines import object_lines
+from inspector.session.json.nodes import objects_among
+from inspector.session.json.values import mapping, seconds_of_any, string
+from inspector.session.json_reader import JsonReader
+from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.model import BlockKind, Compaction, Message, Origin, Role
-from inspector.session.nodes import objects_among
-from inspector.session.objects import object_lines
-from inspector.session.sample import Sample
-from inspector.session.threads import Thread
-from inspector.session.times import seconds_of_any
-from inspector.session.values import mapping, string
+from inspector.session.sniff import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from inspector.session.json.nodes import Node
     from inspector.session.model import Block
-    from inspector.session.nodes import Node
-    from inspector.session.reading import Reader
+    from inspector.session.reader import Reader
     from inspector.session.texts import BlocksOfRecord
 
 
@@ -83,17 +81,17 @@ def entry_of(message: Mapping[str, Any], origin: Origin) -> GooseMessage:
     )
 
 
-def fill(assembly: Assembly, entries: Sequence[GooseMessage], model: str = "") -> None:
-    """Fill an assembly from all messages of a session.
+def fill(builder: SessionBuilder, entries: Sequence[GooseMessage], model: str = "") -> None:
+    """Fill a builder from all messages of a session.
 
     Args:
-        assembly: What to fill.
+        builder: What to fill.
         entries: The messages, in order.
         model: The model's name.
     """
     starts = {index for index in range(len(entries)) if _begins_anew(entries, index)}
     last = max(starts, default=0)
-    thread, names = Thread(assembly), dict[str, str]()
+    thread, names = Thread(builder), dict[str, str]()
     index = 0
     while index < len(entries):
         entry = _named(entries[index], names)
@@ -161,28 +159,28 @@ class GooseInterpreter:
 
     def __init__(self) -> None:
         self.blocks_of_record: BlocksOfRecord = blocks_of_record
-        self._assembly = Assembly()
+        self._builder = SessionBuilder()
         self._entries: list[GooseMessage] = []
         self._is_settled = True
 
     @property
-    def assembly(self) -> Assembly:
+    def builder(self) -> SessionBuilder:
         """What has been taken so far. What a message is shows by those behind it, so that all are put together anew."""
         if not self._is_settled:
-            made = Assembly()
+            made = SessionBuilder()
             fill(made, self._entries)
-            self._assembly.put(made.messages, made.calls, made.contexts, made.compactions)
+            self._builder.put(made.messages, made.calls, made.contexts, made.compactions)
             self._is_settled = True
-        return self._assembly
+        return self._builder
 
     def take(self, data: bytes, offset: int, first_line: int) -> None:
         """Take whole lines. What cannot be read becomes a diagnostic."""
-        for line in object_lines(data, offset, first_line, self._assembly):
+        for line in object_lines(data, offset, first_line, self._builder):
             if is_metadata(line.value):
-                self._assembly.record_counts["metadata"] += 1
-                describe(line.value, self._assembly)
+                self._builder.record_counts["metadata"] += 1
+                describe(line.value, self._builder)
                 continue
-            self._assembly.record_counts[string(line.value.get("role")) or "(no role)"] += 1
+            self._builder.record_counts[string(line.value.get("role")) or "(no role)"] += 1
             self._entries.append(entry_of(line.value, Origin(line.offset, len(line.data))))
             self._is_settled = False
 
@@ -191,25 +189,25 @@ def file_reader(path: Path) -> Reader:
     """A reader for a file of either kind."""
     sample = Sample(path)
     if sample.is_lines and not is_export(sample.records[0]):
-        return LinesReader(path, NAME, GooseInterpreter())
-    return DocumentReader(path, NAME, _interpret, blocks_of_record)
+        return JsonlReader(path, NAME, GooseInterpreter())
+    return JsonReader(path, NAME, _interpret, blocks_of_record)
 
 
-def describe(about: Mapping[str, Any], assembly: Assembly) -> None:
+def describe(about: Mapping[str, Any], builder: SessionBuilder) -> None:
     """Take up what is said of a session."""
-    assembly.agent = "Goose"
-    assembly.identifier = string(about.get("id")) or assembly.identifier
-    assembly.title = string(about.get("name")) or string(about.get("description")) or assembly.title
-    assembly.working_directory = string(about.get("working_dir")) or assembly.working_directory
+    builder.agent = "Goose"
+    builder.identifier = string(about.get("id")) or builder.identifier
+    builder.title = string(about.get("name")) or string(about.get("description")) or builder.title
+    builder.working_directory = string(about.get("working_dir")) or builder.working_directory
 
 
-def _interpret(node: Node, assembly: Assembly) -> None:
+def _interpret(node: Node, builder: SessionBuilder) -> None:
     fields = node.fields()
-    describe({name: field.value() for name, field in fields.items() if name != "conversation"}, assembly)
+    describe({name: field.value() for name, field in fields.items() if name != "conversation"}, builder)
     entries = []
     items = fields["conversation"].items() if "conversation" in fields else []
-    for item, value in objects_among(items, "a message", assembly):
-        assembly.record_counts[string(value.get("role")) or "(no role)"] += 1
+    for item, value in objects_among(items, "a message", builder):
+        builder.record_counts[string(value.get("role")) or "(no role)"] += 1
         entries.append(entry_of(value, Origin(item.offset, item.length)))
     model = mapping(fields["model_config"].value()).get("model_name") if "model_config" in fields else ""
-    fill(assembly, entries, string(model))
+    fill(builder, entries, string(model))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.values import mapping, objects, string
+from inspector.session.json.values import mapping, objects, string
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,15 +10,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.session.format import Format, Inside
+from inspector.session.files import Locator
+from inspector.session.format import ContainedSession, Format
 from inspector.session.formats.hermes.records import NAME, TABLES, is_document, is_meta
-from inspector.session.locator import Locator
-from inspector.session.sample import SQLITE, Sample
+from inspector.session.sniff import SQLITE, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from inspector.session.reading import Reader
+    from inspector.session.reader import Reader
 
 
 def _recognise(sample: Sample) -> str:
@@ -38,19 +38,19 @@ def _reader(path: Path) -> Reader:
     locator = Locator.of(path)
     if Sample(locator.file).head.startswith(SQLITE):
         from inspector.session.formats.hermes.database import HermesRows
-        from inspector.session.rows import RowsReader
+        from inspector.session.sqlite_reader import SqliteReader
 
-        return RowsReader(path, NAME, HermesRows(locator.session))
+        return SqliteReader(path, NAME, HermesRows(locator.session))
     from inspector.session.formats.hermes.reader import file_reader
 
     return file_reader(path)
 
 
-def _inside(path: Path) -> Sequence[Inside]:
+def _inside(path: Path) -> Sequence[ContainedSession]:
     if not Sample(path).head.startswith(SQLITE):
         return ()
-    from inspector.session.database import read_database
     from inspector.session.formats.hermes.database import sessions_inside
+    from inspector.session.sqlite import read_database
 
     return read_database(path, partial(sessions_inside, path))
 

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, structs
 
 from inspector.session.blocks import TextBlock
-from inspector.session.decoding import lenient_json
 from inspector.session.formats.plain.blocks import blocks_of_entry, role_of
+from inspector.session.json.codec import lenient_json
+from inspector.session.json.lines import object_of
+from inspector.session.json.values import seconds_of_any, string
 from inspector.session.model import BlockKind, Message, Origin, Role
-from inspector.session.objects import object_of
-from inspector.session.times import seconds_of_any
-from inspector.session.values import string
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.assembly import Assembly
-from inspector.session.blocks import compact_json
-from inspector.session.decoding import clean_text
-from inspector.session.format import Inside
+from inspector.session.builder import SessionBuilder
+from inspector.session.files import Locator
+from inspector.session.format import ContainedSession
 from inspector.session.formats.hermes.blocks import (
     MESSAGE,
     SESSION,
@@ -20,18 +19,17 @@ from inspector.session.formats.hermes.blocks import (
 from inspector.session.formats.hermes.reader import StoredSession, fill
 from inspector.session.formats.hermes.records import is_meta
 from inspector.session.formats.hermes.related import chain_of, heads, subagent_parent
-from inspector.session.links import LinkKind, SessionLink
-from inspector.session.locator import Locator
-from inspector.session.rows import RowsGoneError
-from inspector.session.selecting import Selector, row_of
-from inspector.session.times import seconds_of_any
-from inspector.session.values import string
+from inspector.session.json.codec import clean_text, compact_json
+from inspector.session.json.values import seconds_of_any, string
+from inspector.session.model import LinkKind, SessionLink
+from inspector.session.sqlite import Selector, row_of
+from inspector.session.sqlite_reader import RowsGoneError
 
 if TYPE_CHECKING:
     import sqlite3
     from pathlib import Path
 
-    from inspector.session.selecting import Columns, Row
+    from inspector.session.sqlite import Columns, Row
     from inspector.session.texts import BlocksOfRecord
 
 SESSION_COLUMNS = (
@@ -126,13 +124,13 @@ class HermesRows:
         known, self._known = self._known, {}
         self._parts = [self._part(row, tables, known) for row in self._chain]
 
-    def assemble(self) -> Assembly:
+    def build(self) -> SessionBuilder:
         """The session, put together from what was read."""
-        assembly = Assembly()
-        fill(assembly, self._chain, self._parts)
+        builder = SessionBuilder()
+        fill(builder, self._chain, self._parts)
         if self._parent:
-            assembly.link(SessionLink(LinkKind.PARENT, self._parent))
-        return assembly
+            builder.link(SessionLink(LinkKind.PARENT, self._parent))
+        return builder
 
     def fetch(self, connection: sqlite3.Connection, name: str) -> bytes | None:
         """A row's record by its name."""
@@ -161,7 +159,7 @@ class HermesRows:
         return StoredSession(string(session.get("model")), seconds_of_any(session.get("started_at")), blocks, entries)
 
 
-def sessions_inside(path: Path, connection: sqlite3.Connection) -> list[Inside]:
+def sessions_inside(path: Path, connection: sqlite3.Connection) -> list[ContainedSession]:
     """The conversations in a database, newest first."""
     tables = Tables(connection)
     sessions, times = tables.sessions(), tables.last_times()
@@ -172,7 +170,7 @@ def sessions_inside(path: Path, connection: sqlite3.Connection) -> list[Inside]:
         folders = [clean_text(string(row.get("cwd"))) for row in chain]
         parent = subagent_parent(sessions, head)
         found.append(
-            Inside(
+            ContainedSession(
                 path=Locator(path, string(head["id"])).path,
                 identifier=string(head["id"]),
                 title=next((title for title in reversed(titles) if title), ""),

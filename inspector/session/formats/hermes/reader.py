@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from inspector.session.assembly import Assembly
-from inspector.session.documents import DocumentReader
+from inspector.session.builder import SessionBuilder, Thread
 from inspector.session.formats.hermes.blocks import entry_of
 from inspector.session.formats.hermes.records import NAME, is_document, is_meta
 from inspector.session.formats.hermes.related import generations, handed_on
 from inspector.session.formats.plain.blocks import SYSTEM, TOOLS, blocks_beside, blocks_of_entry
 from inspector.session.formats.plain.reader import blocks_of_record
-from inspector.session.lines import LinesReader
+from inspector.session.json.lines import object_lines
+from inspector.session.json.nodes import FileNode, objects_among
+from inspector.session.json.values import string
+from inspector.session.json_reader import JsonReader
+from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.model import BlockKind, Compaction, ContextCause, Message, Role
-from inspector.session.nodes import FileNode, objects_among
-from inspector.session.objects import object_lines
-from inspector.session.sample import Sample
-from inspector.session.threads import Thread
-from inspector.session.values import string
+from inspector.session.sniff import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,31 +25,31 @@ if TYPE_CHECKING:
 
     from inspector.session.blocks import TextBlock
     from inspector.session.formats.hermes.blocks import HermesMessage
+    from inspector.session.json.nodes import Node
     from inspector.session.model import Block
-    from inspector.session.nodes import Node
-    from inspector.session.reading import Reader
+    from inspector.session.reader import Reader
     from inspector.session.texts import BlocksOfRecord
 
 
 class HermesFile:
-    """Takes messages in order and fills an assembly.
+    """Takes messages in order and fills a builder.
 
     A file holds the conversation as it is sent now: a compaction rewrites it, with the summary among the messages.
     """
 
-    def __init__(self, assembly: Assembly) -> None:
-        self._assembly = assembly
-        self._thread = Thread(assembly)
+    def __init__(self, builder: SessionBuilder) -> None:
+        self._builder = builder
+        self._thread = Thread(builder)
         self._names: dict[str, str] = {}
         self._model = ""
-        assembly.agent = "Hermes"
+        builder.agent = "Hermes"
 
     def describe(self, about: Mapping[str, Any], fields: Mapping[str, Node]) -> None:
         """Take up what a file says of its session, tools and system text among it."""
-        assembly = self._assembly
-        assembly.identifier = string(about.get("session_id")) or assembly.identifier
-        assembly.title = string(about.get("title")) or assembly.title
-        assembly.working_directory = string(about.get("cwd")) or assembly.working_directory
+        builder = self._builder
+        builder.identifier = string(about.get("session_id")) or builder.identifier
+        builder.title = string(about.get("title")) or builder.title
+        builder.working_directory = string(about.get("cwd")) or builder.working_directory
         self._model = string(about.get("model")) or self._model
         blocks: list[TextBlock] = []
         for name, locator in (("tools", TOOLS), ("system_prompt", SYSTEM)):
@@ -68,7 +67,7 @@ class HermesFile:
                 self._names[made.block.tool_call_id] = made.block.tool_name
         entry = entry_of(value, blocks)
         if entry.is_summary:
-            self._assembly.compactions.append(Compaction(len(self._assembly.messages), time=entry.time))
+            self._builder.compactions.append(Compaction(len(self._builder.messages), time=entry.time))
         if entry.role is Role.ASSISTANT and not entry.is_summary:
             self._thread.respond(entry.message(), model=string(value.get("model")) or self._model)
         else:
@@ -79,14 +78,14 @@ class HermesInterpreter:
     """Makes a session out of lines: what the session is, and its messages."""
 
     def __init__(self) -> None:
-        self.assembly = Assembly()
+        self.builder = SessionBuilder()
         self.blocks_of_record: BlocksOfRecord = blocks_of_record
-        self._conversation = HermesFile(self.assembly)
+        self._conversation = HermesFile(self.builder)
 
     def take(self, data: bytes, offset: int, first_line: int) -> None:
         """Take whole lines. What cannot be read becomes a diagnostic."""
-        for line in object_lines(data, offset, first_line, self.assembly):
-            self.assembly.record_counts[string(line.value.get("role")) or "(no role)"] += 1
+        for line in object_lines(data, offset, first_line, self.builder):
+            self.builder.record_counts[string(line.value.get("role")) or "(no role)"] += 1
             if is_meta(line.value):
                 self._conversation.describe(line.value, FileNode(line.data, line.offset).fields())
             else:
@@ -97,17 +96,17 @@ def file_reader(path: Path) -> Reader:
     """A reader for a file of either kind."""
     sample = Sample(path)
     if sample.is_lines and not is_document(sample.records[0]):
-        return LinesReader(path, NAME, HermesInterpreter())
-    return DocumentReader(path, NAME, _interpret, blocks_of_record)
+        return JsonlReader(path, NAME, HermesInterpreter())
+    return JsonReader(path, NAME, _interpret, blocks_of_record)
 
 
-def _interpret(node: Node, assembly: Assembly) -> None:
+def _interpret(node: Node, builder: SessionBuilder) -> None:
     fields = node.fields()
-    conversation = HermesFile(assembly)
+    conversation = HermesFile(builder)
     about = {name: field.value() for name, field in fields.items() if name != "messages"}
     conversation.describe(about, fields)
-    for item, value in objects_among(fields["messages"].items() if "messages" in fields else (), "a message", assembly):
-        assembly.record_counts[string(value.get("role")) or "(no role)"] += 1
+    for item, value in objects_among(fields["messages"].items() if "messages" in fields else (), "a message", builder):
+        builder.record_counts[string(value.get("role")) or "(no role)"] += 1
         if not is_meta(value):
             conversation.add(value, item.offset, item.length)
 
@@ -129,11 +128,11 @@ class StoredSession(NamedTuple):
 
 
 class HermesSession:
-    """Takes the sessions of a conversation in order and fills an assembly."""
+    """Takes the sessions of a conversation in order and fills a builder."""
 
-    def __init__(self, assembly: Assembly) -> None:
-        self._assembly = assembly
-        self._thread = Thread(assembly)
+    def __init__(self, builder: SessionBuilder) -> None:
+        self._builder = builder
+        self._thread = Thread(builder)
         self._entries: list[HermesMessage | None] = []  # of every message, none of those with system text
         self._system: int | None = None
         self._has_rewound = False
@@ -155,14 +154,14 @@ class HermesSession:
     def _instruct(self, blocks: tuple[Block, ...]) -> None:
         if not blocks:
             return
-        if self._system is None or self._assembly.messages[self._system].blocks[0].digest != blocks[0].digest:
+        if self._system is None or self._builder.messages[self._system].blocks[0].digest != blocks[0].digest:
             self._system = self._new(Message(Role.SYSTEM, blocks), None)
         if self._thread.context is None:
             self._thread.begin(ContextCause.START, [self._system], 0)
 
     def _new(self, message: Message, entry: HermesMessage | None) -> int:
         self._entries.append(entry)
-        return self._assembly.add_message(message)
+        return self._builder.add_message(message)
 
     def _hand_on(self, entries: Sequence[HermesMessage]) -> None:
         """Begin the context that a compaction leaves: what is there already is not added again."""
@@ -173,7 +172,7 @@ class HermesSession:
         if self._system is not None:
             members.append(self._system)
             carried = int(self._system in before)
-        first = len(self._assembly.messages)
+        first = len(self._builder.messages)
         summary: int | None = None
         for entry in entries:
             found = next((at for at in range(place, len(before)) if keys[at] == entry.key), None)
@@ -190,14 +189,14 @@ class HermesSession:
         self._thread.begin(ContextCause.COMPACTION, members, carried)
         message = first if summary is None else summary
         time = next((entry.time for entry in entries if entry.is_summary), None)
-        self._assembly.compactions.append(Compaction(message, time=time))
+        self._builder.compactions.append(Compaction(message, time=time))
 
     def _add(self, entry: HermesMessage, model: str) -> None:
         is_rewound = not entry.is_active and not entry.is_compacted
         if not is_rewound:
             self._leave_behind()
         if entry.is_summary:
-            self._assembly.compactions.append(Compaction(len(self._assembly.messages), time=entry.time))
+            self._builder.compactions.append(Compaction(len(self._builder.messages), time=entry.time))
         self._entries.append(entry)
         self._has_rewound = self._has_rewound or is_rewound
         message = entry.message(is_abandoned=is_rewound)
@@ -212,27 +211,27 @@ class HermesSession:
             return
         self._has_rewound = False
         members = self._thread.members
-        kept = [member for member in members if not self._assembly.messages[member].is_abandoned]
+        kept = [member for member in members if not self._builder.messages[member].is_abandoned]
         if len(kept) < len(members):
             self._thread.begin(ContextCause.REWIND, kept)
 
 
-def fill(assembly: Assembly, sessions: Sequence[dict[str, Any]], parts: Sequence[StoredSession]) -> None:
-    """Fill an assembly from the sessions that make up a conversation.
+def fill(builder: SessionBuilder, sessions: Sequence[dict[str, Any]], parts: Sequence[StoredSession]) -> None:
+    """Fill a builder from the sessions that make up a conversation.
 
     Args:
-        assembly: What to fill.
+        builder: What to fill.
         sessions: Their rows, in order.
         parts: What was read of each of them.
     """
-    assembly.agent = "Hermes"
+    builder.agent = "Hermes"
     for row in sessions:
-        assembly.record_counts["session"] += 1
-        assembly.identifier = assembly.identifier or string(row.get("id"))
-        assembly.title = string(row.get("title")) or assembly.title
-        assembly.working_directory = string(row.get("cwd")) or assembly.working_directory
-    conversation = HermesSession(assembly)
+        builder.record_counts["session"] += 1
+        builder.identifier = builder.identifier or string(row.get("id"))
+        builder.title = string(row.get("title")) or builder.title
+        builder.working_directory = string(row.get("cwd")) or builder.working_directory
+    conversation = HermesSession(builder)
     for part in parts:
         for role, count in Counter(entry.role for entry in part.entries).items():
-            assembly.record_counts[f"message:{role.value}"] += count
+            builder.record_counts[f"message:{role.value}"] += count
         conversation.add(part)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.formats.plain.records import ROLES
-from inspector.session.values import mapping, string
+from inspector.session.json.values import mapping, string
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

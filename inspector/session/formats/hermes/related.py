@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.decoding import lenient_json
-from inspector.session.values import mapping, string
+from inspector.session.json.codec import lenient_json
+from inspector.session.json.values import mapping, string
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

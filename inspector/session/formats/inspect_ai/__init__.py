@@ -11,15 +11,15 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.format import Format, Inside
-from inspector.session.locator import Locator
-from inspector.session.sample import SQLITE, ZIP, Sample
-from inspector.session.values import mapping, sequence
+from inspector.session.files import Locator
+from inspector.session.format import ContainedSession, Format
+from inspector.session.json.values import mapping, sequence
+from inspector.session.sniff import SQLITE, ZIP, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from inspector.session.reading import Reader
+    from inspector.session.reader import Reader
 
 NAME = "inspect"
 
@@ -58,7 +58,7 @@ def _reader(path: Path) -> Reader:
     return log_reader(path, NAME)
 
 
-def _inside(path: Path) -> Sequence[Inside]:
+def _inside(path: Path) -> Sequence[ContainedSession]:
     from inspector.session.formats.inspect_ai.running import running_in
     from inspector.session.formats.inspect_ai.samples import titles_of_samples
 
@@ -67,7 +67,7 @@ def _inside(path: Path) -> Sequence[Inside]:
     running = {name: sample.title for name, sample in running_in(path).items()}
     found = [*finished, *(one for one in running.items() if one[0] not in dict(finished))]
     modified = path.stat().st_mtime
-    listed = [Inside(Locator(path, name).path, name, title, modified=modified) for name, title in found]
+    listed = [ContainedSession(Locator(path, name).path, name, title, modified=modified) for name, title in found]
     return listed[::-1] if len(listed) > 1 else ()
 
 

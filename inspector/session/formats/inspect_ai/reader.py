@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from inspector.session.assembly import Assembly
-from inspector.session.decoding import lenient_json
-from inspector.session.documents import BROKEN_SECONDS, DocumentReader
+from inspector.session.builder import SessionBuilder
 from inspector.session.errors import SessionError
+from inspector.session.files import FileState, Locator
 from inspector.session.formats.chat import chat_blocks
 from inspector.session.formats.inspect_ai.running import buffer_of, running_in
 from inspector.session.formats.inspect_ai.samples import (
@@ -25,26 +24,25 @@ from inspector.session.formats.inspect_ai.samples import (
 from inspector.session.formats.plain.blocks import TOOLS, blocks_beside, role_of
 from inspector.session.formats.plain.reader import PlainMessage, PlainSession
 from inspector.session.formats.plain.records import Request
-from inspector.session.locator import Locator
+from inspector.session.json.codec import lenient_json
+from inspector.session.json.nodes import FileNode
+from inspector.session.json.values import count, count_or_none, mapping, objects, seconds_of_any, sequence, string
+from inspector.session.json_reader import BROKEN_SECONDS, JsonReader
 from inspector.session.model import Block, Compaction, ContextCause, Origin, Role, TextUnavailableError, Usage
-from inspector.session.nodes import FileNode
-from inspector.session.opening import Place
-from inspector.session.reading import Change, Progress
-from inspector.session.sample import SQLITE, ZIP, Sample
+from inspector.session.reader import Change, Progress
+from inspector.session.sniff import SQLITE, ZIP, Sample
 from inspector.session.texts import CachedTexts
-from inspector.session.times import seconds_of_any
-from inspector.session.values import count, count_or_none, mapping, objects, sequence, string
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from inspector.session.blocks import TextBlock
-    from inspector.session.database import DatabaseState
     from inspector.session.formats.plain.blocks import Names
+    from inspector.session.json.nodes import Node
     from inspector.session.model import Session
-    from inspector.session.nodes import Node
-    from inspector.session.reading import Reader
+    from inspector.session.reader import Reader
+    from inspector.session.sqlite import DatabaseState
 
 
 ATTACHMENTS = ("attachment://", "tc://")
@@ -143,24 +141,24 @@ def usage_of(reported: Any) -> Usage | None:
 
 
 class SampleSession(PlainSession):
-    """Takes the requests of a sample in order and fills an assembly."""
+    """Takes the requests of a sample in order and fills a builder."""
 
     counts_entries = False
 
-    def __init__(self, assembly: Assembly, attachments: Attachments) -> None:
+    def __init__(self, builder: SessionBuilder, attachments: Attachments) -> None:
         """Begin.
 
         Args:
-            assembly: What to fill.
+            builder: What to fill.
             attachments: What was moved out of the messages.
         """
-        super().__init__(assembly)
+        super().__init__(builder)
         self._attachments = attachments
 
     def _entries(self, node: Node, about: dict[str, Any], names: Names) -> list[PlainMessage]:  # noqa: ARG002  # results name their tool
         value = node.value()
         if not isinstance(value, dict):
-            self._assembly.diagnose("not a message", 0, max(node.offset, 0), skipped=True)
+            self._builder.diagnose("not a message", 0, max(node.offset, 0), skipped=True)
             return []
         message = chat_message(mapping(self._attachments.resolved(value)))
         (blocks,) = chat_blocks([message], Origin(node.offset, node.length))
@@ -168,14 +166,14 @@ class SampleSession(PlainSession):
 
     def add_rest(self, messages: Sequence[Node]) -> None:
         """Add what stands behind the last answer: results that no later request has sent yet."""
-        if not self._assembly.calls:
+        if not self._builder.calls:
             return
-        call = self._assembly.calls[-1]
-        answer = self._assembly.messages[call.response].identifier
+        call = self._builder.calls[-1]
+        answer = self._builder.messages[call.response].identifier
         ids = [string(node.fields()["id"].value()) if "id" in node.fields() else "" for node in messages]
         if not answer or answer not in ids:
             return
-        number = self._assembly.contexts[call.context].thread
+        number = self._builder.contexts[call.context].thread
         thread = next(one for one in self._threads if one.number == number)
         for node in messages[ids.index(answer) + 1 :]:
             for entry in self._entries(node, {}, thread.names):
@@ -192,49 +190,51 @@ def blocks_again(record: bytes, origin: Origin, attachments: Attachments) -> lis
     return blocks
 
 
-def interpret_sample(sample: Node, header: Mapping[str, Any], assembly: Assembly, attachments: Attachments) -> None:
-    """Fill an assembly from a sample.
+def interpret_sample(
+    sample: Node, header: Mapping[str, Any], builder: SessionBuilder, attachments: Attachments
+) -> None:
+    """Fill a builder from a sample.
 
     Args:
         sample: The sample.
         header: What the log says of the evaluation.
-        assembly: What to fill.
+        builder: What to fill.
         attachments: Filled with what was moved out of the messages.
     """
     fields = sample.fields()
     about = mapping(header.get("eval"))
     value: dict[str, Any] = {name: fields[name].value() for name in ("id", "epoch") if name in fields}
     version = string(mapping(about.get("packages")).get("inspect_ai"))
-    assembly.agent = " ".join(filter(None, ("Inspect", version)))
-    assembly.title = title_of(string(about.get("task_display_name")) or string(about.get("task")), value)
-    assembly.identifier = name_of_sample(value)
+    builder.agent = " ".join(filter(None, ("Inspect", version)))
+    builder.title = title_of(string(about.get("task_display_name")) or string(about.get("task")), value)
+    builder.identifier = name_of_sample(value)
     # Logs of 2024 keep the events and what was moved out of them in a transcript.
     transcript = fields["transcript"].fields() if "transcript" in fields else {}
     moved = fields.get("attachments") or transcript.get("content")
     attachments.use(moved.fields() if moved is not None else {})
-    conversation = SampleSession(assembly, attachments)
+    conversation = SampleSession(builder, attachments)
     pool = _pool(fields)
     compacted: Mapping[str, Any] | None = None
     events = fields.get("events") or transcript.get("events")
     for item in events.items() if events is not None else ():
         event = item.fields()
         kind = string(event["event"].value()) if "event" in event else ""
-        assembly.record_counts[f"event:{kind or '(no kind)'}"] += 1
+        builder.record_counts[f"event:{kind or '(no kind)'}"] += 1
         if kind == "compaction":
             compacted = mapping(item.value())
         if kind == "model":
-            contexts, first = len(assembly.contexts), len(assembly.messages)
+            contexts, first = len(builder.contexts), len(builder.messages)
             conversation.add_request(_request(event, pool))
-            if compacted is not None and len(assembly.contexts) > contexts:
-                _note_compaction(assembly, compacted, first)
+            if compacted is not None and len(builder.contexts) > contexts:
+                _note_compaction(builder, compacted, first)
                 compacted = None
     messages = fields["messages"].items() if "messages" in fields else []
     if messages:
-        assembly.record_counts["message"] += len(messages)
+        builder.record_counts["message"] += len(messages)
     conversation.add_rest(messages)
-    if not assembly.calls and messages:
-        assembly.put((), (), (), ())
-        SampleSession(assembly, attachments).add_request(Request(messages, about={"model": about.get("model")}))
+    if not builder.calls and messages:
+        builder.put((), (), (), ())
+        SampleSession(builder, attachments).add_request(Request(messages, about={"model": about.get("model")}))
     attachments.release()
 
 
@@ -277,17 +277,17 @@ def _plain_usage(reported: Any) -> dict[str, Any] | None:
     }
 
 
-def _note_compaction(assembly: Assembly, event: Mapping[str, Any], first: int) -> None:
+def _note_compaction(builder: SessionBuilder, event: Mapping[str, Any], first: int) -> None:
     """The context that a request began after a compaction is what it left."""
-    context = assembly.contexts[-1]
+    context = builder.contexts[-1]
     context.cause = ContextCause.COMPACTION
     time = seconds_of_any(event.get("timestamp"))
     before, after = count_or_none(event.get("tokens_before")), count_or_none(event.get("tokens_after"))
-    assembly.compactions.append(Compaction(first, string(event.get("type")) or "auto", before, after, time=time))
-    if first < len(assembly.messages) and len(context.members) > context.carried:
+    builder.compactions.append(Compaction(first, string(event.get("type")) or "auto", before, after, time=time))
+    if first < len(builder.messages) and len(context.members) > context.carried:
         index = context.members[context.carried]
         if string(event.get("type")) == "summary" and index >= first:
-            assembly.messages[index] = structs.replace(assembly.messages[index], is_summary=True)
+            builder.messages[index] = structs.replace(builder.messages[index], is_summary=True)
 
 
 def log_reader(path: Path, name: str) -> Reader:
@@ -302,16 +302,16 @@ def log_reader(path: Path, name: str) -> Reader:
         return LogReader(path, name)
     attachments = Attachments()
 
-    def interpret(node: Node, assembly: Assembly) -> None:
+    def interpret(node: Node, builder: SessionBuilder) -> None:
         samples = nodes_of_samples(node)
         fields = node.fields()
         header: dict[str, Any] = {one: fields[one].value() for one in ("eval", "status") if one in fields}
         if samples:
             sample = samples[chosen(samples, locator.session, path)]
-            interpret_sample(sample, header, assembly, attachments)
-        assembly.record_counts["sample"] = len(samples)
+            interpret_sample(sample, header, builder, attachments)
+        builder.record_counts["sample"] = len(samples)
 
-    return DocumentReader(path, name, interpret, lambda record, origin: blocks_again(record, origin, attachments))
+    return JsonReader(path, name, interpret, lambda record, origin: blocks_again(record, origin, attachments))
 
 
 def _is_running(locator: Locator, log: Sample) -> bool:
@@ -360,8 +360,8 @@ class LogReader:
         self._path = path
         self._locator = Locator.of(path)
         self._format = format_name
-        self._state: tuple[Place, DatabaseState | None] | None = None
-        self._assembly = Assembly()
+        self._state: tuple[FileState, DatabaseState | None] | None = None
+        self._builder = SessionBuilder()
         self._texts = MemberTexts("", b"", Attachments())
         self._file = self._locator.file
         self._running = ""
@@ -381,13 +381,13 @@ class LogReader:
     def snapshot(self) -> Session:
         """What has been read."""
         if self._session is None:
-            self._session = self._assembly.snapshot(self._format, self._path, self._texts, (self._file,))
+            self._session = self._builder.snapshot(self._format, self._path, self._texts, (self._file,))
         return self._session
 
     def refresh(self) -> Change:
         """Look at the log again. One that cannot be read is being written, unless it is left like that."""
         try:
-            place = Place.of(self._locator.file.stat())
+            place = FileState.of(self._locator.file.stat())
         except FileNotFoundError:
             return Change.VANISHED
         except OSError:
@@ -401,7 +401,7 @@ class LogReader:
         except SessionError:
             is_fresh = time.time() - place.modified / 1e9 < BROKEN_SECONDS
             return Change.UNREADABLE if is_fresh else Change.REPLACED
-        self._assembly.reuse(before)
+        self._builder.reuse(before)
         return Change.NONE if self.snapshot() == before else Change.APPENDED
 
     def watched(self) -> Path:
@@ -410,7 +410,7 @@ class LogReader:
 
     def _read(self) -> None:
         log = self._locator.file
-        place, buffer = Place.of(os.stat(log)), buffer_of(log)  # noqa: PTH116  # the same as the other readers ask
+        place, buffer = FileState.of(os.stat(log)), buffer_of(log)  # noqa: PTH116  # the same as the other readers ask
         state = buffer.state() if buffer is not None else None
         archive = Archive.at(log)
         running = buffer.samples() if buffer is not None else {}
@@ -426,10 +426,10 @@ class LogReader:
         else:
             self._file, file = log, archive.samples[name]
             data = archive.read(file)
-        attachments, assembly = Attachments(), Assembly()
-        interpret_sample(FileNode(data, 0), header_of(archive), assembly, attachments)
-        assembly.record_counts["sample"] = len(archive.samples)
+        attachments, builder = Attachments(), SessionBuilder()
+        interpret_sample(FileNode(data, 0), header_of(archive), builder, attachments)
+        builder.record_counts["sample"] = len(archive.samples)
         if running:
-            assembly.record_counts["running sample"] = len(running)
-        self._assembly, self._texts = assembly, MemberTexts(file, data, attachments)
+            builder.record_counts["running sample"] = len(running)
+        self._builder, self._texts = builder, MemberTexts(file, data, attachments)
         self._state, self._session = (place, state), None

@@ -12,18 +12,16 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from inspector.session.blocks import compact_json
-from inspector.session.database import Database, DatabaseUnreadableError, unreadable
-from inspector.session.decoding import lenient_json
 from inspector.session.formats.inspect_ai.samples import first_words, name_of_sample
-from inspector.session.sample import SQLITE
-from inspector.session.selecting import Selector
-from inspector.session.values import count, mapping, string
+from inspector.session.json.codec import compact_json, lenient_json
+from inspector.session.json.values import count, mapping, string
+from inspector.session.sniff import SQLITE
+from inspector.session.sqlite import Database, DatabaseUnreadableError, Selector, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from inspector.session.database import DatabaseState
+    from inspector.session.sqlite import DatabaseState
 
 TABLES = {
     "task_database": frozenset({"version"}),

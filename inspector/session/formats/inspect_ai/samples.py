@@ -10,17 +10,17 @@ import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.decoding import lenient_json
 from inspector.session.errors import SessionError
-from inspector.session.nodes import FileNode
-from inspector.session.opening import open_for_reading
-from inspector.session.values import mapping, objects, string
+from inspector.session.files import open_for_reading
+from inspector.session.json.codec import lenient_json
+from inspector.session.json.nodes import FileNode
+from inspector.session.json.values import mapping, objects, string
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from inspector.session.nodes import Node
+    from inspector.session.json.nodes import Node
 
 
 ZSTANDARD = 93

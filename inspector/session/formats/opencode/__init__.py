@@ -6,15 +6,15 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.session.format import Format, Inside
+from inspector.session.files import Locator
+from inspector.session.format import ContainedSession, Format
 from inspector.session.formats.opencode.records import is_export, is_session_file, is_storage
-from inspector.session.locator import Locator
-from inspector.session.sample import SQLITE, Sample
+from inspector.session.sniff import SQLITE, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from inspector.session.reading import Reader
+    from inspector.session.reader import Reader
 
 NAME = "opencode"
 
@@ -58,7 +58,7 @@ def _document(sample: Sample) -> object:
     return sample.records[0] if len(sample.records) == 1 else None
 
 
-def _inside(path: Path) -> Sequence[Inside]:
+def _inside(path: Path) -> Sequence[ContainedSession]:
     from inspector.session.formats.opencode import reader
 
     sample = Sample(path)

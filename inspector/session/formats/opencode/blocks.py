@@ -8,13 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.blocks import TextBlock, compact_json, text_block
-from inspector.session.decoding import clean_text, lenient_json
-from inspector.session.links import LinkKind, SessionLink
+from inspector.session.blocks import TextBlock, text_block
+from inspector.session.json.codec import clean_text, compact_json, lenient_json
+from inspector.session.json.values import count, mapping, objects, seconds_of_any, string
 from inspector.session.media import media_of_data_url
-from inspector.session.model import BlockKind, Media, Origin, Role, Usage
-from inspector.session.times import seconds_of_any
-from inspector.session.values import count, mapping, objects, string
+from inspector.session.model import BlockKind, LinkKind, Media, Origin, Role, SessionLink, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

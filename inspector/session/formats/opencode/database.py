@@ -9,9 +9,9 @@ import json
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from inspector.session.assembly import Assembly
-from inspector.session.decoding import lenient_json
-from inspector.session.format import Inside
+from inspector.session.builder import SessionBuilder
+from inspector.session.files import Locator
+from inspector.session.format import ContainedSession
 from inspector.session.formats.opencode.blocks import (
     MessageView,
     PartView,
@@ -21,11 +21,10 @@ from inspector.session.formats.opencode.blocks import (
     part_view,
 )
 from inspector.session.formats.opencode.messages import Stored, fill
-from inspector.session.locator import Locator
+from inspector.session.json.codec import lenient_json
+from inspector.session.json.values import mapping, seconds_of_any, string
 from inspector.session.model import Origin, Role
-from inspector.session.rows import RowsGoneError
-from inspector.session.times import seconds_of_any
-from inspector.session.values import mapping, string
+from inspector.session.sqlite_reader import RowsGoneError
 
 if TYPE_CHECKING:
     import sqlite3
@@ -107,25 +106,25 @@ class OpenCodeRows:
         for identifier in self._parts:
             self._parts_of.setdefault(message_of[identifier], []).append(identifier)
 
-    def assemble(self) -> Assembly:
+    def build(self) -> SessionBuilder:
         """The session, put together from what was read."""
-        assembly = Assembly()
+        builder = SessionBuilder()
         stored: dict[str, Stored] = {}
         for identifier, message in self._messages.items():
             if message.view is None:
-                assembly.diagnose(f"message {identifier} cannot be read", 0, 0, skipped=True)
+                builder.diagnose(f"message {identifier} cannot be read", 0, 0, skipped=True)
                 continue
             rows = [(part, self._parts[part].view) for part in self._parts_of.get(identifier, ())]
             parts = [view for _, view in rows if view is not None]
             for part in (part for part, view in rows if view is None):
-                assembly.diagnose(f"part {part} cannot be read", 0, 0, skipped=True)
+                builder.diagnose(f"part {part} cannot be read", 0, 0, skipped=True)
             before = self._stored.get(identifier)
             if before is None or before.message is not message.view or not _same(before.parts, parts):
                 before = Stored(message.view, parts)
             stored[identifier] = before
         self._stored = stored
-        fill(assembly, self._view, list(stored.values()))
-        return assembly
+        fill(builder, self._view, list(stored.values()))
+        return builder
 
     def fetch(self, connection: sqlite3.Connection, name: str) -> bytes | None:
         """A row's data by `message/…` or `part/…`."""
@@ -158,11 +157,11 @@ def _same(before: Sequence[PartView], now: Sequence[PartView]) -> bool:
     return len(before) == len(now) and all(old is new for old, new in zip(before, now, strict=True))
 
 
-def sessions_inside(path: Path, connection: sqlite3.Connection) -> list[Inside]:
+def sessions_inside(path: Path, connection: sqlite3.Connection) -> list[ContainedSession]:
     """Every session of a database, the newest first."""
     found = [_view_of(row) for row in _session_rows(connection)]
     return [
-        Inside(
+        ContainedSession(
             path=Locator(path, view.identifier).path,
             identifier=view.identifier,
             title=view.title,

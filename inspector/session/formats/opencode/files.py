@@ -13,10 +13,10 @@ import os
 import time
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from inspector.session.assembly import Assembly
-from inspector.session.decoding import lenient_json
+from inspector.session.builder import SessionBuilder
 from inspector.session.errors import SessionError
-from inspector.session.format import Inside
+from inspector.session.files import FileState, Locator, is_folder, open_for_reading
+from inspector.session.format import ContainedSession
 from inspector.session.formats.opencode.blocks import (
     ERROR,
     MessageView,
@@ -30,21 +30,19 @@ from inspector.session.formats.opencode.blocks import (
 from inspector.session.formats.opencode.blocks import session_view as view_of_session
 from inspector.session.formats.opencode.messages import Stored, fill
 from inspector.session.formats.opencode.records import MESSAGES, PARTS, SESSIONS, is_session_file
-from inspector.session.locator import Locator
+from inspector.session.json.codec import lenient_json
+from inspector.session.json.nodes import objects_among
+from inspector.session.json.values import mapping
 from inspector.session.model import Origin, Role, TextUnavailableError
-from inspector.session.nodes import objects_among
-from inspector.session.opening import Place, open_for_reading
-from inspector.session.paths import is_folder
-from inspector.session.reading import Change, Progress
+from inspector.session.reader import Change, Progress
 from inspector.session.texts import NamedTexts
-from inspector.session.values import mapping
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from inspector.session.json.nodes import Node
     from inspector.session.model import Session
-    from inspector.session.nodes import Node
 
 
 SETTLED_SECONDS = 2.0
@@ -66,11 +64,11 @@ class Kept(NamedTuple, Generic[View]):
         view: What was made of it; None where it cannot be read.
     """
 
-    place: Place
+    place: FileState
     view: View | None
 
 
-def sessions_inside(storage: Path) -> list[Inside]:
+def sessions_inside(storage: Path) -> list[ContainedSession]:
     """Every session of a tree, the newest first."""
     found = []
     for project in _entries(storage / SESSIONS):
@@ -83,7 +81,7 @@ def sessions_inside(storage: Path) -> list[Inside]:
     return sorted(found, key=lambda inside: (-inside.modified, inside.identifier))
 
 
-def inside_session_file(path: Path, document: Any) -> list[Inside]:
+def inside_session_file(path: Path, document: Any) -> list[ContainedSession]:
     """A session's own file, which says whose child it is; nothing for any other file."""
     if not is_session_file(path, document):
         return []
@@ -119,13 +117,13 @@ class TreeReader:
         """Read all files."""
         yield Progress(0, 1)
         self._read()
-        self._session = self._assemble().snapshot(self._format, self._path, self._texts, (self._file,))
+        self._session = self._build().snapshot(self._format, self._path, self._texts, (self._file,))
         yield Progress(1, 1)
 
     def snapshot(self) -> Session:
         """What has been read."""
         if self._session is None:
-            self._session = self._assemble().snapshot(self._format, self._path, self._texts, (self._file,))
+            self._session = self._build().snapshot(self._format, self._path, self._texts, (self._file,))
         return self._session
 
     def refresh(self) -> Change:
@@ -141,9 +139,9 @@ class TreeReader:
         if count > MANY_FILES and time.monotonic() - ended < took * REST:
             return Change.NONE
         self._read()
-        assembly = self._assemble()
-        assembly.reuse(before)
-        session = assembly.snapshot(self._format, self._path, self._texts, (self._file,))
+        builder = self._build()
+        builder.reuse(before)
+        session = builder.snapshot(self._format, self._path, self._texts, (self._file,))
         if session == before:
             return Change.NONE
         self._session = session
@@ -181,14 +179,14 @@ class TreeReader:
     def _origin(self, kind: str, folder: str, name: str, size: int) -> Origin:
         return Origin(0, size, 0, 0, f"{kind}/{folder}/{name}.json")
 
-    def _assemble(self) -> Assembly:
-        assembly = Assembly()
+    def _build(self) -> SessionBuilder:
+        builder = SessionBuilder()
         views = [(name, kept.view) for name, kept in self._messages.items()]
         sound = [(name, view) for name, view in views if view is not None]
         sound.sort(key=lambda item: (item[1].created or 0.0, item[0]))
         for name, view in views:
             if view is None:
-                assembly.diagnose(f"message {name} cannot be read", 0, 0, skipped=True)
+                builder.diagnose(f"message {name} cannot be read", 0, 0, skipped=True)
         stored = []
         for name, view in sound:
             parts = []
@@ -196,11 +194,11 @@ class TreeReader:
                 if kept.view is not None:
                     parts.append(kept.view)
                 else:
-                    assembly.diagnose(f"part {part} cannot be read", 0, 0, skipped=True)
+                    builder.diagnose(f"part {part} cannot be read", 0, 0, skipped=True)
             stored.append(Stored(view, parts))
-        fill(assembly, self._view, stored)
-        assembly.identifier = self._view.identifier or self._file.stem
-        return assembly
+        fill(builder, self._view, stored)
+        builder.identifier = self._view.identifier or self._file.stem
+        return builder
 
     def _fetch(self, name: str) -> bytes:
         try:
@@ -210,8 +208,8 @@ class TreeReader:
             raise TextUnavailableError(f"{name} cannot be read: {error}") from error
 
 
-def _inside(path: Path, view: SessionView) -> Inside:
-    return Inside(path, view.identifier or path.stem, view.title, view.parent, view.directory, view.modified)
+def _inside(path: Path, view: SessionView) -> ContainedSession:
+    return ContainedSession(path, view.identifier or path.stem, view.title, view.parent, view.directory, view.modified)
 
 
 def _session_file(path: Path) -> Path:
@@ -238,7 +236,7 @@ def _taken(
     for entry in _entries(folder):
         name = entry.name.removesuffix(".json")
         try:
-            place = Place.of(entry.stat())
+            place = FileState.of(entry.stat())
         except OSError:
             continue
         before = known.get(name)
@@ -280,8 +278,8 @@ def _decoded(path: Path | str) -> Any:
     return lenient_json(_bytes_of(path))[0]
 
 
-def interpret(node: Node, assembly: Assembly) -> None:
-    """Fill an assembly from a document."""
+def interpret(node: Node, builder: SessionBuilder) -> None:
+    """Fill a builder from a document."""
     fields = node.fields()
     messages = fields["messages"].items() if "messages" in fields else node.items()
     session = session_view(mapping(fields["info"].value()) if "info" in fields else {})
@@ -289,15 +287,15 @@ def interpret(node: Node, assembly: Assembly) -> None:
     for message in messages:
         inner = message.fields()
         if "info" not in inner:
-            assembly.diagnose("not a message", 0, max(message.offset, 0), skipped=True)
+            builder.diagnose("not a message", 0, max(message.offset, 0), skipped=True)
             continue
         info = inner["info"]
         view = message_view(mapping(info.value()), "", None, Origin(info.offset, info.length, 0, 0, ERROR))
         parts = []
-        for part, value in objects_among(inner["parts"].items() if "parts" in inner else (), "a part", assembly):
+        for part, value in objects_among(inner["parts"].items() if "parts" in inner else (), "a part", builder):
             parts.append(part_view(value, "", view.role, _origin(part)))
         stored.append(Stored(view, parts))
-    fill(assembly, session, stored)
+    fill(builder, session, stored)
 
 
 def _origin(node: Node) -> Origin:

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from inspector.session.assembly import Assembly
+from inspector.session.builder import SessionBuilder, Thread
 from inspector.session.formats.opencode.blocks import (
     ABORTED,
     COMPACTION,
@@ -17,9 +17,7 @@ from inspector.session.formats.opencode.blocks import (
     PartView,
     SessionView,
 )
-from inspector.session.links import LinkKind, SessionLink
-from inspector.session.model import Compaction, ContextCause, Message, Role
-from inspector.session.threads import Thread
+from inspector.session.model import Compaction, ContextCause, LinkKind, Message, Role, SessionLink
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -127,40 +125,40 @@ def _first_after(messages: Sequence[Message], time: float) -> int:
     return len(messages)
 
 
-def fill(assembly: Assembly, session: SessionView, stored: Sequence[Stored]) -> None:
-    """Fill an assembly from a whole session."""
-    assembly.identifier = session.identifier
-    assembly.title = session.title
-    assembly.working_directory = session.directory
-    assembly.agent = f"OpenCode {session.version}".strip()
+def fill(builder: SessionBuilder, session: SessionView, stored: Sequence[Stored]) -> None:
+    """Fill a builder from a whole session."""
+    builder.identifier = session.identifier
+    builder.title = session.title
+    builder.working_directory = session.directory
+    builder.agent = f"OpenCode {session.version}".strip()
     if session.parent:
-        assembly.link(SessionLink(LinkKind.PARENT, session.parent))
+        builder.link(SessionLink(LinkKind.PARENT, session.parent))
     for started in (part.subagent for one in stored for part in one.parts):
         if started is not None:
-            assembly.link(started)
+            builder.link(started)
     roles = Counter(one.message.role for one in stored)
     kinds = Counter(part.kind for one in stored for part in one.parts)
-    assembly.record_counts |= {f"message:{role.value}": count for role, count in roles.items()}
-    assembly.record_counts |= {f"part:{kind or '(no type)'}": count for kind, count in kinds.items()}
-    conversation = OpenCodeSession(assembly)
+    builder.record_counts |= {f"message:{role.value}": count for role, count in roles.items()}
+    builder.record_counts |= {f"part:{kind or '(no type)'}": count for kind, count in kinds.items()}
+    conversation = OpenCodeSession(builder)
     conversation.add_all(stored)
-    assembly.compactions.extend(clearings_of(stored, assembly.messages))
-    assembly.compactions.sort(key=lambda compaction: compaction.message)
+    builder.compactions.extend(clearings_of(stored, builder.messages))
+    builder.compactions.sort(key=lambda compaction: compaction.message)
     if session.reverted_message:
-        _take_back(assembly, conversation, session, stored)
+        _take_back(builder, conversation, session, stored)
 
 
 class OpenCodeSession:
-    """Takes messages in order and fills an assembly.
+    """Takes messages in order and fills a builder.
 
     Attributes:
         thread: The conversation they make up.
     """
 
-    def __init__(self, assembly: Assembly) -> None:
+    def __init__(self, builder: SessionBuilder) -> None:
         """Begin."""
-        self._assembly = assembly
-        self.thread = Thread(assembly)
+        self._builder = builder
+        self.thread = Thread(builder)
         self._first: dict[str, int] = {}
         self._compacting: dict[str, PartView] = {}
         self._tokens: int | None = None
@@ -168,7 +166,7 @@ class OpenCodeSession:
     def add_all(self, stored: Sequence[Stored]) -> None:
         """Take all messages."""
         for one in stored:
-            self._first[one.message.identifier] = len(self._assembly.messages)
+            self._first[one.message.identifier] = len(self._builder.messages)
             if one.message.role is Role.ASSISTANT:
                 self._respond(one)
             else:
@@ -209,7 +207,7 @@ class OpenCodeSession:
             end = asked if asked is not None else summary
             kept = [index for index in known if self._first[request.kept_from] <= index < end]
         before = [asked] if asked is not None and asked in known else []
-        self._assembly.compactions.append(
+        self._builder.compactions.append(
             Compaction(
                 message=summary,
                 trigger="" if request is None else "auto" if request.is_auto else "manual",
@@ -222,7 +220,7 @@ class OpenCodeSession:
 
 
 def _take_back(
-    assembly: Assembly, conversation: OpenCodeSession, session: SessionView, stored: Sequence[Stored]
+    builder: SessionBuilder, conversation: OpenCodeSession, session: SessionView, stored: Sequence[Stored]
 ) -> None:
     """Mark what was taken back, and end with the context that is left."""
     place = next((at for at, one in enumerate(stored) if one.message.identifier == session.reverted_message), None)
@@ -233,10 +231,10 @@ def _take_back(
         before = [part for part in stored[place].parts if part.identifier < session.reverted_part]
         left += [Stored(stored[place].message, before)] if before else []
     # The messages that are left are the first ones, with the same indices, whatever comes behind them.
-    alone = Assembly()
+    alone = SessionBuilder()
     remaining = OpenCodeSession(alone)
     remaining.add_all(left)
     count = len(alone.messages)
-    for index in range(count, len(assembly.messages)):
-        assembly.replace_message(index, is_abandoned=True)
+    for index in range(count, len(builder.messages)):
+        builder.replace_message(index, is_abandoned=True)
     conversation.thread.begin(ContextCause.REWIND, remaining.thread.members)

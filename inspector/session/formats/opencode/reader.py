@@ -5,29 +5,28 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from inspector.session.database import read_database
-from inspector.session.documents import DocumentReader
+from inspector.session.files import Locator, exists, is_folder
 from inspector.session.formats.opencode.blocks import blocks_of_record
 from inspector.session.formats.opencode.database import OpenCodeRows, sessions_inside
 from inspector.session.formats.opencode.files import TreeReader, inside_session_file, interpret
 from inspector.session.formats.opencode.files import sessions_inside as sessions_of_tree
-from inspector.session.locator import Locator
-from inspector.session.paths import exists, is_folder
-from inspector.session.rows import RowsReader
+from inspector.session.json_reader import JsonReader
+from inspector.session.sqlite import read_database
+from inspector.session.sqlite_reader import SqliteReader
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from inspector.session.format import Inside
-    from inspector.session.reading import Reader
+    from inspector.session.format import ContainedSession
+    from inspector.session.reader import Reader
 
 __all__ = ["export_reader", "rows_reader", "session_of_file", "sessions_of_database", "sessions_of_tree", "tree_reader"]
 
 
 def rows_reader(path: Path, name: str) -> Reader:
     """A reader for a session in a database."""
-    return RowsReader(path, name, OpenCodeRows(Locator.of(path).session))
+    return SqliteReader(path, name, OpenCodeRows(Locator.of(path).session))
 
 
 def tree_reader(path: Path, name: str) -> Reader:
@@ -37,10 +36,10 @@ def tree_reader(path: Path, name: str) -> Reader:
 
 def export_reader(path: Path, name: str) -> Reader:
     """A reader for an exported session."""
-    return DocumentReader(path, name, interpret, blocks_of_record)
+    return JsonReader(path, name, interpret, blocks_of_record)
 
 
-def sessions_of_database(path: Path) -> Sequence[Inside]:
+def sessions_of_database(path: Path) -> Sequence[ContainedSession]:
     """Every session of a database, the newest first.
 
     Raises:
@@ -62,6 +61,6 @@ def locate(path: Path, identifier: str) -> Path | None:
     return beside if exists(beside) else None
 
 
-def session_of_file(path: Path, document: object) -> Sequence[Inside]:
+def session_of_file(path: Path, document: object) -> Sequence[ContainedSession]:
     """The session whose own file this is in the tree; nothing for any other file."""
     return inside_session_file(path, document)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.paths import is_folder
-from inspector.session.values import mapping, string
+from inspector.session.files import is_folder
+from inspector.session.json.values import mapping, string
 
 if TYPE_CHECKING:
     from pathlib import Path

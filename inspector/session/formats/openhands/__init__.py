@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.errors import SessionError
-from inspector.session.format import Format, Inside
+from inspector.session.files import is_folder
+from inspector.session.format import ContainedSession, Format
 from inspector.session.formats.openhands.records import (
     CURRENT,
     QUIET,
@@ -25,14 +26,13 @@ from inspector.session.formats.openhands.records import (
     is_current_event,
     is_event_of_version_0,
 )
-from inspector.session.paths import is_folder
-from inspector.session.values import objects
+from inspector.session.json.values import objects
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from inspector.session.reading import Reader
-    from inspector.session.sample import Sample
+    from inspector.session.reader import Reader
+    from inspector.session.sniff import Sample
 
 CURRENT_NAME, NAME_0 = "openhands", "openhands-v0"
 
@@ -91,7 +91,7 @@ def _reader_0(path: Path) -> Reader:
     return reader_0(path, NAME_0)
 
 
-def _inside_0(path: Path) -> Sequence[Inside]:
+def _inside_0(path: Path) -> Sequence[ContainedSession]:
     if is_folder(path):
         return ()
     from inspector.session.formats.openhands.version_0 import conversations_inside

@@ -6,13 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from inspector.session.assembly import Assembly
-from inspector.session.beside import Beside
-from inspector.session.blocks import compact_json
-from inspector.session.decoding import lenient_json
-from inspector.session.documents import DocumentReader
+from inspector.session.builder import SessionBuilder
+from inspector.session.directory_reader import DirectoryReader
 from inspector.session.errors import SessionError
-from inspector.session.folders import FolderReader
+from inspector.session.files import is_folder
 from inspector.session.formats.chat import ChatMessage, ChatThread, all_blocks, notice
 from inspector.session.formats.openhands.records import (
     CURRENT,
@@ -23,23 +20,24 @@ from inspector.session.formats.openhands.records import (
     number_in,
     state_of,
 )
-from inspector.session.lines import LinesReader
+from inspector.session.json.codec import compact_json, lenient_json
+from inspector.session.json.lines import object_lines
+from inspector.session.json.nodes import objects_among
+from inspector.session.json.values import count, mapping, objects, seconds_of_any, sequence, string
+from inspector.session.json_reader import JsonReader
+from inspector.session.jsonl_reader import JsonlReader
+from inspector.session.linked_documents import SidecarFile
 from inspector.session.model import BlockKind, Compaction, Origin, Usage
-from inspector.session.nodes import objects_among
-from inspector.session.objects import object_lines
-from inspector.session.paths import is_folder
-from inspector.session.sample import Sample
-from inspector.session.times import seconds_of_any
-from inspector.session.values import count, mapping, objects, sequence, string
+from inspector.session.sniff import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
     from pathlib import Path
 
     from inspector.session.blocks import TextBlock
+    from inspector.session.json.nodes import Node
     from inspector.session.model import Block, Message
-    from inspector.session.nodes import Node
-    from inspector.session.reading import Reader
+    from inspector.session.reader import Reader
     from inspector.session.texts import BlocksOfRecord
 
 
@@ -264,21 +262,21 @@ def blocks_again(record: bytes, origin: Origin, /) -> list[TextBlock]:
 
 
 class OpenHandsSession:
-    """Takes events in order and fills an assembly.
+    """Takes events in order and fills a builder.
 
     Attributes:
-        assembly: What is filled.
+        builder: What is filled.
     """
 
-    def __init__(self, assembly: Assembly | None = None) -> None:
+    def __init__(self, builder: SessionBuilder | None = None) -> None:
         """Begin.
 
         Args:
-            assembly: What to fill; a new one where not given.
+            builder: What to fill; a new one where not given.
         """
-        self.assembly = assembly if assembly is not None else Assembly()
-        self.assembly.agent = "OpenHands"
-        self._chat = ChatThread(self.assembly)
+        self.builder = builder if builder is not None else SessionBuilder()
+        self.builder.agent = "OpenHands"
+        self._chat = ChatThread(self.builder)
         self._events = Events()
         self._open: dict[str, int] = {}
         self._sums: dict[str, Accumulated] = {}
@@ -288,7 +286,7 @@ class OpenHandsSession:
     def add(self, event: dict[str, Any], origin: Origin) -> None:
         """Take an event."""
         kind = string(event.get("kind"))
-        self.assembly.record_counts[kind or "(no kind)"] += 1
+        self.builder.record_counts[kind or "(no kind)"] += 1
         if event.get("key") == "stats":
             self._note_sums(mapping(event.get("value")))
         if event.get("key") == "full_state":
@@ -306,28 +304,28 @@ class OpenHandsSession:
         state = mapping(about)
         model = mapping(mapping(state.get("agent")).get("llm"))
         self._model = string(model.get("model")) or self._model
-        self.assembly.identifier = string(state.get("id")) or self.assembly.identifier
-        self.assembly.title = string(state.get("title")) or self.assembly.title
+        self.builder.identifier = string(state.get("id")) or self.builder.identifier
+        self.builder.title = string(state.get("title")) or self.builder.title
         folder = mapping(state.get("workspace")).get("working_dir")
-        self.assembly.working_directory = string(folder) or self.assembly.working_directory
+        self.builder.working_directory = string(folder) or self.builder.working_directory
         known: dict[str, Mapping[str, Any]] = {}
         for metrics in _metrics(state.get("stats")).values():
             for one in objects(metrics.get("token_usages")):
                 known[string(one.get("response_id"))] = one
-                self.assembly.window = count(one.get("context_window")) or self.assembly.window
-        for index, call in enumerate(self.assembly.calls):
+                self.builder.window = count(one.get("context_window")) or self.builder.window
+        for index, call in enumerate(self.builder.calls):
             tokens = known.get(call.identifier) or {}
             usage = usage_of_tokens(tokens) or call.usage
             name = call.model or string(tokens.get("model")) or self._model
             if (usage, name) != (call.usage, call.model):
-                self.assembly.calls[index] = structs.replace(call, usage=usage, model=name)
+                self.builder.calls[index] = structs.replace(call, usage=usage, model=name)
 
     def _respond(self, event: Mapping[str, Any], said: ChatMessage, origin: Origin) -> None:
         """Add an answer; several actions of one response are one answer."""
         response = string(event.get("llm_response_id"))
         (message,) = self._chat.messages([said], origin)
         if response and response in self._open:
-            self.assembly.add_blocks(self._open[response], list(message.blocks))
+            self.builder.add_blocks(self._open[response], list(message.blocks))
             self._events.note(self._open[response], string(event.get("id")), message.blocks)
             return
         index = self._chat.thread.respond(
@@ -339,7 +337,7 @@ class OpenHandsSession:
 
     def _note(self, added: Iterable[int], event: Mapping[str, Any]) -> None:
         for index in added:
-            self._events.note(index, string(event.get("id")), self.assembly.messages[index].blocks)
+            self._events.note(index, string(event.get("id")), self.builder.messages[index].blocks)
 
     def _note_sums(self, stats: Any) -> None:
         for name, metrics in _metrics(stats).items():
@@ -368,11 +366,11 @@ class EventInterpreter:
     def __init__(self) -> None:
         self.blocks_of_record: BlocksOfRecord = blocks_again
         self._conversation = OpenHandsSession()
-        self.assembly = self._conversation.assembly
+        self.builder = self._conversation.builder
 
     def take(self, data: bytes, offset: int, first_line: int) -> None:
         """Take whole lines. What cannot be read becomes a diagnostic."""
-        for line in object_lines(data, offset, first_line, self.assembly):
+        for line in object_lines(data, offset, first_line, self.builder):
             self._conversation.add(line.value, Origin(line.offset, len(line.data)))
 
 
@@ -385,18 +383,18 @@ def current_reader(path: Path, name: str) -> Reader:
     place = conversation_of(path)
     if not is_folder(place):
         if Sample(path).is_lines:
-            return LinesReader(path, name, EventInterpreter())
-        return DocumentReader(path, name, _interpret, blocks_again)
+            return JsonlReader(path, name, EventInterpreter())
+        return JsonReader(path, name, _interpret, blocks_again)
     folder = events_folder(place, CURRENT)
     if folder is None:
         raise SessionError(f"{path}: no events in this directory. Give the folder of one conversation.")
     conversation = OpenHandsSession()
-    conversation.assembly.identifier = (folder.parent if folder.name == "events" else folder).name
-    beside = [Beside(state_of(folder))]
-    return FolderReader(path, folder, name, lambda one: number_in(one, CURRENT), conversation, blocks_again, beside)
+    conversation.builder.identifier = (folder.parent if folder.name == "events" else folder).name
+    beside = [SidecarFile(state_of(folder))]
+    return DirectoryReader(path, folder, name, lambda one: number_in(one, CURRENT), conversation, blocks_again, beside)
 
 
-def _interpret(node: Node, assembly: Assembly) -> None:
-    conversation = OpenHandsSession(assembly)
-    for item, value in objects_among(node.items(), "an event", assembly):
+def _interpret(node: Node, builder: SessionBuilder) -> None:
+    conversation = OpenHandsSession(builder)
+    for item, value in objects_among(node.items(), "an event", builder):
         conversation.add(value, Origin(item.offset, item.length))

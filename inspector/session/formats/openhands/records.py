@@ -6,10 +6,9 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.decoding import lenient_json
-from inspector.session.opening import open_for_reading
-from inspector.session.paths import is_file, is_folder
-from inspector.session.values import mapping, string
+from inspector.session.files import is_file, is_folder, open_for_reading
+from inspector.session.json.codec import lenient_json
+from inspector.session.json.values import mapping, string
 
 if TYPE_CHECKING:
     from pathlib import Path

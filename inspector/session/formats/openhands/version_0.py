@@ -6,13 +6,11 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.assembly import Assembly
-from inspector.session.blocks import compact_json
-from inspector.session.decoding import lenient_json
-from inspector.session.documents import DocumentReader
+from inspector.session.builder import SessionBuilder
+from inspector.session.directory_reader import DirectoryReader
 from inspector.session.errors import SessionError
-from inspector.session.folders import FolderReader
-from inspector.session.format import Inside
+from inspector.session.files import Locator, is_folder, open_for_reading
+from inspector.session.format import ContainedSession
 from inspector.session.formats.chat import ChatMessage, ChatThread, all_blocks, notice
 from inspector.session.formats.openhands.reader import Accumulated, Events
 from inspector.session.formats.openhands.records import (
@@ -24,25 +22,23 @@ from inspector.session.formats.openhands.records import (
     number_in,
 )
 from inspector.session.formats.plain.usage import usage_of
-from inspector.session.lines import LinesReader
-from inspector.session.locator import Locator
+from inspector.session.json.codec import compact_json, lenient_json
+from inspector.session.json.lines import object_lines
+from inspector.session.json.nodes import FileNode, objects_among
+from inspector.session.json.values import count, mapping, objects, seconds_of_any, sequence, string
+from inspector.session.json_reader import JsonReader
+from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.model import Origin, Role
-from inspector.session.nodes import FileNode, objects_among
-from inspector.session.objects import object_lines
-from inspector.session.opening import open_for_reading
-from inspector.session.paths import is_folder
-from inspector.session.sample import Sample
-from inspector.session.times import seconds_of_any
-from inspector.session.values import count, mapping, objects, sequence, string
+from inspector.session.sniff import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from inspector.session.blocks import TextBlock
-    from inspector.session.nodes import Node
-    from inspector.session.objects import ObjectLine
-    from inspector.session.reading import Reader
+    from inspector.session.json.lines import ObjectLine
+    from inspector.session.json.nodes import Node
+    from inspector.session.reader import Reader
     from inspector.session.texts import BlocksOfRecord
 
 
@@ -161,21 +157,21 @@ def blocks_again_0(record: bytes, origin: Origin, /) -> list[TextBlock]:
 
 
 class OpenHands0Session:
-    """Takes events in order and fills an assembly.
+    """Takes events in order and fills a builder.
 
     Attributes:
-        assembly: What is filled.
+        builder: What is filled.
     """
 
-    def __init__(self, assembly: Assembly | None = None) -> None:
+    def __init__(self, builder: SessionBuilder | None = None) -> None:
         """Begin.
 
         Args:
-            assembly: What to fill; a new one where not given.
+            builder: What to fill; a new one where not given.
         """
-        self.assembly = assembly if assembly is not None else Assembly()
-        self.assembly.agent = "OpenHands"
-        self._chat = ChatThread(self.assembly)
+        self.builder = builder if builder is not None else SessionBuilder()
+        self.builder.agent = "OpenHands"
+        self._chat = ChatThread(self.builder)
         self._events = Events()
         self._sums = Accumulated()
         self._open: dict[str, int] = {}
@@ -184,15 +180,15 @@ class OpenHands0Session:
 
     def tell(self, about: Any) -> None:
         """Take up what stands beside the events."""
-        self.assembly.title = string(mapping(about).get("title")) or self.assembly.title
+        self.builder.title = string(mapping(about).get("title")) or self.builder.title
 
     def add(self, event: dict[str, Any], origin: Origin) -> None:
         """Take an event."""
         self._count += 1
         observation = event.get("observation")
         name = f"observation:{observation}" if isinstance(observation, str) else f"action:{event.get('action')}"
-        self.assembly.record_counts[name] += 1
-        said = spoken_in(event, is_first=not self.assembly.messages)
+        self.builder.record_counts[name] += 1
+        said = spoken_in(event, is_first=not self.builder.messages)
         if event.get("action") == "condensation":
             self._condense(event, said, origin)
         elif said is not None and said.is_call:
@@ -201,7 +197,7 @@ class OpenHands0Session:
             if said.role is Role.TOOL and not said.value.get("tool_call_id"):
                 said = replace(said, value={**said.value, "tool_call_id": self._last_call})
             for index in self._chat.add([said], origin):
-                self._events.note(index, str(event.get("id")), self.assembly.messages[index].blocks)
+                self._events.note(index, str(event.get("id")), self.builder.messages[index].blocks)
 
     def _respond(self, event: Mapping[str, Any], said: ChatMessage, origin: Origin) -> None:
         """Add an answer; several actions of one response are one answer. Early versions give no ids: order tells."""
@@ -217,12 +213,12 @@ class OpenHands0Session:
         response = string(response_of(event).get("id"))
         if response and response in self._open:
             (message,) = self._chat.messages([replace(said, value={**said.value, "reasoning_content": None})], origin)
-            self.assembly.add_blocks(self._open[response], list(message.blocks))
+            self.builder.add_blocks(self._open[response], list(message.blocks))
             self._events.note(self._open[response], str(event.get("id")), message.blocks)
             return
         (index,) = self._chat.add([said], origin)
         self._open = {response: index} if response else {}
-        self._events.note(index, str(event.get("id")), self.assembly.messages[index].blocks)
+        self._events.note(index, str(event.get("id")), self.builder.messages[index].blocks)
 
     def _condense(self, event: Mapping[str, Any], said: ChatMessage | None, origin: Origin) -> None:
         args = mapping(event.get("args"))
@@ -247,39 +243,39 @@ class LinesInterpreter0:
         """
         self.blocks_of_record: BlocksOfRecord = blocks_again_0
         self._session = session
-        self._assembly = Assembly()
+        self._builder = SessionBuilder()
         self._events: OpenHands0Session | None = None
         self._chosen: ObjectLine | None = None
         self._counted: Counter[str] = Counter()
         self._is_settled = True
 
     @property
-    def assembly(self) -> Assembly:
+    def builder(self) -> SessionBuilder:
         """What has been taken so far: the conversation that is read now."""
         if not self._is_settled and self._chosen is not None:
-            counts = self._assembly.record_counts
-            fresh = Assembly()
+            counts = self._builder.record_counts
+            fresh = SessionBuilder()
             add_history(FileNode(self._chosen.data, self._chosen.offset), self._chosen.value, fresh)
-            self._assembly.put(fresh.grown(), fresh.calls, fresh.contexts, fresh.compactions)
-            self._assembly.identifier = name_of(self._chosen.value, self._chosen.line)
-            self._assembly.agent, self._assembly.title = fresh.agent, fresh.title
+            self._builder.put(fresh.grown(), fresh.calls, fresh.contexts, fresh.compactions)
+            self._builder.identifier = name_of(self._chosen.value, self._chosen.line)
+            self._builder.agent, self._builder.title = fresh.agent, fresh.title
             counts.subtract(self._counted)
             counts.update(fresh.record_counts)
             self._counted = fresh.record_counts
             for name in [name for name, count in counts.items() if not count]:
                 del counts[name]
             self._is_settled = True
-        return self._assembly
+        return self._builder
 
     def take(self, data: bytes, offset: int, first_line: int) -> None:
         """Take whole lines. What cannot be read becomes a diagnostic."""
-        for line in object_lines(data, offset, first_line, self._assembly):
+        for line in object_lines(data, offset, first_line, self._builder):
             if has_history(line.value):
-                self._assembly.record_counts["conversation"] += 1
+                self._builder.record_counts["conversation"] += 1
                 if self._session in ("", name_of(line.value, line.line)):
                     self._chosen, self._is_settled = line, False
                 continue
-            self._events = self._events or OpenHands0Session(self._assembly)
+            self._events = self._events or OpenHands0Session(self._builder)
             self._events.add(line.value, Origin(line.offset, len(line.data)))
 
 
@@ -296,17 +292,17 @@ def reader_0(path: Path, name: str) -> Reader:
                 one.identifier for one in conversations_inside(locator.file)
             }:
                 raise SessionError(f"{path}: no conversation {locator.session}. Give the path alone to open the last.")
-            return LinesReader(path, name, LinesInterpreter0(locator.session))
-        return DocumentReader(path, name, _interpret, blocks_again_0)
+            return JsonlReader(path, name, LinesInterpreter0(locator.session))
+        return JsonReader(path, name, _interpret, blocks_again_0)
     folder = events_folder(path, VERSION_0)
     if folder is None:
         raise SessionError(f"{path}: no events in this directory. Give the folder of one conversation.")
     conversation = OpenHands0Session()
-    conversation.assembly.identifier = (folder.parent if folder.name == "events" else folder).name
-    return FolderReader(path, folder, name, lambda one: number_in(one, VERSION_0), conversation, blocks_again_0)
+    conversation.builder.identifier = (folder.parent if folder.name == "events" else folder).name
+    return DirectoryReader(path, folder, name, lambda one: number_in(one, VERSION_0), conversation, blocks_again_0)
 
 
-def conversations_inside(path: Path) -> Sequence[Inside]:
+def conversations_inside(path: Path) -> Sequence[ContainedSession]:
     """The conversations of a file of results, newest first; none where it holds no more than one.
 
     Raises:
@@ -314,15 +310,15 @@ def conversations_inside(path: Path) -> Sequence[Inside]:
     """
     if not Sample(path).is_lines or not any(map(has_history, Sample(path).records)):
         return ()
-    found: list[Inside] = []
+    found: list[ContainedSession] = []
     with open_for_reading(path) as file:
         data = file.read()
     modified = path.stat().st_mtime
-    for line in object_lines(data, 0, 1, Assembly()):
+    for line in object_lines(data, 0, 1, SessionBuilder()):
         if has_history(line.value):
             identifier = name_of(line.value, line.line)
             title = string(mapping(line.value.get("issue")).get("title"))
-            found.append(Inside(Locator(path, identifier).path, identifier, title, modified=modified))
+            found.append(ContainedSession(Locator(path, identifier).path, identifier, title, modified=modified))
     return found[::-1] if len(found) > 1 else ()
 
 
@@ -333,13 +329,13 @@ def name_of(value: Mapping[str, Any], line: int) -> str:
     return named.replace("/", "-") or f"line-{line}"
 
 
-def add_history(node: Node, value: Mapping[str, Any], assembly: Assembly) -> None:
-    """Fill an assembly from a whole conversation."""
-    conversation = OpenHands0Session(assembly)
-    assembly.title = string(mapping(value.get("issue")).get("title"))
+def add_history(node: Node, value: Mapping[str, Any], builder: SessionBuilder) -> None:
+    """Fill a builder from a whole conversation."""
+    conversation = OpenHands0Session(builder)
+    builder.title = string(mapping(value.get("issue")).get("title"))
     fields = node.fields()
     for item, event in objects_among(
-        _events(fields["history"].items() if "history" in fields else []), "an event", assembly
+        _events(fields["history"].items() if "history" in fields else []), "an event", builder
     ):
         conversation.add(event, Origin(item.offset, item.length))
 
@@ -354,12 +350,12 @@ def _events(items: Sequence[Node]) -> Iterator[Node]:
             yield item
 
 
-def _interpret(node: Node, assembly: Assembly) -> None:
+def _interpret(node: Node, builder: SessionBuilder) -> None:
     value = node.value()
     if isinstance(value, dict):
-        add_history(node, value, assembly)
-        assembly.identifier = name_of(value, 0) if name_of(value, 0) != "line-0" else ""
+        add_history(node, value, builder)
+        builder.identifier = name_of(value, 0) if name_of(value, 0) != "line-0" else ""
         return
-    conversation = OpenHands0Session(assembly)
-    for item, event in objects_among(node.items(), "an event", assembly):
+    conversation = OpenHands0Session(builder)
+    for item, event in objects_among(node.items(), "an event", builder):
         conversation.add(event, Origin(item.offset, item.length))

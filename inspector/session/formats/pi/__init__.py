@@ -10,13 +10,13 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from inspector.session.files import exists
 from inspector.session.format import Format
-from inspector.session.paths import exists
-from inspector.session.values import mapping, string
+from inspector.session.json.values import mapping, string
 
 if TYPE_CHECKING:
-    from inspector.session.reading import Reader
-    from inspector.session.sample import Sample
+    from inspector.session.reader import Reader
+    from inspector.session.sniff import Sample
 
 NAME = "pi"
 
@@ -59,9 +59,9 @@ def _is_entry(record: dict[str, Any]) -> bool:
 
 def _reader(path: Path) -> Reader:
     from inspector.session.formats.pi.reader import PiInterpreter
-    from inspector.session.lines import LinesReader
+    from inspector.session.jsonl_reader import JsonlReader
 
-    return LinesReader(path, NAME, PiInterpreter())
+    return JsonlReader(path, NAME, PiInterpreter())
 
 
 def _locate(path: Path, identifier: str) -> Path | None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.blocks import TextBlock, compact_json, text_block
-from inspector.session.decoding import clean_text
+from inspector.session.blocks import TextBlock, text_block
 from inspector.session.formats.pi.records import EntryKind, kind_of
+from inspector.session.json.codec import clean_text, compact_json
+from inspector.session.json.lines import object_of
+from inspector.session.json.values import mapping, objects, sequence, string
 from inspector.session.media import media_of_base64
 from inspector.session.model import BlockKind, Origin
-from inspector.session.objects import object_of
-from inspector.session.values import mapping, objects, sequence, string
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

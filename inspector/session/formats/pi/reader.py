@@ -5,22 +5,19 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from inspector.session.assembly import Assembly
-from inspector.session.decoding import clean_text
+from inspector.session.builder import SessionBuilder, Thread
 from inspector.session.formats.pi.blocks import blocks_of_entry, blocks_of_line
 from inspector.session.formats.pi.records import FAILED, EntryKind, count_name, kind_of
-from inspector.session.links import LinkKind, SessionLink
-from inspector.session.model import BlockKind, Compaction, ContextCause, Message, Role, Usage
-from inspector.session.objects import object_lines
-from inspector.session.threads import Thread
-from inspector.session.times import seconds_of_any
-from inspector.session.values import count, count_or_none, mapping, string
+from inspector.session.json.codec import clean_text
+from inspector.session.json.lines import object_lines
+from inspector.session.json.values import count, count_or_none, mapping, seconds_of_any, string
+from inspector.session.model import BlockKind, Compaction, ContextCause, LinkKind, Message, Role, SessionLink, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from inspector.session.json.lines import ObjectLine
     from inspector.session.model import Block
-    from inspector.session.objects import ObjectLine
     from inspector.session.texts import BlocksOfRecord
 
 
@@ -152,11 +149,11 @@ OH_MY_PI = frozenset({"title", "title_change", "session_init", "credential_pin",
 
 
 class PiSession:
-    """Takes entries in file order and fills an assembly."""
+    """Takes entries in file order and fills a builder."""
 
-    def __init__(self, assembly: Assembly) -> None:
-        self._assembly = assembly
-        self._thread = Thread(assembly)
+    def __init__(self, builder: SessionBuilder) -> None:
+        self._builder = builder
+        self._thread = Thread(builder)
         self._tree = Tree()
         self._numbers = array("i")  # of the entry that each message came from
         self._positions: list[int] = []  # number of the entry in each place of the file, headers included
@@ -170,7 +167,7 @@ class PiSession:
     def add(self, line: ObjectLine) -> None:
         """Add a line."""
         entry = line.value
-        self._assembly.record_counts[count_name(entry)] += 1
+        self._builder.record_counts[count_name(entry)] += 1
         self._note(entry)
         if entry.get("type") in ("session", "title"):
             if entry.get("type") == "session":
@@ -196,27 +193,27 @@ class PiSession:
 
     def _note(self, entry: Mapping[str, Any]) -> None:
         """Take up what an entry says of the session."""
-        assembly = self._assembly
+        builder = self._builder
         kind = string(entry.get("type"))
         if kind == "session":
-            assembly.identifier = assembly.identifier or string(entry.get("id"))
-            assembly.working_directory = assembly.working_directory or string(entry.get("cwd"))
+            builder.identifier = builder.identifier or string(entry.get("id"))
+            builder.working_directory = builder.working_directory or string(entry.get("cwd"))
             version = entry.get("version")
             self._version = version if isinstance(version, int) else 1
             self._started = seconds_of_any(entry.get("timestamp"))
             origin = string(entry.get("parentSession")) or string(entry.get("branchedFrom"))
             self._is_copy = bool(entry.get("parentSession") or entry.get("branchedFrom"))
             if name := clean_text(origin.replace("\\", "/").rpartition("/")[2]):
-                assembly.link(SessionLink(LinkKind.CONTINUED, name))
+                builder.link(SessionLink(LinkKind.CONTINUED, name))
         if kind in ("session", "model_change"):
             self._model = string(entry.get("modelId")) or string(entry.get("model")).rpartition("/")[2] or self._model
         if kind in ("session", "title", "title_change"):
-            assembly.title = string(entry.get("title")) or assembly.title
+            builder.title = string(entry.get("title")) or builder.title
         if kind == "session_info":
-            assembly.title = string(entry.get("name")) or assembly.title
+            builder.title = string(entry.get("name")) or builder.title
         if kind in OH_MY_PI:
-            assembly.agent = "Oh My Pi"
-        assembly.agent = assembly.agent or "pi"
+            builder.agent = "Oh My Pi"
+        builder.agent = builder.agent or "pi"
 
     def _enter(self, entry: Mapping[str, Any]) -> int:
         """Put an entry into the tree, and change over to its branch where it does not follow the last one."""
@@ -237,8 +234,8 @@ class PiSession:
         path = self._tree.path(leaf)
         on_path = set(path)
         for index, number in enumerate(self._numbers):
-            if self._assembly.messages[index].is_abandoned != (number not in on_path):
-                self._assembly.replace_message(index, is_abandoned=number not in on_path)
+            if self._builder.messages[index].is_abandoned != (number not in on_path):
+                self._builder.replace_message(index, is_abandoned=number not in on_path)
         members = self._tree.members(path)
         if members != self._thread.members:
             self._thread.begin(ContextCause.REWIND, members)
@@ -293,7 +290,7 @@ class PiSession:
         first_kept = self._first_kept(entry)
         if first_kept not in path and (entry.get("firstKeptEntryId") or entry.get("firstKeptEntryIndex") is not None):
             reason = "messages that a compaction kept are not in this file"
-            self._assembly.diagnose(reason, line.line, line.offset, skipped=False)
+            self._builder.diagnose(reason, line.line, line.offset, skipped=False)
         kept = self._tree.kept(path, first_kept)
         compaction = Compaction(
             message=0,
@@ -321,11 +318,11 @@ class PiInterpreter:
     """Makes a session out of the lines of a pi session file."""
 
     def __init__(self) -> None:
-        self.assembly = Assembly()
+        self.builder = SessionBuilder()
         self.blocks_of_record: BlocksOfRecord = blocks_of_line
-        self._conversation = PiSession(self.assembly)
+        self._conversation = PiSession(self.builder)
 
     def take(self, data: bytes, offset: int, first_line: int) -> None:
         """Take whole lines. What cannot be read becomes a diagnostic."""
-        for line in object_lines(data, offset, first_line, self.assembly, "message"):
+        for line in object_lines(data, offset, first_line, self.builder, "message"):
             self._conversation.add(line)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.values import mapping
+from inspector.session.json.values import mapping
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from inspector.session.reading import Reader
-    from inspector.session.sample import Sample
+    from inspector.session.reader import Reader
+    from inspector.session.sniff import Sample
 
 
 def _recognise_as(form: Form) -> Callable[[Sample], str]:

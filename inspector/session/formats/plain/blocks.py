@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.blocks import TextBlock, compact_json, text_block
-from inspector.session.decoding import clean_text, lenient_json
+from inspector.session.blocks import TextBlock, text_block
 from inspector.session.formats.plain.records import FUNCTION_CALL, SPEAKERS
+from inspector.session.json.codec import clean_text, compact_json, lenient_json
+from inspector.session.json.values import objects
 from inspector.session.media import media_of_base64, media_of_data_url
 from inspector.session.model import BlockKind, Media, Origin, Role
-from inspector.session.values import objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import structs
 
-from inspector.session.assembly import Assembly
 from inspector.session.blocks import TextBlock
-from inspector.session.decoding import line_bounds
-from inspector.session.documents import DocumentReader
+from inspector.session.builder import SessionBuilder
+from inspector.session.call_matching import CallMatcher
 from inspector.session.errors import SessionError
 from inspector.session.formats.plain.blocks import (
     COMPACTION,
@@ -29,23 +28,23 @@ from inspector.session.formats.plain.blocks import (
 from inspector.session.formats.plain.records import Form, form_of, is_message, is_request, requests_of
 from inspector.session.formats.plain.usage import usage_of
 from inspector.session.formats.streamed_answers import answer_of
-from inspector.session.lines import LinesReader
+from inspector.session.json.lines import line_bounds
+from inspector.session.json.nodes import FileNode, MemoryNode
+from inspector.session.json.values import mapping, objects, seconds_of_any, sequence
+from inspector.session.json_reader import JsonReader
+from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.model import BlockKind, Call, Compaction, ContextCause, Message, Role
-from inspector.session.nodes import FileNode, MemoryNode
-from inspector.session.pairing import Pairing
-from inspector.session.sample import Sample
+from inspector.session.sniff import Sample
 from inspector.session.texts import MemoryTexts
-from inspector.session.times import seconds_of_any
-from inspector.session.values import mapping, objects, sequence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from inspector.session.assembly import OpenContext
+    from inspector.session.builder import OpenContext
     from inspector.session.formats.plain.records import Request
+    from inspector.session.json.nodes import Node
     from inspector.session.model import Origin, Session
-    from inspector.session.nodes import Node
-    from inspector.session.reading import Reader
+    from inspector.session.reader import Reader
     from inspector.session.texts import BlocksOfRecord
 
     Keep = Callable[[Sequence[TextBlock], Node], None]
@@ -116,7 +115,7 @@ class PlainThread:
     context: OpenContext
     digests: list[Digests] = field(default_factory=list)
     names: Names = field(default_factory=dict)
-    pairing: Pairing = field(default_factory=lambda: Pairing(are_ids_left_out=True))
+    pairing: CallMatcher = field(default_factory=lambda: CallMatcher(are_ids_left_out=True))
 
 
 @dataclass
@@ -163,7 +162,7 @@ def _spoken(digests: Digests) -> Digests:
 
 
 class PlainSession:
-    """Takes messages or requests in order and fills an assembly.
+    """Takes messages or requests in order and fills a builder.
 
     Attributes:
         counts_entries: Messages are the file's records, and counted by role.
@@ -171,14 +170,14 @@ class PlainSession:
 
     counts_entries = True
 
-    def __init__(self, assembly: Assembly, keep: Keep | None = None) -> None:
+    def __init__(self, builder: SessionBuilder, keep: Keep | None = None) -> None:
         """Begin.
 
         Args:
-            assembly: What to fill.
+            builder: What to fill.
             keep: Called with the blocks of every entry, where texts cannot be read again.
         """
-        self._assembly = assembly
+        self._builder = builder
         self._keep = keep
         self._threads: list[PlainThread] = []
         self._known: dict[bytes, list[PlainMessage]] = {}
@@ -254,15 +253,15 @@ class PlainSession:
     def _begin_behind(self, thread: PlainThread, summary: PlainMessage) -> None:
         """Begin the context of a summary that the API wrote: tools and system text stay before it."""
         members = thread.context.members
-        kept = [place for place, index in enumerate(members) if self._assembly.messages[index].role is Role.SYSTEM]
-        thread.context = self._assembly.add_context(thread.number, ContextCause.COMPACTION)
+        kept = [place for place, index in enumerate(members) if self._builder.messages[index].role is Role.SYSTEM]
+        thread.context = self._builder.add_context(thread.number, ContextCause.COMPACTION)
         thread.context.members.extend(members[place] for place in kept)
         thread.context.carried = len(kept)
         thread.digests = [thread.digests[place] for place in kept]
         self._threads_of_opening.setdefault(summary.digests, []).append(thread)
         before = usage_of(summary.about.get("usage"))
-        first = len(self._assembly.messages) - 1
-        self._assembly.compactions.append(Compaction(first, "auto", before.prompt if before else None))
+        first = len(self._builder.messages) - 1
+        self._builder.compactions.append(Compaction(first, "auto", before.prompt if before else None))
 
     def _begin_again(self, thread: PlainThread, common: int) -> dict[Digests, list[int]]:
         """Begin a context with what a request has in common with the last; where else its entries stand already."""
@@ -270,7 +269,7 @@ class PlainSession:
         known: dict[Digests, list[int]] = {}
         for digests, index in zip(thread.digests[common:], members[common:], strict=True):
             known.setdefault(digests, []).append(index)
-        thread.context = self._assembly.add_context(thread.number, ContextCause.REWIND)
+        thread.context = self._builder.add_context(thread.number, ContextCause.REWIND)
         thread.context.members.extend(members[:common])
         thread.context.carried = common
         del thread.digests[common:]
@@ -288,19 +287,19 @@ class PlainSession:
 
     def _begin_compacted(self, thread: PlainThread, entries: list[PlainMessage]) -> None:
         """Begin the context that a compaction leaves."""
-        thread.context = self._assembly.add_context(thread.number, ContextCause.COMPACTION)
+        thread.context = self._builder.add_context(thread.number, ContextCause.COMPACTION)
         thread.digests.clear()
-        first = len(self._assembly.messages)
+        first = len(self._builder.messages)
         time = next(
             (seconds_of_any(entry.about[name]) for entry in entries for name in TIMES if name in entry.about), None
         )
-        self._assembly.compactions.append(Compaction(first, "auto", time=time))
+        self._builder.compactions.append(Compaction(first, "auto", time=time))
 
     def _new_thread(self, request: Request | None = None) -> PlainThread:  # noqa: ARG002  # for those who number them otherwise
         return self._thread_of(len(self._threads))
 
     def _thread_of(self, number: int) -> PlainThread:
-        thread = PlainThread(number, self._assembly.add_context(number, ContextCause.START))
+        thread = PlainThread(number, self._builder.add_context(number, ContextCause.START))
         self._threads.append(thread)
         return thread
 
@@ -330,7 +329,7 @@ class PlainSession:
                 self._known[key] = [replace(one, blocks=_shortened(one.blocks)) for one in known]
             return known
         if self.counts_entries:
-            self._assembly.record_counts[known[0].role.value] += 1
+            self._builder.record_counts[known[0].role.value] += 1
         made = (block for one in known for block, _ in one.blocks)
         names |= {block.tool_call_id: block.tool_name for block in made if block.kind is BlockKind.TOOL_CALL}
         return known
@@ -339,11 +338,11 @@ class PlainSession:
         """What a message adds; nothing where it is none."""
         value = node.value()
         if not isinstance(value, dict):
-            self._assembly.diagnose("not a chat message", 0, max(node.offset, 0), skipped=True)
+            self._builder.diagnose("not a chat message", 0, max(node.offset, 0), skipped=True)
             return []
         role = role_of(value)
         if self.counts_entries:
-            self._assembly.record_counts[role.value] += 1
+            self._builder.record_counts[role.value] += 1
         blocks = blocks_of_entry(value, node.offset, node.length, names)
         for made in blocks:
             if made.block.kind is BlockKind.TOOL_CALL:
@@ -367,7 +366,7 @@ class PlainSession:
         identifier = entry.about.get("id")
         blocks = tuple(made.block for made in entry.blocks)
         # Who gives a list in memory asks for what is done with the very ids in it.
-        index = self._assembly.add_message(
+        index = self._builder.add_message(
             Message(
                 role=entry.role,
                 blocks=blocks if self._keep is not None else thread.pairing.paired(entry.role, blocks),
@@ -382,7 +381,7 @@ class PlainSession:
             return
         if is_call:
             model = entry.about.get("model")
-            self._assembly.calls.append(
+            self._builder.calls.append(
                 Call(
                     response=index,
                     context=thread.context.index,
@@ -400,13 +399,13 @@ class PlainSession:
 
     def _tell_last_call(self, thread: PlainThread, about: dict[str, Any]) -> None:
         """A conversation recorded with its last answer inside: what stands beside it speaks of that call."""
-        calls = self._assembly.calls
+        calls = self._builder.calls
         if not calls or calls[-1].context != thread.context.index:
             return
         model = about.get("model")
         if isinstance(model, str):
             for index, call in enumerate(calls):
-                if not call.model and self._assembly.contexts[call.context].thread == thread.number:
+                if not call.model and self._builder.contexts[call.context].thread == thread.number:
                     calls[index] = structs.replace(call, model=model)
         if calls[-1].usage is None:
             calls[-1] = structs.replace(calls[-1], usage=usage_of(about.get("usage")))
@@ -433,9 +432,9 @@ class PlainInterpreter:
     """Makes a session out of lines that are messages, requests or whole conversations."""
 
     def __init__(self) -> None:
-        self.assembly = Assembly()
+        self.builder = SessionBuilder()
         self.blocks_of_record: BlocksOfRecord = blocks_of_record
-        self._conversation = PlainSession(self.assembly)
+        self._conversation = PlainSession(self.builder)
 
     def take(self, data: bytes, offset: int, first_line: int) -> None:
         """Take whole lines."""
@@ -448,21 +447,21 @@ class PlainInterpreter:
                 for request in requests_of(node):
                     self._conversation.add_request(request)
             elif isinstance(value, dict):
-                self.assembly.record_counts["other"] += 1
+                self.builder.record_counts["other"] += 1
             else:
                 reason = "invalid JSON" if value is None else "not a JSON object"
-                self.assembly.diagnose(reason, first_line + number, offset + start, skipped=True)
+                self.builder.diagnose(reason, first_line + number, offset + start, skipped=True)
 
 
 def plain_reader(path: Path, name: str) -> Reader:
     """A reader for a file of plain conversations."""
     if Sample(path).is_lines:
-        return LinesReader(path, name, PlainInterpreter())
-    return DocumentReader(path, name, _interpret, blocks_of_record)
+        return JsonlReader(path, name, PlainInterpreter())
+    return JsonReader(path, name, _interpret, blocks_of_record)
 
 
-def _interpret(node: Node, assembly: Assembly) -> None:
-    conversation = PlainSession(assembly)
+def _interpret(node: Node, builder: SessionBuilder) -> None:
+    conversation = PlainSession(builder)
     for request in requests_of(node):
         conversation.add_request(request)
 
@@ -486,9 +485,9 @@ def read_conversation(messages: Sequence[dict[str, Any]] | dict[str, Any], form:
             "the messages: neither an Anthropic nor an OpenAI message list. Give dicts with role and content."
         )
     texts = MemoryTexts()
-    assembly = Assembly()
-    conversation = PlainSession(assembly, lambda blocks, node: texts.keep(blocks, node.raw()))
+    builder = SessionBuilder()
+    conversation = PlainSession(builder, lambda blocks, node: texts.keep(blocks, node.raw()))
     for request in requests_of(MemoryNode(value)):
         conversation.add_request(request)
     name = NAMES[Form(form) if form is not None else form_of([value])]
-    return assembly.snapshot(name, Path(), texts, ())
+    return builder.snapshot(name, Path(), texts, ())

@@ -7,12 +7,12 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.formats.streamed_answers import REPLY, StreamNode, answer_of
-from inspector.session.values import mapping, string
+from inspector.session.json.values import mapping, string
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from inspector.session.nodes import Node
+    from inspector.session.json.nodes import Node
 
 
 class Form(StrEnum):

@@ -13,8 +13,8 @@ from inspector.session.formats.responses.records import is_event, is_exchange, i
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from inspector.session.reading import Reader
-    from inspector.session.sample import Sample
+    from inspector.session.reader import Reader
+    from inspector.session.sniff import Sample
 
 NAME = "openai-responses"
 

@@ -10,13 +10,13 @@ import re
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.blocks import TextBlock, compact_json, text_block
-from inspector.session.decoding import clean_text, lenient_json
+from inspector.session.blocks import TextBlock, text_block
 from inspector.session.formats.plain.blocks import ROLE_OF, blocks_of_entry, result_block
 from inspector.session.formats.responses.records import CALL, OUTPUT, SUMMARIES
+from inspector.session.json.codec import clean_text, compact_json, lenient_json
+from inspector.session.json.values import sequence, string
 from inspector.session.media import media_of_base64
 from inspector.session.model import BlockKind, Origin, Role
-from inspector.session.values import sequence, string
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from inspector.session.builder import Thread
 from inspector.session.formats.responses.blocks import Side
 from inspector.session.model import BlockKind, Message, Role
-from inspector.session.threads import Thread
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from inspector.session.assembly import Assembly
+    from inspector.session.builder import SessionBuilder
     from inspector.session.formats.plain.blocks import Names
     from inspector.session.model import Block, Usage
 
@@ -37,10 +37,10 @@ class Joiner:
         names: Names of the tools of known call ids.
     """
 
-    def __init__(self, assembly: Assembly, number: int = 0) -> None:
+    def __init__(self, builder: SessionBuilder, number: int = 0) -> None:
         """Begin a conversation with the given thread number."""
-        self._assembly = assembly
-        self.thread = Thread(assembly, number)
+        self._builder = builder
+        self.thread = Thread(builder, number)
         self.response = NONE
         self.results = NONE
         self.names: Names = {}
@@ -77,7 +77,7 @@ class Joiner:
         self.names |= {block.tool_call_id: block.tool_name for block in blocks if block.kind is BlockKind.TOOL_CALL}
         grows = self._growing(side)
         if grows != NONE:
-            self._assembly.add_blocks(grows, blocks)
+            self._builder.add_blocks(grows, blocks)
             return grows
         message = Message(
             role=ROLE_OF_SIDE[side],

@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from inspector.session.assembly import Assembly
-from inspector.session.decoding import lenient_json, line_bounds
-from inspector.session.documents import DocumentReader
-from inspector.session.escaped import unescaped
+from inspector.session.builder import SessionBuilder
 from inspector.session.formats.plain.blocks import SYSTEM, TOOLS, blocks_beside
 from inspector.session.formats.plain.usage import usage_of
 from inspector.session.formats.responses.blocks import Side, blocks_of_item, side_of
@@ -24,12 +21,14 @@ from inspector.session.formats.responses.records import (
     is_exchange,
     response_alone,
 )
-from inspector.session.lines import LinesReader
+from inspector.session.json.codec import lenient_json
+from inspector.session.json.lines import line_bounds
+from inspector.session.json.nodes import FileNode, unescaped
+from inspector.session.json.values import seconds_of_any, string
+from inspector.session.json_reader import JsonReader
+from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.model import BlockKind, ContextCause, Origin
-from inspector.session.nodes import FileNode
-from inspector.session.sample import Sample
-from inspector.session.times import seconds_of_any
-from inspector.session.values import string
+from inspector.session.sniff import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,9 +36,9 @@ if TYPE_CHECKING:
 
     from inspector.session.blocks import TextBlock
     from inspector.session.formats.responses.records import Exchange
+    from inspector.session.json.nodes import Node
     from inspector.session.model import Block
-    from inspector.session.nodes import Node
-    from inspector.session.reading import Reader
+    from inspector.session.reader import Reader
     from inspector.session.texts import BlocksOfRecord
 
 
@@ -88,11 +87,11 @@ class ItemThread:
 
 
 class ResponsesSession:
-    """Takes items or exchanges in order and fills an assembly."""
+    """Takes items or exchanges in order and fills a builder."""
 
-    def __init__(self, assembly: Assembly) -> None:
+    def __init__(self, builder: SessionBuilder) -> None:
         """Begin."""
-        self._assembly = assembly
+        self._builder = builder
         self._conversations: list[ItemThread] = []
         self._streaming: int | None = None
 
@@ -107,7 +106,7 @@ class ResponsesSession:
         """Add a request and its response: to the conversation it continues, else as a new one."""
         conversation = self._named(exchange)
         if conversation is None:
-            reading = Joiner(self._assembly, len(self._conversations))
+            reading = Joiner(self._builder, len(self._conversations))
             names: dict[str, str] = {}
             items = [item for node in exchange.input if (item := self._item(node, None, names)) is not None]
             beside = self._beside(exchange)
@@ -133,14 +132,14 @@ class ResponsesSession:
     def add_event(self, event: Node, kind: str) -> None:
         """Add an event of a stream: items as they are finished, and what is told of the call at the end."""
         fields = event.fields()
-        self._assembly.record_counts[kind] += 1
+        self._builder.record_counts[kind] += 1
         conversation = self._conversations[-1] if self._conversations else self._new()
         if kind in BEGUN:
             conversation.joiner.close()
             self._streaming = None
         elif kind == ITEM_DONE and "item" in fields:
             if self._streaming is None:
-                self._streaming = len(self._assembly.calls)
+                self._streaming = len(self._builder.calls)
             item = self._item(fields["item"], conversation)
             if item is not None:
                 self._add(conversation, item, is_call=True)
@@ -155,7 +154,7 @@ class ResponsesSession:
 
     def _answer(self, conversation: ItemThread, exchange: Exchange) -> None:
         conversation.joiner.close()
-        call = len(self._assembly.calls)
+        call = len(self._builder.calls)
         for node in exchange.output:
             item = self._item(node, conversation)
             if item is not None:
@@ -166,9 +165,9 @@ class ResponsesSession:
         """Note what a response says of the call that it answered, if it said anything."""
         identifier = string(about.get("id"))
         conversation.responses.add(identifier)
-        if call < len(self._assembly.calls):
-            made = self._assembly.calls[call]
-            self._assembly.calls[call] = structs.replace(
+        if call < len(self._builder.calls):
+            made = self._builder.calls[call]
+            self._builder.calls[call] = structs.replace(
                 made,
                 model=string(about.get("model")),
                 usage=usage_of(about.get("usage")),
@@ -178,9 +177,9 @@ class ResponsesSession:
 
     def _tell_model(self, conversation: ItemThread, model: str) -> None:
         """A conversation recorded with its answers inside: what stands beside it speaks of all of them."""
-        calls, number = self._assembly.calls, conversation.joiner.thread.number
+        calls, number = self._builder.calls, conversation.joiner.thread.number
         for index, call in enumerate(calls):
-            if not call.model and self._assembly.contexts[call.context].thread == number:
+            if not call.model and self._builder.contexts[call.context].thread == number:
                 calls[index] = structs.replace(call, model=model)
 
     def _named(self, exchange: Exchange) -> ItemThread | None:
@@ -223,7 +222,7 @@ class ResponsesSession:
         return common
 
     def _new(self, joiner: Joiner | None = None) -> ItemThread:
-        conversation = ItemThread(joiner or Joiner(self._assembly, len(self._conversations)))
+        conversation = ItemThread(joiner or Joiner(self._builder, len(self._conversations)))
         self._conversations.append(conversation)
         return conversation
 
@@ -244,14 +243,14 @@ class ResponsesSession:
     def _item(self, node: Node, conversation: ItemThread | None, names: dict[str, str] | None = None) -> Item | None:
         value = item_of(node.value())
         if value is None:
-            self._assembly.diagnose("not an item", 0, max(node.offset, 0), skipped=True)
+            self._builder.diagnose("not an item", 0, max(node.offset, 0), skipped=True)
             return None
         known = conversation.joiner.names if conversation is not None else names if names is not None else {}
         blocks = [block for block, _ in blocks_of_item(value, Origin(node.offset, node.length), known)]
         if names is not None:
             names |= {block.tool_call_id: block.tool_name for block in blocks if block.kind is BlockKind.TOOL_CALL}
         name = string(value.get("type")) or "message"
-        self._assembly.record_counts[name] += 1
+        self._builder.record_counts[name] += 1
         return Item(side_of(value), blocks, name)
 
     def _add(self, conversation: ItemThread, item: Item, *, is_call: bool, is_repeated: bool = False) -> None:
@@ -276,8 +275,8 @@ def digest_of(made: Sequence[TextBlock]) -> Digest:
 def responses_reader(path: Path, name: str) -> Reader:
     """A reader for a file of items or exchanges."""
     if Sample(path).is_lines:
-        return LinesReader(path, name, ResponsesInterpreter())
-    return DocumentReader(path, name, interpret, blocks_of_record)
+        return JsonlReader(path, name, ResponsesInterpreter())
+    return JsonReader(path, name, interpret, blocks_of_record)
 
 
 def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
@@ -294,9 +293,9 @@ class ResponsesInterpreter:
     """Makes a session out of lines that are items or exchanges."""
 
     def __init__(self) -> None:
-        self.assembly = Assembly()
+        self.builder = SessionBuilder()
         self.blocks_of_record: BlocksOfRecord = blocks_of_record
-        self._conversation = ResponsesSession(self.assembly)
+        self._conversation = ResponsesSession(self.builder)
 
     def take(self, data: bytes, offset: int, first_line: int) -> None:
         """Take whole lines."""
@@ -313,16 +312,16 @@ class ResponsesInterpreter:
                     self._conversation.add_item(node)
                 else:
                     reason = "invalid JSON" if value is None else "not a JSON object"
-                    self.assembly.diagnose(reason, first_line + number, offset + start, skipped=True)
+                    self.builder.diagnose(reason, first_line + number, offset + start, skipped=True)
             except RecursionError:
-                self.assembly.diagnose("JSON nested too deeply", first_line + number, offset + start, skipped=True)
+                self.builder.diagnose("JSON nested too deeply", first_line + number, offset + start, skipped=True)
 
 
-def interpret(node: Node, assembly: Assembly) -> None:
-    """Fill an assembly from a document."""
-    conversation = ResponsesSession(assembly)
+def interpret(node: Node, builder: SessionBuilder) -> None:
+    """Fill a builder from a document."""
+    conversation = ResponsesSession(builder)
     try:
         for exchange in exchanges_of(node):
             conversation.add_exchange(exchange)
     except RecursionError:
-        assembly.diagnose("JSON nested too deeply", 0, node.offset, skipped=True)
+        builder.diagnose("JSON nested too deeply", 0, node.offset, skipped=True)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from inspector.session.decoding import lenient_json
 from inspector.session.formats.streamed_answers import events_of
-from inspector.session.values import mapping, objects, string
+from inspector.session.json.codec import lenient_json
+from inspector.session.json.values import mapping, objects, string
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from inspector.session.nodes import Node
+    from inspector.session.json.nodes import Node
 
 
 BEGUN = frozenset({"response.created", "response.in_progress", "response.queued"})
@@ -181,7 +181,7 @@ def exchanges_of(node: Node, depth: int = 0) -> Iterator[Exchange]:
 
 def _collect(node: Node, exchange: Exchange, depth: int) -> None:
     """Take over what a request, a response or what is around them says."""
-    from inspector.session.escaped import events_inside, inside_string  # telling formats apart needs neither
+    from inspector.session.json.nodes import events_inside, inside_string
 
     fields = node.fields()
     for name in LISTS:

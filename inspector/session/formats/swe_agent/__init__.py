@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.format import Format
-from inspector.session.values import mapping, objects, string
+from inspector.session.json.values import mapping, objects, string
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from inspector.session.reading import Reader
-    from inspector.session.sample import Sample
+    from inspector.session.reader import Reader
+    from inspector.session.sniff import Sample
 
 SWE_NAME, MINI_NAME = "swe-agent", "mini-swe-agent"
 
@@ -61,17 +61,17 @@ def _is_early(messages: list[Any]) -> bool:
 
 
 def _swe_reader(path: Path) -> Reader:
-    from inspector.session.documents import DocumentReader
     from inspector.session.formats.swe_agent.reader import swe_blocks_again, swe_interpret
+    from inspector.session.json_reader import JsonReader
 
-    return DocumentReader(path, SWE_NAME, swe_interpret, swe_blocks_again)
+    return JsonReader(path, SWE_NAME, swe_interpret, swe_blocks_again)
 
 
 def _mini_reader(path: Path) -> Reader:
-    from inspector.session.documents import DocumentReader
     from inspector.session.formats.swe_agent.reader import mini_blocks_again, mini_interpret
+    from inspector.session.json_reader import JsonReader
 
-    return DocumentReader(path, MINI_NAME, mini_interpret, mini_blocks_again)
+    return JsonReader(path, MINI_NAME, mini_interpret, mini_blocks_again)
 
 
 SWE = Format(

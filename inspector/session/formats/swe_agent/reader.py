@@ -6,20 +6,19 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.decoding import lenient_json
 from inspector.session.formats.chat import ChatMessage, ChatThread, all_blocks
 from inspector.session.formats.plain.usage import usage_of
+from inspector.session.json.codec import lenient_json
+from inspector.session.json.nodes import objects_among
+from inspector.session.json.values import mapping, objects, seconds_of_any, sequence, string
 from inspector.session.model import Compaction, Origin, Role
-from inspector.session.nodes import objects_among
-from inspector.session.times import seconds_of_any
-from inspector.session.values import mapping, objects, sequence, string
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from inspector.session.assembly import Assembly
     from inspector.session.blocks import TextBlock
-    from inspector.session.nodes import Node
+    from inspector.session.builder import SessionBuilder
+    from inspector.session.json.nodes import Node
 
 
 FENCE = re.compile(r"```(?:\w+)?[ \t]*\n(?P<command>.*?)\n?```", re.DOTALL)
@@ -99,13 +98,13 @@ def swe_blocks_again(record: bytes, origin: Origin, /) -> list[TextBlock]:
     return all_blocks(swe_spoken_in(mapping(lenient_json(record)[0])), origin)
 
 
-def swe_interpret(node: Node, assembly: Assembly) -> None:
-    """Fill an assembly from a run."""
+def swe_interpret(node: Node, builder: SessionBuilder) -> None:
+    """Fill a builder from a run."""
     fields = node.fields()
-    assembly.agent = "SWE-agent"
+    builder.agent = "SWE-agent"
     environment = string(fields["environment"].value()) if "environment" in fields else ""
-    assembly.title = environment if environment != "main" else ""
-    run = _Run(assembly, _model(mapping(fields["replay_config"].value()) if "replay_config" in fields else {}))
+    builder.title = environment if environment != "main" else ""
+    run = _Run(builder, _model(mapping(fields["replay_config"].value()) if "replay_config" in fields else {}))
     steps = fields["trajectory"].items() if "trajectory" in fields else []
     history = fields["history"].items() if "history" in fields else []
     for item in history or steps:
@@ -121,10 +120,10 @@ def _model(configuration: Mapping[str, Any]) -> str:
 class _Run:
     """Takes the entries of a history in order."""
 
-    def __init__(self, assembly: Assembly, model: str) -> None:
-        self._assembly = assembly
+    def __init__(self, builder: SessionBuilder, model: str) -> None:
+        self._builder = builder
         self._model = model
-        self._chat = ChatThread(assembly)
+        self._chat = ChatThread(builder)
         self._calls = 0
         self._awaits = ""
         self._call_at: list[str] = []
@@ -135,13 +134,13 @@ class _Run:
         entry = item.value()
         self._call_at.append("")
         if not isinstance(entry, dict):
-            self._assembly.diagnose("not a message", 0, max(item.offset, 0), skipped=True)
+            self._builder.diagnose("not a message", 0, max(item.offset, 0), skipped=True)
             return
         if entry.get("is_demo"):
-            self._assembly.record_counts["demonstration"] += 1
+            self._builder.record_counts["demonstration"] += 1
             return
         role = string(entry.get("role")) or ("step" if "observation" in entry else "(no role)")
-        self._assembly.record_counts[role] += 1
+        self._builder.record_counts[role] += 1
         is_result = role == "user" and bool(self._awaits) and entry.get("message_type", "observation") == "observation"
         if role in ("assistant", "step"):
             self._calls += 1
@@ -171,7 +170,7 @@ class _Run:
             } - {""}
             if new := sorted(cut - gone):
                 gone |= cut
-                self._assembly.compactions.append(
+                self._builder.compactions.append(
                     Compaction(response, trigger="history processor", cleared_tool_call_ids=tuple(new))
                 )
 
@@ -240,19 +239,19 @@ def mini_blocks_again(record: bytes, origin: Origin, /) -> list[TextBlock]:
     return all_blocks([mini_spoken_in(mapping(lenient_json(record)[0]))], origin)
 
 
-def mini_interpret(node: Node, assembly: Assembly) -> None:
-    """Fill an assembly from a run."""
+def mini_interpret(node: Node, builder: SessionBuilder) -> None:
+    """Fill a builder from a run."""
     fields = node.fields()
     info = mapping(fields["info"].value()) if "info" in fields else {}
-    assembly.agent = " ".join(filter(None, ("mini-swe-agent", string(info.get("mini_version")))))
-    assembly.identifier = string(fields["instance_id"].value()) if "instance_id" in fields else ""
+    builder.agent = " ".join(filter(None, ("mini-swe-agent", string(info.get("mini_version")))))
+    builder.identifier = string(fields["instance_id"].value()) if "instance_id" in fields else ""
     model = string(mapping(mapping(info.get("config")).get("model")).get("model_name"))
-    chat = ChatThread(assembly)
+    chat = ChatThread(builder)
     calls, awaits = 0, ""
     items = fields["messages"].items() if "messages" in fields else node.items()
-    for item, entry in objects_among(items, "a message", assembly):
+    for item, entry in objects_among(items, "a message", builder):
         role = string(entry.get("role")) or string(entry.get("type")) or string(entry.get("object")) or "(no role)"
-        assembly.record_counts[role] += 1
+        builder.record_counts[role] += 1
         is_result = role == "user" and bool(awaits)
         calls += not is_result
         call = awaits if is_result else f"action-{calls}"

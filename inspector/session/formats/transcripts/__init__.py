@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from inspector.session.format import Format, Inside
+from inspector.session.files import Locator
+from inspector.session.format import ContainedSession, Format
 from inspector.session.formats.transcripts.records import is_transcript
-from inspector.session.locator import Locator
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from inspector.session.reading import Reader
-    from inspector.session.sample import Sample
+    from inspector.session.reader import Reader
+    from inspector.session.sniff import Sample
 
 NAME = "transcripts"
 
@@ -33,12 +33,13 @@ def _reader(path: Path) -> Reader:
     return transcript_reader(path, NAME)
 
 
-def _inside(path: Path) -> Sequence[Inside]:
+def _inside(path: Path) -> Sequence[ContainedSession]:
     from inspector.session.formats.transcripts.reader import titles_in
 
     modified = path.stat().st_mtime
     found = [
-        Inside(Locator(path, name).path, name, title, modified=modified) for name, title in titles_in(path).items()
+        ContainedSession(Locator(path, name).path, name, title, modified=modified)
+        for name, title in titles_in(path).items()
     ]
     return found[::-1] if len(found) > 1 else ()
 

@@ -5,23 +5,22 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.assembly import Assembly
+from inspector.session.builder import SessionBuilder
 from inspector.session.errors import SessionError
+from inspector.session.files import Locator, open_for_reading
 from inspector.session.formats.chat import ChatMessage, ChatThread, all_blocks
 from inspector.session.formats.transcripts.records import FIELD, is_transcript
-from inspector.session.lines import LinesReader
-from inspector.session.locator import Locator
+from inspector.session.json.lines import object_lines, object_of
+from inspector.session.json.values import mapping, string
+from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.model import Origin
-from inspector.session.objects import object_lines, object_of
-from inspector.session.opening import open_for_reading
-from inspector.session.values import mapping, string
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.session.blocks import TextBlock
-    from inspector.session.objects import ObjectLine
-    from inspector.session.reading import Reader
+    from inspector.session.json.lines import ObjectLine
+    from inspector.session.reader import Reader
     from inspector.session.texts import BlocksOfRecord
 
 SPEAKER = re.compile(r"^(user|assistant|tool|system): ", re.MULTILINE)
@@ -59,27 +58,27 @@ class TranscriptInterpreter:
         """
         self.blocks_of_record: BlocksOfRecord = blocks_again
         self._session = session
-        self._assembly = Assembly()
+        self._builder = SessionBuilder()
         self._chosen: ObjectLine | None = None
         self._is_settled = True
 
     @property
-    def assembly(self) -> Assembly:
+    def builder(self) -> SessionBuilder:
         """What has been taken so far: the transcript that is read now."""
         if not self._is_settled and self._chosen is not None:
-            fresh = Assembly()
+            fresh = SessionBuilder()
             line = self._chosen
             ChatThread(fresh).add(spoken_in(line.value), Origin(line.offset, len(line.data)))
-            self._assembly.put(fresh.messages, fresh.calls, fresh.contexts, ())
-            self._assembly.identifier, self._assembly.title = name_of(line), title_of(line)
+            self._builder.put(fresh.messages, fresh.calls, fresh.contexts, ())
+            self._builder.identifier, self._builder.title = name_of(line), title_of(line)
             self._is_settled = True
-        return self._assembly
+        return self._builder
 
     def take(self, data: bytes, offset: int, first_line: int) -> None:
         """Take whole lines. What cannot be read becomes a diagnostic."""
-        for line in object_lines(data, offset, first_line, self._assembly):
+        for line in object_lines(data, offset, first_line, self._builder):
             is_known = is_transcript(line.value)
-            self._assembly.record_counts["transcript" if is_known else "other"] += 1
+            self._builder.record_counts["transcript" if is_known else "other"] += 1
             if is_known and self._session in ("", name_of(line)):
                 self._chosen, self._is_settled = line, False
 
@@ -102,7 +101,7 @@ def titles_in(path: Path) -> dict[str, str]:
     """
     with open_for_reading(path) as file:
         data = file.read()
-    lines = object_lines(data, 0, 1, Assembly())
+    lines = object_lines(data, 0, 1, SessionBuilder())
     return {name_of(line): title_of(line) for line in lines if is_transcript(line.value)}
 
 
@@ -115,4 +114,4 @@ def transcript_reader(path: Path, name: str) -> Reader:
     locator = Locator.of(path)
     if locator.session and locator.session not in titles_in(locator.file):
         raise SessionError(f"{path}: no transcript {locator.session}. Give the path alone to open the last one.")
-    return LinesReader(path, name, TranscriptInterpreter(locator.session))
+    return JsonlReader(path, name, TranscriptInterpreter(locator.session))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from inspector.session.values import mapping, string
+from inspector.session.json.values import mapping, string
 
 FIELD = "messages_display"
 

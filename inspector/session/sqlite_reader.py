@@ -6,11 +6,11 @@ import time
 from typing import TYPE_CHECKING, Protocol
 
 from inspector.errors import InspectorError
-from inspector.session.database import Database, DatabaseState, DatabaseUnreadableError, HeldConnection, unreadable
 from inspector.session.errors import SessionError
-from inspector.session.locator import Locator
+from inspector.session.files import Locator
 from inspector.session.model import TextUnavailableError
-from inspector.session.reading import Change, Progress
+from inspector.session.reader import Change, Progress
+from inspector.session.sqlite import Database, DatabaseState, DatabaseUnreadableError, HeldConnection, unreadable
 from inspector.session.texts import NamedTexts
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from inspector.session.assembly import Assembly
+    from inspector.session.builder import SessionBuilder
     from inspector.session.model import Session
     from inspector.session.texts import BlocksOfRecord
 
@@ -52,7 +52,7 @@ class Rows(Protocol):
         """
         ...
 
-    def assemble(self) -> Assembly:
+    def build(self) -> SessionBuilder:
         """The session, put together from what was read."""
         ...
 
@@ -61,7 +61,7 @@ class Rows(Protocol):
         ...
 
 
-class RowsReader:
+class SqliteReader:
     """Reads one session of a database. Holds no connection between two looks at it, but for texts a moment."""
 
     def __init__(self, path: Path, format_name: str, rows: Rows) -> None:
@@ -78,7 +78,7 @@ class RowsReader:
         self._database = Database(Locator.of(path).file)
         self._held = HeldConnection(self._database)
         self._state: DatabaseState | None = None
-        self._assembly: Assembly | None = None
+        self._builder: SessionBuilder | None = None
         self._session: Session | None = None
         self._unreadable_since: float | None = None
         self._texts = NamedTexts(self._database.path.name, self._fetch, rows.blocks_of_record)
@@ -110,10 +110,10 @@ class RowsReader:
     def snapshot(self) -> Session:
         """What has been read so far."""
         if self._session is None:
-            if self._assembly is None:
-                self._assembly = self._rows.assemble()
+            if self._builder is None:
+                self._builder = self._rows.build()
             files = (self._database.path,)
-            self._session = self._assembly.snapshot(self._format, self._path, self._texts, files)
+            self._session = self._builder.snapshot(self._format, self._path, self._texts, files)
         return self._session
 
     def refresh(self) -> Change:
@@ -136,8 +136,8 @@ class RowsReader:
             return Change.VANISHED
         except DatabaseUnreadableError:
             return self._wait()
-        assert self._assembly is not None  # noqa: S101  # `_read` has just made it
-        self._assembly.reuse(before)
+        assert self._builder is not None  # noqa: S101  # `_read` has just made it
+        self._builder.reuse(before)
         return Change.NONE if self.snapshot() == before else Change.APPENDED
 
     def watched(self) -> Path:
@@ -150,7 +150,7 @@ class RowsReader:
             self._rows.read(connection)
         # What was committed between looking and reading is read once more, rather than never.
         self._state, self._unreadable_since = state, None
-        self._assembly, self._session = self._rows.assemble(), None
+        self._builder, self._session = self._rows.build(), None
 
     def _wait(self) -> Change:
         now = time.monotonic()

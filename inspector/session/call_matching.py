@@ -22,7 +22,7 @@ class _Called(NamedTuple):
     tool: str
 
 
-class Pairing:
+class CallMatcher:
     """The calls of one conversation, in order.
 
     A call keeps its id, unless it has none or one that a call not answered yet has too; then it gets one of its own.

@@ -8,20 +8,129 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import structs
 
-from inspector.session.grown import Growing
 from inspector.session.model import Call, Compaction, Context, ContextCause, Diagnostic, Message, Session
-from inspector.session.reuse import reused
+from inspector.session.snapshot_list import SnapshotList
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from inspector.session.links import SessionLink
-    from inspector.session.model import Block, TextSource
+    from inspector.session.model import Block, SessionLink, TextSource, Usage
+
+
+class Thread:
+    """The main conversation of a session, or an inline subagent's.
+
+    Attributes:
+        number: As in `Message.thread`.
+        context: The context that grows; None before the first.
+    """
+
+    def __init__(self, builder: SessionBuilder, number: int = 0) -> None:
+        """Begin.
+
+        Args:
+            builder: What to fill.
+            number: As in `Message.thread`.
+        """
+        self._builder = builder
+        self.number = number
+        self.context: OpenContext | None = None
+
+    @property
+    def members(self) -> list[int]:
+        """The messages of the context that grows."""
+        return self.context.members if self.context is not None else []
+
+    def add(self, message: Message, *, is_sent: bool = True) -> int:
+        """Add a message; its index.
+
+        Args:
+            message: The message.
+            is_sent: Whether it is part of later prompts.
+        """
+        index = self._builder.add_message(message)
+        if is_sent:
+            self._open().members.append(index)
+        return index
+
+    def respond(
+        self,
+        message: Message,
+        *,
+        model: str = "",
+        usage: Usage | None = None,
+        identifier: str = "",
+        is_sent: bool = True,
+    ) -> int:
+        """Add a model's response, and the call that it answers; the message's index.
+
+        Args:
+            message: The response.
+            model: The model's name.
+            usage: What the provider reported for the call.
+            identifier: Request or response id.
+            is_sent: Whether the response is part of later prompts.
+        """
+        context = self._open()
+        prompt_messages = len(context.members)
+        index = self.add(message, is_sent=is_sent)
+        self._builder.calls.append(
+            Call(index, context.index, prompt_messages, model, message.time, usage, identifier or message.identifier)
+        )
+        return index
+
+    def begin(self, cause: ContextCause, members: Iterable[int] = (), carried: int | None = None) -> OpenContext:
+        """Begin a new context.
+
+        Args:
+            cause: Why.
+            members: The messages it begins with.
+            carried: How many of them were kept; all where not given.
+        """
+        self.context = self._builder.add_context(self.number, cause)
+        self.context.members.extend(members)
+        self.context.carried = len(self.context.members) if carried is None else carried
+        return self.context
+
+    def compact(
+        self, compaction: Compaction, summary: Message | None, kept: Iterable[int] = (), before: Iterable[int] = ()
+    ) -> int:
+        """Begin the context that a compaction leaves; index of the first message after it.
+
+        Args:
+            compaction: What is known of it; its message is filled in here.
+            summary: The message that stands for what was compacted.
+            kept: Messages sent behind the summary.
+            before: Messages sent before it, which a compaction does not touch: system text.
+        """
+        before, kept = list(before), list(kept)
+        first = len(self._builder.messages)
+        # What belongs to no context is shown, but a summary always belongs to the one it begins.
+        own = [self._builder.add_message(summary)] if summary is not None else []
+        members = [*before, *own, *kept]
+        self.begin(ContextCause.COMPACTION, members, len(members) if kept else len(before))
+        self._builder.compactions.append(structs.replace(compaction, message=first))
+        return first
+
+    def _open(self) -> OpenContext:
+        if self.context is None:
+            self.context = self._builder.add_context(self.number, ContextCause.START)
+        return self.context
+
+
+Item = TypeVar("Item")
+
+
+def reused(items: Sequence[Item], before: Sequence[Item]) -> list[Item]:
+    """What there is now, as the same objects where it is equal to what stood in the same place before."""
+    kept = [old if old is new or old == new else new for old, new in zip(before, items, strict=False)]
+    return [*kept, *items[len(kept) :]]
+
 
 KEPT_DIAGNOSTICS = 100
 
@@ -31,7 +140,7 @@ class OpenContext:
     """A context that may still grow; `index` is its place in `Assembly.contexts`, the rest as in `Context`."""
 
     index: int
-    members: Growing[int]
+    members: SnapshotList[int]
     cause: ContextCause
     thread: int
     carried: int = 0
@@ -45,7 +154,7 @@ class OpenContext:
         return self._frozen
 
 
-class Assembly:
+class SessionBuilder:
     """What has been read of a session so far.
 
     Attributes:
@@ -59,8 +168,8 @@ class Assembly:
     """
 
     def __init__(self) -> None:
-        self.messages: Growing[Message] = Growing()
-        self.calls: Growing[Call] = Growing()
+        self.messages: SnapshotList[Message] = SnapshotList()
+        self.calls: SnapshotList[Call] = SnapshotList()
         self.contexts: list[OpenContext] = []
         self.compactions: list[Compaction] = []
         self.record_counts: Counter[str] = Counter()
@@ -73,7 +182,7 @@ class Assembly:
         self._diagnostics: list[Diagnostic] = []
         self._skipped = 0
         self._growing: dict[int, list[Block]] = {}
-        self._blocks: Growing[Block] = Growing()
+        self._blocks: SnapshotList[Block] = SnapshotList()
         self._first_blocks: list[int] = [0]
 
     def add_message(self, message: Message) -> int:
@@ -99,7 +208,7 @@ class Assembly:
 
     def add_context(self, thread: int, cause: ContextCause) -> OpenContext:
         """Begin a context, empty as yet."""
-        context = OpenContext(len(self.contexts), Growing(), cause, thread)
+        context = OpenContext(len(self.contexts), SnapshotList(), cause, thread)
         self.contexts.append(context)
         return context
 
@@ -115,13 +224,16 @@ class Assembly:
         For formats whose records change or go: what is equal stays the same object. `contexts` have to be in the order
         of their `index`.
         """
-        self.messages, self.calls = Growing(reused(messages, self.messages)), Growing(reused(calls, self.calls))
+        self.messages, self.calls = (
+            SnapshotList(reused(messages, self.messages)),
+            SnapshotList(reused(calls, self.calls)),
+        )
         self._growing.clear()
         self.contexts, self.compactions = list(contexts), list(compactions)
 
     def reuse(self, before: Session) -> None:
         """Have messages that are equal to those of an earlier snapshot be the same objects."""
-        self.messages = Growing(reused(self.grown(), before.messages))
+        self.messages = SnapshotList(reused(self.grown(), before.messages))
 
     def diagnose(self, reason: str, line: int, offset: int, *, skipped: bool) -> None:
         """Note something that could not be read as it should."""

@@ -8,18 +8,17 @@ import time
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Protocol
 
-from inspector.session.decoding import lenient_json
-from inspector.session.locator import Locator
+from inspector.session.files import FileState, Locator, open_for_reading
+from inspector.session.json.codec import is_whole_json
 from inspector.session.model import Diagnostic
-from inspector.session.opening import Place, open_for_reading
-from inspector.session.reading import Change, Progress
+from inspector.session.reader import Change, Progress
 from inspector.session.texts import FileTexts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from inspector.session.assembly import Assembly
+    from inspector.session.builder import SessionBuilder
     from inspector.session.model import Session
     from inspector.session.texts import BlocksOfRecord
 
@@ -39,7 +38,7 @@ class LineInterpreter(Protocol):
     blocks_of_record: BlocksOfRecord
 
     @property
-    def assembly(self) -> Assembly:
+    def builder(self) -> SessionBuilder:
         """What has been taken so far."""
         ...
 
@@ -54,7 +53,7 @@ class LineInterpreter(Protocol):
         ...
 
 
-class LinesReader:
+class JsonlReader:
     """Reads a file line by line and keeps up with it.
 
     Only whole lines count. A last line without a line end is read once the file has been left alone for a second, and
@@ -78,7 +77,7 @@ class LinesReader:
         self._format = format_name
         self._interpreter = interpreter
         self._file = open_for_reading(path)
-        self._place = Place.of(os.fstat(self._file.fileno()))
+        self._place = FileState.of(os.fstat(self._file.fileno()))
         self._offset = 0
         self._lines = 0
         self._tail_taken = False  # the last line taken had no line end
@@ -99,7 +98,7 @@ class LinesReader:
 
     def snapshot(self) -> Session:
         """What has been read so far."""
-        return self._interpreter.assembly.snapshot(
+        return self._interpreter.builder.snapshot(
             self._format, self._session_path, self._texts, (self._path,), self._unfinished
         )
 
@@ -115,7 +114,7 @@ class LinesReader:
             return Change.VANISHED
         except OSError:
             return Change.UNREADABLE
-        place = Place.of(status)
+        place = FileState.of(status)
         if place == self._place:
             return self._settle(status)
         if place[:2] != self._place[:2] or not stat.S_ISREG(status.st_mode):
@@ -176,7 +175,7 @@ class LinesReader:
         tail = os.pread(self._file.fileno(), size - self._offset, self._offset) if size > self._offset else b""
         if not tail.strip():
             return False
-        if tail.rstrip().endswith(b"}") and is_whole(tail):
+        if tail.rstrip().endswith(b"}") and is_whole_json(tail):
             self._unfinished = None
             self._take(tail)
         else:
@@ -209,11 +208,6 @@ class LinesReader:
             return head == self._head[1] and self._just_before() == self._before_offset
         except OSError:
             return False
-
-
-def is_whole(line: bytes) -> bool:
-    """Whether a line is complete JSON."""
-    return lenient_json(line)[0] is not None
 
 
 def _digest(data: bytes) -> bytes:

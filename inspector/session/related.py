@@ -1,20 +1,18 @@
-"""From one session to those that belong to it."""
+"""What belongs to a session and stands elsewhere: what started it, what it started, full outputs of its tools."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from inspector.session.links import LinkKind
-from inspector.session.locator import Locator
-from inspector.session.paths import exists
+from inspector.session.files import Locator, exists
+from inspector.session.model import LinkKind
 from inspector.session.registry import format_named
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from inspector.session.links import SessionLink
-    from inspector.session.model import Session
+    from inspector.session.format import FullOutput
+    from inspector.session.model import Session, SessionLink
 
 
 def parent_of(session: Session) -> SessionLink | None:
@@ -28,18 +26,6 @@ def subagent_of(session: Session, tool_call_id: str) -> SessionLink | None:
     return next((link for link in started if tool_call_id and link.tool_call_id == tool_call_id), None)
 
 
-def counted_here(session: Session) -> Session:
-    """A session without the calls that it shows because it was copied from another one, where that one is still there.
-
-    For sums over many sessions: a resume and a fork begin with what the session before them has been billed for.
-    """
-    own = tuple(call for call in session.calls if not session.messages[call.response].is_inherited)
-    if len(own) == len(session.calls):
-        return session
-    origins = [link for link in session.links if link.kind is LinkKind.CONTINUED]
-    return replace(session, calls=own) if any(locate(session, link) for link in origins) else session
-
-
 def locate(session: Session, link: SessionLink) -> Path | None:
     """What opens a session that belongs to another one; None where it is not to be found.
 
@@ -51,3 +37,14 @@ def locate(session: Session, link: SessionLink) -> Path | None:
         return link.path
     known = format_named(session.format)
     return known.locate(session.path, link.identifier) if known is not None and link.identifier else None
+
+
+def full_output(session: Session, text: str) -> FullOutput | None:
+    """The whole output behind a tool result that is a preview of it; None for any other.
+
+    Args:
+        session: The session.
+        text: The result, as the model was sent it.
+    """
+    known = format_named(session.format)
+    return known.full_output(session.path, text) if known is not None else None

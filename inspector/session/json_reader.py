@@ -10,15 +10,13 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from inspector.session.assembly import Assembly
+from inspector.session.builder import SessionBuilder
 from inspector.session.errors import SessionError
-from inspector.session.lines import is_whole
-from inspector.session.locator import Locator
-from inspector.session.nodes import FileNode
-from inspector.session.opening import Place, open_for_reading
-from inspector.session.others import BYTE_ORDER_MARK, CLOCK_SECONDS, Others
-from inspector.session.paths import is_file
-from inspector.session.reading import Change, Progress
+from inspector.session.files import BYTE_ORDER_MARK, CLOCK_SECONDS, FileState, Locator, is_file, open_for_reading
+from inspector.session.json.codec import is_whole_json
+from inspector.session.json.nodes import FileNode
+from inspector.session.linked_documents import LinkedDocuments
+from inspector.session.reader import Change, Progress
 from inspector.session.registry import detect
 from inspector.session.texts import FileTexts
 
@@ -27,26 +25,26 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import BinaryIO
 
-    from inspector.session.beside import Beside
+    from inspector.session.json.nodes import Node
+    from inspector.session.linked_documents import SidecarFile
     from inspector.session.model import Session
-    from inspector.session.nodes import Node
     from inspector.session.texts import BlocksOfRecord
 
 BROKEN_SECONDS = 2.0
 """A document that is broken is being written, unless it has been left like that for this long."""
 
 
-class DocumentReader:
+class JsonReader:
     """Reads one JSON document, and again whenever it was written anew."""
 
     def __init__(
         self,
         path: Path,
         format_name: str,
-        interpret: Callable[[Node, Assembly], None],
+        interpret: Callable[[Node, SessionBuilder], None],
         blocks_of_record: BlocksOfRecord,
-        beside: Sequence[Beside] = (),
-        others: Others | None = None,
+        beside: Sequence[SidecarFile] = (),
+        others: LinkedDocuments | None = None,
         opened: Path | None = None,
     ) -> None:
         """Open a file.
@@ -54,7 +52,7 @@ class DocumentReader:
         Args:
             path: The file, perhaps with the name of one of several sessions in it.
             format_name: The format's name.
-            interpret: Fills an assembly from the document.
+            interpret: Fills a builder from the document.
             blocks_of_record: Gives the blocks of an entry read again.
             beside: Documents that `interpret` looks at too; where one changes, everything is put together anew.
             others: Documents that `interpret` opens because the session goes on in them.
@@ -66,14 +64,14 @@ class DocumentReader:
         self._session_path = opened or path
         self._path = path = Locator.of(path).file
         self._beside = tuple(beside)
-        self._others = others or Others()
+        self._others = others or LinkedDocuments()
         self._format = format_name
         self._interpret = interpret
         self._blocks_of_record = blocks_of_record
         file = open_for_reading(path)
-        self._use(file, Place.of(os.fstat(file.fileno())))
+        self._use(file, FileState.of(os.fstat(file.fileno())))
         self._texts = FileTexts((path,), (file,), blocks_of_record)
-        self._assembly = Assembly()
+        self._builder = SessionBuilder()
         self._session: Session | None = None
 
     def load(self) -> Iterator[Progress]:
@@ -87,13 +85,13 @@ class DocumentReader:
         """What has been read."""
         if self._session is None:
             files = (self._path, *self._others.paths)
-            self._session = self._assembly.snapshot(self._format, self._session_path, self._texts, files)
+            self._session = self._builder.snapshot(self._format, self._session_path, self._texts, files)
         return self._session
 
     def refresh(self) -> Change:
         """Look at the file again, and read it again where it was written anew."""
         try:
-            place = Place.of(self._path.stat())
+            place = FileState.of(self._path.stat())
             # All are looked at, so that none is seen to have changed twice.
             is_same_beside = not [one for one in self._beside if one.changed()]
             if place == self._place and is_same_beside and not self._others.changed():
@@ -102,7 +100,7 @@ class DocumentReader:
                 return Change.UNREADABLE
             file = open_for_reading(self._path)
             data = file.read()
-            if Place.of(os.fstat(file.fileno())) != place:
+            if FileState.of(os.fstat(file.fileno())) != place:
                 return Change.UNREADABLE  # written while it was read
         except FileNotFoundError:
             return Change.VANISHED
@@ -113,24 +111,24 @@ class DocumentReader:
         found = self._format_found()
         if found not in (self._format, ""):
             return Change.REPLACED
-        if not found or not is_whole(_without_mark(data)[0]):
+        if not found or not is_whole_json(_without_mark(data)[0]):
             is_fresh = time.time() - place.modified / 1e9 < BROKEN_SECONDS
             return Change.UNREADABLE if is_fresh else Change.REPLACED
         before = self.snapshot()
         self._use(file, place)
-        self._assembly, self._session = Assembly(), None
+        self._builder, self._session = SessionBuilder(), None
         try:
             self._take(data)
         except SessionError:
             return Change.REPLACED  # the session that was read is no longer in it
-        self._assembly.reuse(before)
+        self._builder.reuse(before)
         return Change.NONE if self.snapshot() == before else Change.APPENDED
 
     def watched(self) -> Path:
         """The file's folder."""
         return self._path.parent
 
-    def _use(self, file: BinaryIO, place: Place) -> None:
+    def _use(self, file: BinaryIO, place: FileState) -> None:
         """Take a file as it was at `place`; one that has just been written is looked at once more."""
         is_settled = time.time() - place.modified / 1e9 > CLOCK_SECONDS
         self._file = file
@@ -139,7 +137,7 @@ class DocumentReader:
     def _take(self, data: bytes) -> None:
         data, start = _without_mark(data)
         self._others.begin()
-        self._interpret(FileNode(data, start), self._assembly)
+        self._interpret(FileNode(data, start), self._builder)
         paths, files = (self._path, *self._others.paths), (self._file, *self._others.files)
         self._texts = FileTexts(paths, files, self._blocks_of_record)
 

@@ -11,12 +11,27 @@ from dataclasses import replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
+from inspector.session.model import LinkKind
+from inspector.session.related import locate
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from inspector.session.model import Call, Session
 
 NO_CALL = b""
+
+
+def counted_here(session: Session) -> Session:
+    """A session without the calls that it shows because it was copied from another one, where that one is still there.
+
+    For sums over many sessions: a resume and a fork begin with what the session before them has been billed for.
+    """
+    own = tuple(call for call in session.calls if not session.messages[call.response].is_inherited)
+    if len(own) == len(session.calls):
+        return session
+    origins = [link for link in session.links if link.kind is LinkKind.CONTINUED]
+    return replace(session, calls=own) if any(locate(session, link) for link in origins) else session
 
 
 def call_keys(session: Session) -> list[bytes]:

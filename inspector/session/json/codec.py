@@ -1,113 +1,34 @@
-"""Typed records out of JSON lines: fast where lines are sound, as much as can be had where they are not.
+"""Reading JSON that may be damaged, as much of it as can be had, and writing it as agents put it on the wire.
 
-A slice of a file is decoded in one call into msgspec structs that name only the fields a reader needs. When that call
-fails, the lines of this slice are decoded one by one, and a line that fails is read once more leniently: invalid UTF-8
-and lone surrogates become U+FFFD, fields of an unexpected type are left out. What had to be changed or left out is
-reported beside the record.
+Invalid UTF-8 and lone surrogates become U+FFFD, fields of an unexpected type are left out; what had to be changed is
+said beside the value.
 """
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import Any
 
 import msgspec
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-Record = TypeVar("Record", bound=msgspec.Struct)
+UNDECODABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""What the strict and quick decoder raises for JSON that it does not take."""
 
 BLANKS = "\x00\ufeff \t\r\n"
 """What may stand around a value: a byte order mark, and the zero bytes a crash leaves in the place of lost text."""
 
+TOO_DEEP = '"nested too deeply"'
+"""Stands for a value whose JSON cannot be written, because it holds itself or a thousand levels."""
+
 SURROGATES = range(0xD800, 0xE000)
 
 
-class Line(NamedTuple, Generic[Record]):
-    """One line of a slice.
-
-    Attributes:
-        record: What it says, None when it cannot be read.
-        start: Byte offset of the line inside the slice.
-        end: Byte offset of its end, line end excluded.
-        number: Number of lines before it in the slice, empty ones included.
-        problem: What had to be changed or left out; empty for a sound line.
-    """
-
-    record: Record | None
-    start: int
-    end: int
-    number: int
-    problem: str = ""
-
-
-def line_bounds(data: bytes) -> list[tuple[int, int, int]]:
-    r"""Start, end and number of every line of `data`, line ends excluded, empty lines counted and left out.
-
-    Only `\n` ends a line (a `\r` before it belongs to the line end); what follows the last one is a line too.
-    """
-    bounds = []
-    start, length, number = 0, len(data), 0
-    find = data.find
-    while start < length:
-        newline = find(b"\n", start)
-        end = newline if newline >= 0 else length
-        following = end + 1
-        if end > start and data[end - 1] == 13:  # \r
-            end -= 1
-        if end > start:
-            bounds.append((start, end, number))
-        start = following
-        number += 1
-    return bounds
-
-
-class RecordDecoder(Generic[Record]):
-    """Decodes JSON lines into one struct type.
-
-    Attributes:
-        type: The struct type. All its fields need defaults, so that any object can be read as one.
-    """
-
-    def __init__(self, record_type: type[Record]) -> None:
-        self.type = record_type
-        self._decoder = msgspec.json.Decoder(record_type)
-
-    def lines(self, data: bytes) -> Iterator[Line[Record]]:
-        """Every line of a slice that ends at a line end, in order."""
-        bounds = line_bounds(data)
-        try:
-            records = self._decoder.decode_lines(data)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            records = []
-        # Two objects on one line count as two records for the decoder and are one bad line for everybody else.
-        if len(records) == len(bounds) and all(data[start] == 123 for start, _, _ in bounds):  # {
-            for record, (start, end, number) in zip(records, bounds, strict=True):
-                yield Line(record, start, end, number)
-            return
-        for start, end, number in bounds:
-            decoded, problem = self.decode(data[start:end])
-            yield Line(decoded, start, end, number, problem)
-
-    def decode(self, line: bytes) -> tuple[Record | None, str]:
-        """One record and what was wrong with it; None where nothing can be read at all."""
-        try:
-            return self._decoder.decode(line), ""
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            return self._decode_leniently(line)
-
-    def _decode_leniently(self, line: bytes) -> tuple[Record | None, str]:
-        value, problem = lenient_json(line)
-        if not isinstance(value, dict):
-            return None, problem or "not a JSON object"
-        try:
-            record, ill_typed = salvage(value, self.type)
-        except RecursionError:
-            return None, "JSON nested too deeply"
-        if ill_typed:
-            problem = problem or f"unexpected type of {', '.join(sorted(ill_typed)[:3])}"
-        return record, problem
+def decode_json(data: bytes | memoryview | msgspec.Raw) -> tuple[Any, str]:
+    """A JSON value, read quickly where it is sound and leniently where it is not, and what was wrong with it."""
+    try:
+        return msgspec.json.decode(data), ""
+    except UNDECODABLE:
+        return lenient_json(bytes(data))
 
 
 def lenient_json(data: bytes) -> tuple[object, str]:
@@ -224,3 +145,16 @@ def _convert(value: object, info: Any, wanted: Any) -> Any:
         elif isinstance(value, SCALARS.get(type(candidate), ())):
             return value
     raise msgspec.ValidationError(f"not a {wanted or info}")
+
+
+def compact_json(value: object) -> str:
+    """A value as the shortest JSON, non-ASCII characters kept: how agents that write JavaScript put it on the wire."""
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    except (RecursionError, ValueError):
+        return TOO_DEEP
+
+
+def is_whole_json(line: bytes) -> bool:
+    """Whether a line is complete JSON."""
+    return lenient_json(line)[0] is not None

@@ -37,7 +37,7 @@ class Reader(Protocol):
     """Reads one session, and what is added to it later. Not thread-safe.
 
     A format that is one document, a folder or a database has a reader of its own; formats of one record a line share
-    `inspector.session.lines.LinesReader`.
+    `inspector.session.jsonl_reader.JsonlReader`.
     """
 
     def load(self) -> Iterator[Progress]:

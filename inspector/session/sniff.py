@@ -6,13 +6,11 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from inspector.session.compressed import is_compressed, unpacked_beginning
-from inspector.session.decoding import BLANKS, lenient_json, line_bounds
 from inspector.session.errors import SessionError
-from inspector.session.opening import open_for_reading, why_not_opened
-from inspector.session.paths import is_folder
+from inspector.session.files import is_folder, open_for_reading, why_not_opened
+from inspector.session.json.codec import BLANKS, decode_json
+from inspector.session.json.lines import line_bounds
+from inspector.session.zstd_reader import is_zstd, unpacked_beginning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -66,7 +64,7 @@ class Sample:
             with open_for_reading(path) as file:
                 self.size = os.fstat(file.fileno()).st_size
                 self.head = self._read(file.fileno(), HEAD_BYTES)
-                if is_compressed(self.head):
+                if is_zstd(self.head):
                     self._unpack()
                 if len(self.head.lstrip()) == 0 and self.size <= HEAD_BYTES:
                     raise SessionError(f"{path}: the file is empty. Give the path of a session with content.")
@@ -127,7 +125,7 @@ class Sample:
         """
         if not self.head.startswith(SQLITE):
             return {}
-        from inspector.session.database import columns_of_tables, read_database
+        from inspector.session.sqlite import columns_of_tables, read_database
 
         return read_database(self.path, columns_of_tables)
 
@@ -143,10 +141,7 @@ class Sample:
         else:
             with open_for_reading(self.path) as file:
                 data = file.read()
-        try:
-            return msgspec.json.decode(data)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            return lenient_json(data)[0]
+        return decode_json(data)[0]
 
     @cached_property
     def only_value(self) -> Any:
@@ -181,8 +176,5 @@ class Sample:
 def _object(line: bytes) -> dict[str, Any] | None:
     if not line.lstrip(BLANK_BYTES).startswith(b"{"):
         return None
-    try:
-        value = msgspec.json.decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        value, _ = lenient_json(line)
+    value, _ = decode_json(line)
     return value if isinstance(value, dict) else None

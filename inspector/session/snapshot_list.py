@@ -21,7 +21,7 @@ CHUNK: Final = 512
 """Entries a chunk: few enough to make one anew with every state, many enough to have few of them."""
 
 
-class Grown(Sequence[Item_co]):
+class ListSnapshot(Sequence[Item_co]):
     """What a list held at some moment; as a tuple of it would be. Equal to every tuple with equal entries.
 
     One entry is had more slowly than from a tuple, all of them in order as quickly.
@@ -35,13 +35,13 @@ class Grown(Sequence[Item_co]):
         self._count = len(entries)
 
     @classmethod
-    def of_chunks(cls, chunks: Iterable[tuple[Item_co, ...]], count: int) -> Grown[Item_co]:
+    def of_chunks(cls, chunks: Iterable[tuple[Item_co, ...]], count: int) -> ListSnapshot[Item_co]:
         """A state of so many entries, of chunks that are full but for the last one."""
         made = cls(())
         made._chunks, made._count = tuple(chunks), count
         return made
 
-    def same_until(self, other: Grown[object]) -> int:
+    def same_until(self, other: ListSnapshot[object]) -> int:
         """How many entries at the beginning are the same objects in another state."""
         alike = 0
         for one, another in zip(self._chunks, other._chunks, strict=False):
@@ -82,7 +82,7 @@ class Grown(Sequence[Item_co]):
         return chain.from_iterable(map(reversed, reversed(self._chunks)))
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, Grown):
+        if isinstance(other, ListSnapshot):
             return self._chunks == other._chunks
         return tuple(self) == other if isinstance(other, tuple) else NotImplemented
 
@@ -93,13 +93,13 @@ class Grown(Sequence[Item_co]):
         return repr(tuple(self))
 
 
-class Growing(list[Item]):
+class SnapshotList(list[Item]):
     """A list that gives out its states."""
 
     def __init__(self, items: Iterable[Item] = ()) -> None:
         super().__init__(items)
         self._chunks: list[tuple[Item, ...]] = []
-        self._state: Grown[Item] = Grown(())
+        self._state: ListSnapshot[Item] = ListSnapshot(())
         self._unchanged = 0
 
     @property
@@ -107,13 +107,13 @@ class Growing(list[Item]):
         """How many entries at the beginning nobody has touched since the last state was given out."""
         return self._unchanged
 
-    def state(self) -> Grown[Item]:
+    def state(self) -> ListSnapshot[Item]:
         """What is in the list now; the same object while nothing happens to it."""
         if not self._unchanged == len(self) == len(self._state):
             first = self._unchanged // CHUNK
             starts = range(first * CHUNK, len(self), CHUNK)
             self._chunks[first:] = [tuple(self[start : start + CHUNK]) for start in starts]
-            self._state, self._unchanged = Grown.of_chunks(self._chunks, len(self)), len(self)
+            self._state, self._unchanged = ListSnapshot.of_chunks(self._chunks, len(self)), len(self)
         return self._state
 
     def _touch(self, place: SupportsIndex | slice) -> None:
@@ -166,7 +166,7 @@ class Growing(list[Item]):
 
 def unchanged(after: Sequence[object], before: Sequence[object]) -> int:
     """How many entries at the beginning are the same objects as before."""
-    if isinstance(after, Grown) and isinstance(before, Grown):
+    if isinstance(after, ListSnapshot) and isinstance(before, ListSnapshot):
         return after.same_until(before)
     return _same_until(after, before)
 

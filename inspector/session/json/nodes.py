@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
 
-from inspector.session.blocks import compact_json
-from inspector.session.decoding import BLANKS, lenient_json
+from inspector.session.json.codec import BLANKS, UNDECODABLE, compact_json, decode_json, lenient_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from inspector.session.assembly import Assembly
+    from inspector.session.builder import SessionBuilder
 
-UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 Parts = TypeVar("Parts")
 
@@ -73,10 +72,7 @@ class FileNode:
 
     def value(self) -> Any:
         """The value, read leniently; None for what cannot be read."""
-        try:
-            return msgspec.json.decode(self._data)
-        except UNREADABLE:
-            return lenient_json(self.raw())[0]
+        return decode_json(self._data)[0]
 
     def raw(self) -> bytes:
         """The value as JSON."""
@@ -100,11 +96,11 @@ class FileNode:
         """What the value is made of, and the text that was taken apart: this one, or a sound one of the same length."""
         try:
             return decoder.decode(self._data), self._data
-        except UNREADABLE:
+        except UNDECODABLE:
             sound = sound_of_same_length(self.raw())
         try:
             return decoder.decode(sound), sound
-        except UNREADABLE:
+        except UNDECODABLE:
             return nothing, sound
 
     def _inside(self, raw: msgspec.Raw, data: bytes | memoryview | msgspec.Raw, address: int) -> Node:
@@ -166,17 +162,117 @@ def _address(data: bytes | memoryview | msgspec.Raw) -> int:
     return int(np.frombuffer(memoryview(data), dtype=np.uint8).__array_interface__["data"][0])
 
 
-def objects_among(nodes: Iterable[Node], what: str, assembly: Assembly) -> Iterator[tuple[Node, dict[str, Any]]]:
+def objects_among(nodes: Iterable[Node], what: str, builder: SessionBuilder) -> Iterator[tuple[Node, dict[str, Any]]]:
     """Those of some entries that are JSON objects, with their values; what is none becomes a diagnostic.
 
     Args:
         nodes: The entries.
         what: What they should be: `a message`.
-        assembly: Takes the diagnostics.
+        builder: Takes the diagnostics.
     """
     for node in nodes:
         value = node.value()
         if isinstance(value, dict):
             yield node, value
         else:
-            assembly.diagnose(f"not {what}", 0, max(node.offset, 0), skipped=True)
+            builder.diagnose(f"not {what}", 0, max(node.offset, 0), skipped=True)
+
+
+ESCAPED = re.compile(rb"[\[{ ]*\\")
+"""How an escaped JSON text begins: no sound one has a backslash outside of strings."""
+
+DATA = re.compile(rb"^data: ?(\{.*\})", re.MULTILINE)
+
+
+def unescaped(record: bytes) -> bytes:
+    """A record of a value inside a string as plain JSON; any other record as it is."""
+    return _decoded(b'"' + record + b'"') or record if ESCAPED.match(record) else record
+
+
+def inside_string(node: Node) -> Node | None:
+    """The value that a string holds as JSON; None where it holds none, or is no string."""
+    text, places = _text_of(node)
+    return EscapedNode(FileNode(text, 0), places) if places and lenient_json(text)[0] is not None else None
+
+
+def events_inside(node: Node) -> list[Node]:
+    """The JSON objects that the events of a stream carry whose text is a string; empty where it is none.
+
+    Streams are server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html).
+    """
+    text, places = _text_of(node)
+    if places is None:
+        return []
+    found = (FileNode(text[one.start(1) : one.end(1)], one.start(1)) for one in DATA.finditer(text))
+    return [EscapedNode(event, places) for event in found]
+
+
+def _text_of(node: Node) -> tuple[bytes, _Places | None]:
+    """A string's text, and where its bytes stand in the file."""
+    raw = node.raw()
+    if not raw.startswith(b'"'):
+        return b"", None
+    sound = sound_of_same_length(raw)
+    text = _decoded(sound)
+    return text, _Places(sound, node.offset) if text else None
+
+
+def _decoded(quoted: bytes) -> bytes:
+    try:
+        return msgspec.json.decode(quoted, type=str).encode()
+    except UNDECODABLE:
+        value = lenient_json(quoted)[0]
+        return value.encode(errors="replace") if isinstance(value, str) else b""
+
+
+class _Places:
+    """Where in a file the bytes of a string's text stand that are escaped there."""
+
+    def __init__(self, quoted: bytes, offset: int) -> None:
+        """The string with its quotes, and where it stands."""
+        self._ends, self._text_ends = [offset + 1], [0]
+        end, text_end = 1, 0
+        for found in ESCAPES.finditer(quoted):
+            text_end += found.start() - end + _width(found[0])
+            end = found.end()
+            self._ends.append(offset + end)
+            self._text_ends.append(text_end)
+
+    def of(self, place: int) -> int:
+        """The offset in the file of a byte of the text."""
+        before = bisect_right(self._text_ends, place) - 1
+        return self._ends[before] + place - self._text_ends[before]
+
+
+def _width(escape: bytes) -> int:
+    """How many bytes of UTF-8 an escape stands for."""
+    if escape[1:2] != b"u":
+        return 1
+    return 4 if len(escape) > len(b"\\u0000") else len(chr(int(escape[2:6], 16)).encode(errors="replace"))
+
+
+class EscapedNode:
+    """A value inside a string."""
+
+    def __init__(self, inner: Node, places: _Places) -> None:
+        """The value as it stands in the string's text, and where that text stands."""
+        self._inner = inner
+        self._places = places
+        self.offset = places.of(inner.offset)
+        self.length = places.of(inner.offset + inner.length) - self.offset
+
+    def value(self) -> object:
+        """The value."""
+        return self._inner.value()
+
+    def raw(self) -> bytes:
+        """The value as JSON, not escaped."""
+        return self._inner.raw()
+
+    def fields(self) -> dict[str, Node]:
+        """An object's fields; empty for anything else."""
+        return {name: EscapedNode(node, self._places) for name, node in self._inner.fields().items()}
+
+    def items(self) -> list[Node]:
+        """An array's items; empty for anything else."""
+        return [EscapedNode(node, self._places) for node in self._inner.items()]

@@ -6,21 +6,20 @@ import os
 import time
 from typing import TYPE_CHECKING, Any, Protocol
 
-from inspector.session.decoding import lenient_json
-from inspector.session.documents import BROKEN_SECONDS
 from inspector.session.errors import SessionError
+from inspector.session.files import CLOCK_SECONDS, open_for_reading, why_not_opened
+from inspector.session.json.codec import lenient_json
+from inspector.session.json_reader import BROKEN_SECONDS
 from inspector.session.model import Diagnostic, Origin, TextUnavailableError
-from inspector.session.opening import open_for_reading, why_not_opened
-from inspector.session.others import CLOCK_SECONDS
-from inspector.session.reading import Change, Progress
+from inspector.session.reader import Change, Progress
 from inspector.session.texts import NamedTexts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from inspector.session.assembly import Assembly
-    from inspector.session.beside import Beside
+    from inspector.session.builder import SessionBuilder
+    from inspector.session.linked_documents import SidecarFile
     from inspector.session.model import Session
     from inspector.session.texts import BlocksOfRecord
 
@@ -31,7 +30,7 @@ FILES_AT_ONCE = 200
 class EventTaker(Protocol):
     """Makes a session out of events: one format's part of reading a folder."""
 
-    assembly: Assembly
+    builder: SessionBuilder
 
     def add(self, event: dict[str, Any], origin: Origin) -> None:
         """Take an event."""
@@ -42,7 +41,7 @@ class EventTaker(Protocol):
         ...
 
 
-class FolderReader:
+class DirectoryReader:
     """Reads a folder of events in the order of their numbers, and those that are added.
 
     A file that is no whole JSON is being written, unless it has been left like that for a while; what is numbered
@@ -57,7 +56,7 @@ class FolderReader:
         numbers: Callable[[str], int | None],
         taker: EventTaker,
         blocks_of_record: BlocksOfRecord,
-        beside: Sequence[Beside] = (),
+        beside: Sequence[SidecarFile] = (),
     ) -> None:
         """Begin; nothing is read yet.
 
@@ -104,7 +103,7 @@ class FolderReader:
     def snapshot(self) -> Session:
         """What has been read so far."""
         unfinished = Diagnostic(f"{self._waiting} is incomplete") if self._waiting else None
-        return self._taker.assembly.snapshot(self._format, self._path, self._texts, (self._folder,), unfinished)
+        return self._taker.builder.snapshot(self._format, self._path, self._texts, (self._folder,), unfinished)
 
     def refresh(self) -> Change:
         """Look for files that were added, and at the document beside them."""
@@ -157,10 +156,10 @@ class FolderReader:
                 if time.time() - modified < BROKEN_SECONDS:
                     self._waiting = name
                     return False
-                self._taker.assembly.diagnose(f"{name}: {problem or 'not a JSON object'}", 0, 0, skipped=True)
+                self._taker.builder.diagnose(f"{name}: {problem or 'not a JSON object'}", 0, 0, skipped=True)
             else:
                 if problem:
-                    self._taker.assembly.diagnose(f"{name}: {problem}", 0, 0, skipped=False)
+                    self._taker.builder.diagnose(f"{name}: {problem}", 0, 0, skipped=False)
                 self._taker.add(value, Origin(0, len(data), locator=name))
             self._taken.add(name)
         return True

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING
 
 from inspector.errors import InspectorError
 from inspector.session.errors import SessionError
-from inspector.session.opening import Place, open_for_reading
-from inspector.session.reading import Change, Progress
+from inspector.session.files import FileState, open_for_reading
+from inspector.session.reader import Change, Progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import BinaryIO
 
     from inspector.session.model import Session
-    from inspector.session.reading import Reader
+    from inspector.session.reader import Reader
 
 ZSTANDARD = b"\x28\xb5\x2f\xfd"
 """How a compressed file begins (RFC 8878, 3.1.1)."""
@@ -34,7 +34,7 @@ MOST_BYTES = 1 << 32
 """No session is larger; a small file that claims to be is refused before it fills the disk."""
 
 
-def is_compressed(head: bytes) -> bool:
+def is_zstd(head: bytes) -> bool:
     """Whether a file with this beginning is compressed."""
     return head.startswith(ZSTANDARD)
 
@@ -56,7 +56,7 @@ def unpacked_beginning(path: Path, count: int) -> bytes:
     return b"".join(pieces)[:count]
 
 
-class CompressedReader:
+class ZstdReader:
     """Reads a compressed session."""
 
     def __init__(self, path: Path, open_inside: Callable[[Path], Reader]) -> None:
@@ -72,7 +72,7 @@ class CompressedReader:
         self._path = path
         self._open_inside = open_inside
         self._file = open_for_reading(path)
-        self._place = Place.of(os.fstat(self._file.fileno()))
+        self._place = FileState.of(os.fstat(self._file.fileno()))
         self._session: Session | None = None
         self._inside: Reader | None = None
 
@@ -104,7 +104,7 @@ class CompressedReader:
     def refresh(self) -> Change:
         """Look whether the file is still the one that was read."""
         try:
-            place = Place.of(self._path.stat())
+            place = FileState.of(self._path.stat())
         except FileNotFoundError:
             return Change.VANISHED
         except OSError:

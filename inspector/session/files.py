@@ -1,0 +1,129 @@
+"""Other programs' files: which session a path names, what is there, opening it, telling its states apart.
+
+`Path.exists` and the like raise where nobody may look, in the middle of a search through other people's folders;
+`exists`, `is_file` and `is_folder` say that nothing is there. Where a person named the path, opening it tells why it
+cannot be read.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING, NamedTuple
+
+from inspector.session.errors import SessionError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import BinaryIO
+
+
+SEPARATOR = "#"
+"""Stands between a file's path and the id of one of several sessions in it."""
+
+CLOCK_SECONDS = 0.05
+"""Two changes within one tick of a file system's clock, a few milliseconds, leave the same time of change."""
+
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class Locator(NamedTuple):
+    """A path as given.
+
+    Attributes:
+        file: The file or folder.
+        session: The session's id inside it; empty where none is named.
+    """
+
+    file: Path
+    session: str = ""
+
+    @classmethod
+    def of(cls, path: Path) -> Locator:
+        """What a path names. A file whose own name holds the separator is that file."""
+        name, separator, session = path.name.rpartition(SEPARATOR)
+        if not separator or not name or not session or os.path.lexists(path):
+            return cls(path)
+        file = path.with_name(name)
+        return cls(file, session) if os.path.lexists(file) else cls(path)
+
+    @property
+    def path(self) -> Path:
+        """Both as one path."""
+        return self.file.with_name(f"{self.file.name}{SEPARATOR}{self.session}") if self.session else self.file
+
+
+class FileState(NamedTuple):
+    """What identifies a state of a file: enough to see that it was appended to and not rewritten."""
+
+    device: int
+    inode: int
+    size: int
+    modified: int
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> FileState:
+        """The state that a file status describes."""
+        return cls(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+def open_for_reading(path: Path) -> BinaryIO:
+    """A regular file, open for reading, without ever waiting for one.
+
+    Raises:
+        SessionError: It is no regular file, does not exist or may not be read.
+    """
+    try:
+        status = path.stat()
+        # Opening a pipe that took the file's place meanwhile would wait for its other end unless told not to.
+        if stat.S_ISREG(status.st_mode):
+            return os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb", buffering=0)
+    except (OSError, ValueError) as error:
+        raise SessionError(why_not_opened(path, error)) from error
+    what = "a directory" if stat.S_ISDIR(status.st_mode) else "not a regular file"
+    raise SessionError(f"{path}: {what}. Give the path of a session file.")
+
+
+def why_not_opened(path: Path, error: OSError | ValueError) -> str:
+    """One line for a file that cannot be opened."""
+    match error:
+        case FileNotFoundError():
+            return f"{path}: no such file or directory. Check the path."
+        case PermissionError():
+            return f"{path}: no permission to read it. Change its permissions or copy it to where you may read."
+        case IsADirectoryError():
+            return f"{path}: a directory, not a file. Name a file in it."
+        case NotADirectoryError():
+            return f"{path}: a part of this path is a file, not a directory. Check the path."
+    return f"{path}: cannot be opened ({getattr(error, 'strerror', None) or error}). Check the path."
+
+
+def exists(path: Path) -> bool:
+    """Whether anything is there; of a link, whether what it leads to is."""
+    return _mode(path) != 0
+
+
+def is_file(path: Path) -> bool:
+    """Whether a regular file is there, or a link to one."""
+    return stat.S_ISREG(_mode(path))
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a folder is there, or a link to one."""
+    return stat.S_ISDIR(_mode(path))
+
+
+def is_link(path: Path) -> bool:
+    """Whether a symbolic link is there."""
+    try:
+        return path.is_symlink()
+    except OSError:
+        return False
+
+
+def _mode(path: Path) -> int:
+    try:
+        return path.stat().st_mode
+    except (OSError, ValueError):
+        return 0
