@@ -127,7 +127,7 @@ def is_list(path: Path) -> bool:
     from inspector.session.registry import detect
 
     try:
-        return bool(detect(path).format.inside(path))
+        return bool(detect(path).format.contained_sessions(path))
     except SessionError:
         return True
 

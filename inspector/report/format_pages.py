@@ -51,7 +51,7 @@ def reading_text(detection: Detection, session: Session, width: int = WIDTH, *, 
     page.line()
     page.line("Records by kind", HEADING)
     counts = sorted(session.record_counts.items(), key=lambda item: (-item[1], item[0]))
-    ignored = detection.format.is_ignored
+    ignored = detection.format.is_bookkeeping
     rows = [
         (f"{count:,}", kind or "without a kind", "ignored on purpose" if ignored(kind) else "")
         for kind, count in counts
@@ -79,7 +79,7 @@ def _others(detection: Detection, session: Session) -> list[tuple[str, str]]:
 
     file = Locator.of(session.path).file
     try:
-        inside = detection.format.inside(file)
+        inside = detection.format.contained_sessions(file)
     except (SessionError, OSError):
         return []
     if len(inside) < 2:

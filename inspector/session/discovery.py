@@ -61,7 +61,7 @@ def files_below(folder: str, depth: int, passed_over: AbstractSet[str]) -> Itera
     except OSError:
         return
     names = {entry.name for entry in entries}
-    if any(signs <= names for known in all_formats() for signs in known.folders):
+    if any(signs <= names for known in all_formats() for signs in known.session_folders):
         yield from _folder(folder, entries)
         return
     here = PASSED_OVER | passed_over | (PIECES if names >= PIECES | {"session"} else frozenset())
@@ -131,11 +131,11 @@ def sessions_in(folder: Path) -> Iterator[Found]:
     """Sessions below a folder, newest file first, told by their content. Subagents' and copies are left out."""
     for candidate in candidates(folder):
         path = Path(candidate.path)
-        if any(known.is_beside(path) for known in all_formats()):
+        if any(known.is_sidecar(path) for known in all_formats()):
             continue
         try:
             known = detect(path, most_document_bytes=MOST_DOCUMENT_BYTES).format
-            inside = known.inside(path)
+            inside = known.contained_sessions(path)
         except SessionError:
             continue
         if not inside and not known.is_copy(path):
@@ -241,7 +241,7 @@ def list_sessions(places: Sequence[tuple[Path, Format | None]], known: Known | N
             named = format_of_name(file.name, home_of)
             if named is None:
                 open_questions.append(file)
-            elif not (named.is_beside(path := Path(file.path)) or named.is_copy(path)):
+            elif not (named.is_sidecar(path := Path(file.path)) or named.is_copy(path)):
                 parent = named.parent_file(path)
                 told.append(Header(path, named.name, file.size, file.modified, parent=parent, inode=file.inode))
     told.sort(key=lambda header: -header.modified)
@@ -262,7 +262,7 @@ def may_hold_sessions(places: Sequence[tuple[Path, Format | None]]) -> bool:
 def format_of_name(name: str, known: Format | None = None) -> Format | None:
     """The format that a file's name tells, in an agent's home by that agent's rule first; None where it tells none."""
     for candidate in all_formats() if known is None else (known, *all_formats()):
-        if candidate.names and re.fullmatch(candidate.names, name):
+        if candidate.file_names and re.fullmatch(candidate.file_names, name):
             return candidate
     return None
 
@@ -286,11 +286,11 @@ def header_of(path: Path) -> Header | None:
 
 def _looked_into(file: ListedFile) -> Iterator[Header]:
     path = Path(file.path)
-    if any(known.is_beside(path) for known in all_formats()):
+    if any(known.is_sidecar(path) for known in all_formats()):
         return
     try:
         known = detect(path, most_document_bytes=MOST_DOCUMENT_BYTES).format
-        inside = known.inside(path)
+        inside = known.contained_sessions(path)
     except (SessionError, OSError):
         return
     if not inside:

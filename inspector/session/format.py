@@ -1,13 +1,14 @@
-"""What a format is: how its sessions are told, found and read."""
+"""What a format is: how its sessions are told from others', found and read."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from inspector.session.reader import Reader
@@ -46,87 +47,80 @@ class FullOutput(NamedTuple):
     text: str | None
 
 
-def nowhere(path: Path, identifier: str) -> Path | None:  # noqa: ARG001  # what formats without families answer
-    """A format whose sessions do not belong together."""
-    return None
+class Format(ABC):
+    """One format that can be read. The module that holds it names it in `FORMATS`.
 
-
-def no_parent(path: Path) -> Path | None:  # noqa: ARG001  # what formats without subagents' files answer
-    """A file that no place tells to be a subagent's."""
-    return None
-
-
-def nothing_stored(path: Path, text: str) -> FullOutput | None:  # noqa: ARG001  # what most formats answer
-    """A result of which there is no more than the model was sent."""
-    return None
-
-
-def nothing_ignored(count_name: str) -> bool:  # noqa: ARG001  # what formats that show all their records answer
-    """A record that is shown."""
-    return False
-
-
-def no_copy(path: Path) -> bool:  # noqa: ARG001  # what formats without copies answer
-    """A file that is counted on its own."""
-    return False
-
-
-def nothing_inside(path: Path) -> Sequence[ContainedSession]:  # noqa: ARG001  # what most formats answer, whatever the path
-    """A file that is one session."""
-    return ()
-
-
-def never_beside(path: Path) -> bool:  # noqa: ARG001  # what most formats answer, whatever the path
-    """No file that only tells of another one."""
-    return False
-
-
-class Format(Struct, frozen=True):
-    """One format that can be read. A module that defines one is named in `inspector.session.registry`.
+    The module is imported whenever a format is looked for: what reads sessions is imported by the methods that need it.
 
     Attributes:
         name: What `Session.format` says.
         title: For people.
         where: Where such sessions are found; empty where they can be anywhere.
-        is_live: Whether a session is followed while it grows.
         exact: What of it is exact: where token counts come from.
-        recognise: Says why a sample is of this format, or returns an empty string.
-        reader: Opens a file of this format. Raises `SessionError`.
-        homes: The folders in which its sessions are kept, whether or not they exist.
-        inside: Lists the sessions in a file or folder that may hold several, newest first; empty for one that is itself
-            a session. Raises `SessionError`.
-        locate: From a session's path to the path of another one that belongs to it, by its id; None where it is not
-            to be found.
-        folders: Names that, where all of them stand in a folder, make the folder itself a session.
-        is_beside: Whether a file only tells of a session that another file holds.
-        names: A pattern of names of files that tell this format by themselves, for lists that are made before any file
-            is looked into; empty where names tell nothing.
-        parent_file: The session that a file's place tells to have started it; None where it tells none.
-        is_ignored: Whether records counted under a name are left out on purpose: a program's own bookkeeping.
-        full_output: The whole of a result whose preview the session holds; None for any other result.
-        is_copy: Whether a file's place tells that it repeats another session, with which it is counted.
+        is_live: Whether a session is followed while it grows.
+        file_names: A pattern of names of files that tell this format by themselves, for lists that are made before any
+            file is looked into; empty where names tell nothing.
+        session_folders: Names that, where all of one set stand in a folder, make the folder itself a session.
     """
 
     name: str
     title: str
-    where: str
-    is_live: bool
+    where: str = ""
     exact: str
-    recognise: Callable[[Sample], str]
-    reader: Callable[[Path], Reader]
-    homes: Callable[[], tuple[Path, ...]] = tuple
-    inside: Callable[[Path], Sequence[ContainedSession]] = nothing_inside
-    locate: Callable[[Path, str], Path | None] = nowhere
-    folders: tuple[frozenset[str], ...] = ()
-    is_beside: Callable[[Path], bool] = never_beside
-    names: str = ""
-    parent_file: Callable[[Path], Path | None] = no_parent
-    is_copy: Callable[[Path], bool] = no_copy
-    is_ignored: Callable[[str], bool] = nothing_ignored
-    full_output: Callable[[Path, str], FullOutput | None] = nothing_stored
+    is_live: bool = True
+    file_names: str = ""
+    session_folders: tuple[frozenset[str], ...] = ()
+
+    @abstractmethod
+    def recognise(self, sample: Sample) -> str:
+        """Why a sample is of this format, in words for a person; empty where it is not."""
+
+    @abstractmethod
+    def reader(self, path: Path) -> Reader:
+        """A reader for a file or folder of this format, nothing read yet.
+
+        Raises:
+            SessionError: It cannot be opened, or does not hold the session that the path names.
+        """
+
+    def homes(self) -> tuple[Path, ...]:
+        """The folders and databases in which its sessions are kept, whether or not they exist."""
+        return ()
+
+    def contained_sessions(self, path: Path) -> Sequence[ContainedSession]:  # noqa: ARG002  # for those that hold some
+        """The sessions in a file or folder that may hold several, newest first; empty for one that is itself a session.
+
+        Raises:
+            SessionError: It cannot be read.
+        """
+        return ()
+
+    def is_sidecar(self, path: Path) -> bool:  # noqa: ARG002  # for formats with sidecars
+        """Whether a file only tells of a session that another file holds."""
+        return False
+
+    def is_copy(self, path: Path) -> bool:  # noqa: ARG002  # for formats with copies
+        """Whether a file's place tells that it repeats another session, with which it is counted."""
+        return False
+
+    def parent_file(self, path: Path) -> Path | None:  # noqa: ARG002  # for formats whose subagents have files
+        """The session that a file's place tells to have started it; None where it tells none."""
+        return None
+
+    def locate(self, path: Path, identifier: str) -> Path | None:  # noqa: ARG002  # for formats with related sessions
+        """The path of another session that belongs to the one at `path`, by its id; None where it is not found."""
+        return None
+
+    def full_output(self, path: Path, text: str) -> FullOutput | None:  # noqa: ARG002  # for agents that keep them
+        """The whole of a result whose preview the session holds; None for any other result."""
+        return None
+
+    def is_bookkeeping(self, count_name: str) -> bool:  # noqa: ARG002  # for formats that leave records out
+        """Whether records counted under a name are the program's own bookkeeping, left out on purpose."""
+        return False
 
 
-class Detection(Struct, frozen=True):
+class Detection(NamedTuple):
     """The format of a path and what in its content tells so."""
 
     format: Format

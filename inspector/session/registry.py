@@ -1,15 +1,14 @@
 """Every format by name, and telling which one a path holds.
 
-A format joins by one module that defines a `Format` and one line here. Formats are told apart by content alone: names
+A format joins by one module that holds a `Format` and one line here. Formats are told apart by content alone: names
 and extensions lie, and the first line of a session is seldom one that tells anything.
 """
 
 from __future__ import annotations
 
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from inspector.session.errors import SessionError
 from inspector.session.files import Locator
@@ -18,53 +17,50 @@ from inspector.session.sniff import Sample
 from inspector.session.zstd_reader import is_zstd
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from inspector.session.format import Format
 
-_HOMES: dict[str, tuple[str, str]] = {
-    "claude-code": ("claude_code", "FORMAT"),
-    "codex": ("codex", "FORMAT"),
-    "pi": ("pi", "FORMAT"),
-    "copilot-cli": ("copilot", "FORMAT"),
-    "gemini-cli": ("gemini", "FORMAT"),
-    "hermes": ("hermes", "FORMAT"),
-    "goose": ("goose", "FORMAT"),
-    "opencode": ("opencode", "FORMAT"),
-    "claude-trace": ("claude_trace", "FORMAT"),
-    "cline": ("cline", "FORMAT"),
-    "atif": ("atif", "FORMAT"),
-    "inspect": ("inspect_ai", "FORMAT"),
-    "openhands": ("openhands", "FORMAT"),
-    "openhands-v0": ("openhands", "FORMAT_0"),
-    "swe-agent": ("swe_agent", "SWE"),
-    "mini-swe-agent": ("swe_agent", "MINI"),
-    "transcripts": ("transcripts", "FORMAT"),
-    "openai-responses": ("responses", "FORMAT"),
-    "anthropic-messages": ("plain", "ANTHROPIC"),
-    "openai-chat": ("plain", "OPENAI"),
-}
-"""Per name, the module in `formats` and what the format is called there; the particular is tried before the general.
+MODULES = (
+    "claude_code",
+    "codex",
+    "pi",
+    "copilot",
+    "gemini",
+    "hermes",
+    "goose",
+    "opencode",
+    "claude_trace",
+    "cline",
+    "atif",
+    "inspect_ai",
+    "openhands",
+    "swe_agent",
+    "transcripts",
+    "responses",
+    "plain",
+)
+"""The modules in `formats`, each with its formats in `FORMATS`; the particular is tried before the general."""
 
-A module is imported when its format is looked at: a session is opened without those behind its own.
-"""
+
+def formats() -> Iterator[Format]:
+    """Every format, in the order they are tried.
+
+    A module is imported when its turn comes: a session is opened without those behind its own.
+    """
+    for module in MODULES:
+        yield from import_module(f"inspector.session.formats.{module}").FORMATS
+
+
+def all_formats() -> tuple[Format, ...]:
+    """The same at once."""
+    return tuple(formats())
 
 
 def format_named(name: str) -> Format | None:
     """The format of that name; None where there is none."""
-    return _imported(name) if name in _HOMES else None
-
-
-@cache
-def all_formats() -> tuple[Format, ...]:
-    """Every format, in the order they are tried."""
-    return tuple(map(_imported, _HOMES))
-
-
-@cache
-def _imported(name: str) -> Format:
-    module, member = _HOMES[name]
-    return cast("Format", getattr(import_module(f"inspector.session.formats.{module}"), member))
+    return next((known for known in formats() if known.name == name), None)
 
 
 def detect(path: Path, *, most_document_bytes: int | None = None) -> Detection:
@@ -78,7 +74,7 @@ def detect(path: Path, *, most_document_bytes: int | None = None) -> Detection:
         SessionError: It cannot be read, or nothing in it looks like a session.
     """
     sample = Sample(Locator.of(path).file, most_document_bytes)
-    for candidate in map(_imported, _HOMES):
+    for candidate in formats():
         if reason := candidate.recognise(sample):
             return Detection(candidate, reason)
     raise SessionError(_not_a_session(sample))

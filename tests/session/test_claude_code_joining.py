@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from inspector.session.formats.claude_code import FORMAT
+from inspector.session.formats.claude_code import ClaudeCodeFormat
 from inspector.session.model import BlockKind, ContextCause, Media, Role, Usage
 from inspector.session.open import open_session
 from tests.session.claude_lines import Script, outline, prompt_texts, texts
@@ -194,7 +194,7 @@ def test_rows_appended_again_are_ignored(file: Path) -> None:
     assert twice.messages == once.messages
     assert twice.calls == once.calls
     assert twice.record_counts == {"user": 1, "assistant": 1, "(written again)": 2}
-    assert FORMAT.is_ignored("(written again)")
+    assert ClaudeCodeFormat().is_bookkeeping("(written again)")
 
 
 def test_what_the_program_keeps_for_its_own_screen_is_not_counted(file: Path) -> None:
@@ -241,7 +241,7 @@ def test_attachments_are_counted_by_type_and_those_left_out_are_named(file: Path
         "attachment:command_permissions": 1,
         "attachment": 1,
     }
-    ignored = [name for name in session.record_counts if FORMAT.is_ignored(name)]
+    ignored = [name for name in session.record_counts if ClaudeCodeFormat().is_bookkeeping(name)]
     assert ignored == ["attachment:command_permissions"]
 
 

@@ -610,7 +610,7 @@ def test_it_is_told_by_content_not_by_name_or_first_line(tmp_path: Path) -> None
     path = tmp_path / "notes.txt"
     path.write_bytes(b'{"broken": \n{"type":"unrelated"}\n' + b"".join(rollout.encoded()))
     found = detect(path)
-    assert found.format is codex.FORMAT
+    assert found.format.name == codex.CodexFormat.name
     assert "Codex" in found.reason
 
 
@@ -687,4 +687,4 @@ def test_whatever_a_rollout_holds_it_is_read_or_refused(
 ) -> None:
     path = tmp_path_factory.mktemp("fuzz") / "rollout.jsonl"
     path.write_bytes(data.draw(mutated(real_lines)))
-    assert_reads(codex.FORMAT, path)
+    assert_reads(codex.CodexFormat(), path)

@@ -85,10 +85,10 @@ def written(path: Path, events: list[dict[str, Any]]) -> Path:
 
 def test_a_stream_is_told_by_its_events_and_opens_as_codex(tmp_path: Path) -> None:
     found = detect(written(tmp_path / "output.txt", STREAM))
-    assert found.format is codex.FORMAT
+    assert found.format.name == codex.CodexFormat.name
     assert "codex exec --json" in found.reason
     for beginning in (STREAM[:2], STREAM[:3]):
-        assert detect(written(tmp_path / "short", beginning)).format is codex.FORMAT
+        assert detect(written(tmp_path / "short", beginning)).format.name == codex.CodexFormat.name
 
 
 def test_items_become_calls_results_and_answers(tmp_path: Path) -> None:
@@ -196,4 +196,4 @@ def test_whatever_a_stream_holds_it_is_read_or_refused(
 ) -> None:
     path = tmp_path_factory.mktemp("fuzz") / "stream.jsonl"
     path.write_bytes(data.draw(mutated(lines(STREAM))))
-    assert_reads(codex.FORMAT, path)
+    assert_reads(codex.CodexFormat(), path)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from inspector.session.discovery import homes
 from inspector.session.follow import Follower
-from inspector.session.formats.copilot import FORMAT
+from inspector.session.formats.copilot import CopilotFormat
 from inspector.session.model import BlockKind, ContextCause, Role
 from inspector.session.open import open_session
 from inspector.session.registry import detect
@@ -424,4 +424,4 @@ def test_nothing_in_a_changed_real_file_makes_the_reader_raise(
     real = [line for line in files[0].read_bytes().split(b"\n") if line]
     path = tmp_path_factory.mktemp("changed") / "events.jsonl"
     path.write_bytes(data.draw(mutated([*short(real), *(line.strip() for line in author.script.encoded())])))
-    assert_reads(FORMAT, path)
+    assert_reads(CopilotFormat(), path)

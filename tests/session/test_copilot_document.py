@@ -85,7 +85,7 @@ def test_messages_are_the_conversation_and_the_timeline_gives_times(
     assert session.messages[3].time == 1_759_957_827
     assert session.messages[2].time == 1_759_957_825
     assert session.record_counts["timeline:info"] == 1
-    assert copilot.FORMAT.is_ignored("timeline:info")
+    assert copilot.CopilotFormat().is_bookkeeping("timeline:info")
 
 
 def test_without_messages_the_timeline_is_read(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_a_document_written_anew_is_followed(tmp_path: Path) -> None:
 def test_other_documents_are_not_taken_for_one(tmp_path: Path, value: object) -> None:
     from inspector.session.sniff import Sample
 
-    assert copilot.FORMAT.recognise(Sample(write(tmp_path / "x.json", value))) == ""
+    assert copilot.CopilotFormat().recognise(Sample(write(tmp_path / "x.json", value))) == ""
 
 
 @pytest.mark.parametrize("bad", [None, 5, "x", [], {"role": None}, {"role": "tool", "content": {"a": 1}}])

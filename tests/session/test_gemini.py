@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from inspector.session.follow import Follower
-from inspector.session.formats.gemini import FORMAT
+from inspector.session.formats.gemini import GeminiFormat
 from inspector.session.model import BlockKind, ContextCause, Role
 from inspector.session.open import open_session
 from inspector.session.registry import detect
@@ -544,4 +544,4 @@ def test_nothing_in_a_changed_real_file_makes_the_reader_raise(
         made = b'{"sessionId":"s","projectHash":"p","' + name + b'":[' + inner + b"]}" + b"}" * (form == "checkpoint")
     path = tmp_path_factory.mktemp("changed") / "session.json"
     path.write_bytes(made)
-    assert_reads(FORMAT, path)
+    assert_reads(GeminiFormat(), path)

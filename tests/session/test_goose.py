@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from inspector.session.errors import SessionError
 from inspector.session.follow import Follower
-from inspector.session.formats.goose import FORMAT
+from inspector.session.formats.goose import GooseFormat
 from inspector.session.model import BlockKind, ContextCause, Role
 from inspector.session.open import open_session
 from inspector.session.registry import detect
@@ -261,7 +261,7 @@ def test_sessions_are_listed_newest_first_and_opened_by_name(tmp_path: Path) -> 
         *script.statements("20260301_1"),
     )
     assert detect(path).format.name == "goose"
-    inside = FORMAT.inside(path)
+    inside = GooseFormat().contained_sessions(path)
     assert [(one.identifier, one.title, bool(one.parent)) for one in inside] == [
         ("20260301_3", "", True),
         ("20260301_2", "Second", False),
@@ -359,7 +359,7 @@ def test_nothing_in_changed_files_makes_the_reader_raise(
         made = b'{"id":"s","working_dir":"/","model_config":{"model_name":1},"conversation":[' + inner + b"]}"
     path = tmp_path_factory.mktemp("changed") / "session.json"
     path.write_bytes(made)
-    assert_reads(FORMAT, path)
+    assert_reads(GooseFormat(), path)
 
 
 @pytest.fixture(scope="module")
@@ -377,8 +377,8 @@ def test_nothing_in_changed_rows_makes_the_reader_raise(
 ) -> None:
     path = Path(shutil.copy(sound, tmp_path_factory.mktemp("changed") / "sessions.db"))
     change_rows(path, changes)
-    assert_reads(FORMAT, path)
-    FORMAT.inside(path)
+    assert_reads(GooseFormat(), path)
+    GooseFormat().contained_sessions(path)
 
 
 def test_a_followed_session_stays_while_its_rows_are_written_anew(tmp_path: Path) -> None:

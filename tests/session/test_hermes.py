@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from inspector.session.errors import SessionError
 from inspector.session.follow import Follower
-from inspector.session.formats.hermes import FORMAT
+from inspector.session.formats.hermes import HermesFormat
 from inspector.session.model import BlockKind, ContextCause, Role, TextUnavailableError
 from inspector.session.open import open_session
 from inspector.session.registry import detect
@@ -81,7 +81,7 @@ def test_a_database_is_told_by_its_tables(tmp_path: Path) -> None:
     assert detect(path).format.name == "hermes"
     with pytest.raises(SessionError, match="no session"):
         open_session(path)
-    assert FORMAT.inside(path) == []
+    assert HermesFormat().contained_sessions(path) == []
 
 
 def test_reading_leaves_nothing_beside_the_database(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_several_sessions_are_listed_and_opened_by_name(tmp_path: Path) -> None:
         store.user("sub", "subagent's prompt"),
         store.user("old", "old one again"),
     )
-    inside = FORMAT.inside(path)
+    inside = HermesFormat().contained_sessions(path)
     assert [(one.identifier, one.parent) for one in inside] == [("old", ""), ("sub", "new"), ("new", "")]
     assert (inside[0].title, inside[0].working_directory) == ("An old one", "/old")
     assert inside[0].modified == store.time
@@ -157,7 +157,7 @@ def test_a_compression_hands_a_session_on_and_copies_count_once(tmp_path: Path) 
         (made,) = session.compactions
         assert session.messages[made.message].is_summary
         assert (session.identifier, session.title) == ("s1", "Long work")
-    assert [one.identifier for one in FORMAT.inside(tmp_path / "s1" / "state.db")] == ["s1"]
+    assert [one.identifier for one in HermesFormat().contained_sessions(tmp_path / "s1" / "state.db")] == ["s1"]
 
 
 def test_branches_and_subagents_of_a_compressed_session_do_not_continue_it(tmp_path: Path) -> None:
@@ -176,7 +176,7 @@ def test_branches_and_subagents_of_a_compressed_session_do_not_continue_it(tmp_p
     )
     assert texts(open_session(Path(f"{path}#s1")), (0, 1)) == ["one", "two"]
     assert now(open_session(Path(f"{path}#branch"))) == ["branched"]
-    assert {one.identifier for one in FORMAT.inside(path)} == {"s1", "branch", "sub"}
+    assert {one.identifier for one in HermesFormat().contained_sessions(path)} == {"s1", "branch", "sub"}
 
 
 def test_sessions_that_name_each_other_as_parents_are_read(tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ def test_sessions_that_name_each_other_as_parents_are_read(tmp_path: Path) -> No
     )
     assert_sound(open_session(Path(f"{path}#a")))
     assert now(open_session(Path(f"{path}#c"))) == ["round"]
-    FORMAT.inside(path)
+    HermesFormat().contained_sessions(path)
 
 
 def test_a_compaction_in_place_archives_rows_and_writes_the_kept_ones_again(tmp_path: Path) -> None:
@@ -480,7 +480,7 @@ def test_nothing_in_changed_files_makes_the_reader_raise(
         made = b'{"session_id":"s","platform":"cli","messages":[' + inner + b"]}"
     path = tmp_path_factory.mktemp("changed") / "session.json"
     path.write_bytes(made)
-    assert_reads(FORMAT, path)
+    assert_reads(HermesFormat(), path)
 
 
 @pytest.fixture(scope="module")
@@ -499,5 +499,5 @@ def test_nothing_in_changed_rows_makes_the_reader_raise(
 ) -> None:
     path = Path(shutil.copy(sound, tmp_path_factory.mktemp("changed") / "state.db"))
     change_rows(path, changes)
-    assert_reads(FORMAT, path)
-    FORMAT.inside(path)
+    assert_reads(HermesFormat(), path)
+    HermesFormat().contained_sessions(path)

@@ -47,21 +47,21 @@ def unmoved(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("variable", "known", "inside"),
     [
-        ("CLAUDE_CONFIG_DIR", claude_code.FORMAT, "projects"),
-        ("CODEX_HOME", codex.FORMAT, "sessions"),
-        ("CODEX_HOME", codex.FORMAT, "archived_sessions"),
-        ("COPILOT_HOME", copilot.FORMAT, "session-state"),
-        ("XDG_DATA_HOME", opencode.FORMAT, "opencode/opencode.db"),
-        ("XDG_DATA_HOME", goose.FORMAT, "goose/sessions"),
-        ("CLINE_DIR", cline.FORMAT, "data/tasks"),
-        ("CLINE_DATA_DIR", cline.FORMAT, "sessions"),
-        ("OPENHANDS_PERSISTENCE_DIR", openhands.FORMAT, "conversations"),
-        ("OPENHANDS_CONVERSATIONS_DIR", openhands.FORMAT, ""),
-        ("PI_CODING_AGENT_DIR", pi.FORMAT, "sessions"),
-        ("OPENCLAW_STATE_DIR", pi.FORMAT, "agents"),
-        ("GEMINI_CLI_HOME", gemini.FORMAT, ".gemini/tmp"),
-        ("HERMES_HOME", hermes.FORMAT, "state.db"),
-        ("GOOSE_PATH_ROOT", goose.FORMAT, "data/sessions"),
+        ("CLAUDE_CONFIG_DIR", claude_code.ClaudeCodeFormat(), "projects"),
+        ("CODEX_HOME", codex.CodexFormat(), "sessions"),
+        ("CODEX_HOME", codex.CodexFormat(), "archived_sessions"),
+        ("COPILOT_HOME", copilot.CopilotFormat(), "session-state"),
+        ("XDG_DATA_HOME", opencode.OpenCodeFormat(), "opencode/opencode.db"),
+        ("XDG_DATA_HOME", goose.GooseFormat(), "goose/sessions"),
+        ("CLINE_DIR", cline.ClineFormat(), "data/tasks"),
+        ("CLINE_DATA_DIR", cline.ClineFormat(), "sessions"),
+        ("OPENHANDS_PERSISTENCE_DIR", openhands.OpenHandsFormat(), "conversations"),
+        ("OPENHANDS_CONVERSATIONS_DIR", openhands.OpenHandsFormat(), ""),
+        ("PI_CODING_AGENT_DIR", pi.PiFormat(), "sessions"),
+        ("OPENCLAW_STATE_DIR", pi.PiFormat(), "agents"),
+        ("GEMINI_CLI_HOME", gemini.GeminiFormat(), ".gemini/tmp"),
+        ("HERMES_HOME", hermes.HermesFormat(), "state.db"),
+        ("GOOSE_PATH_ROOT", goose.GooseFormat(), "data/sessions"),
     ],
 )
 def test_a_variable_moves_a_home(
@@ -87,18 +87,18 @@ def test_every_profile_of_hermes_is_a_home(private_home: Path) -> None:
     database = private_home / ".hermes" / "profiles" / "work" / "state.db"
     database.parent.mkdir(parents=True)
     database.touch()
-    assert database in hermes.FORMAT.homes()
+    assert database in hermes.HermesFormat().homes()
 
 
 def test_logs_are_looked_for_where_evaluations_and_requests_were_recorded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("INSPECT_LOG_DIR", raising=False)
-    assert inspect_ai.FORMAT.homes() == ()
+    assert inspect_ai.InspectFormat().homes() == ()
     for named in (str(tmp_path), f"file://{tmp_path}"):
         monkeypatch.setenv("INSPECT_LOG_DIR", named)
-        assert inspect_ai.FORMAT.homes() == (tmp_path,)
+        assert inspect_ai.InspectFormat().homes() == (tmp_path,)
     monkeypatch.setenv("INSPECT_LOG_DIR", "s3://bucket/logs")
-    assert inspect_ai.FORMAT.homes() == (), "only folders of this machine"
+    assert inspect_ai.InspectFormat().homes() == (), "only folders of this machine"
     monkeypatch.chdir(tmp_path)
-    assert claude_trace.FORMAT.homes() == (tmp_path / ".claude-trace",)
+    assert claude_trace.ClaudeTraceFormat().homes() == (tmp_path / ".claude-trace",)

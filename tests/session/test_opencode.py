@@ -335,7 +335,7 @@ def family(tmp_path: Path) -> list[Store]:
 def test_sessions_beside_each_other_are_listed_and_named(tmp_path: Path, family: list[Store], kind: str) -> None:
     for store in family:
         path = SOURCES[kind](store, tmp_path)
-    inside = opencode.FORMAT.inside(path)
+    inside = opencode.OpenCodeFormat().contained_sessions(path)
     assert [(one.identifier, one.parent, one.title) for one in inside] == [
         ("ses_1", "ses_5", "Child"),
         ("ses_5", "", "New"),
@@ -420,7 +420,7 @@ def test_only_sessions_messages_and_parts_are_read_of_a_database(
     monkeypatch.setattr(sqlite3, "connect", watched)
     follower = Follower(path)
     assert_sound(follower.session)
-    opencode.FORMAT.inside(path)
+    opencode.OpenCodeFormat().contained_sessions(path)
     assert seen - {"sqlite_master", "pragma_table_info", "json_each"} == {"session", "message", "part"}
 
 

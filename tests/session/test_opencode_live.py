@@ -254,7 +254,7 @@ def test_whatever_an_export_holds_it_is_read_or_refused(
         )
     path.write_bytes(content)
     try:
-        reader = opencode.FORMAT.reader(path)
+        reader = opencode.OpenCodeFormat().reader(path)
     except Exception as error:  # noqa: BLE001  # any but the one that says why would be a bug
         assert type(error).__name__ == "SessionError"  # noqa: PT017
         return
@@ -295,4 +295,4 @@ def test_whatever_the_rows_hold_they_are_read(
             else:
                 place = (part["id"], info["id"], identifier, created, 0)
                 connection.execute("INSERT INTO part VALUES (?, ?, ?, ?, ?, ?)", (*place, stored))
-    assert_reads(opencode.FORMAT, path)
+    assert_reads(opencode.OpenCodeFormat(), path)

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from inspector.session.follow import Follower
-from inspector.session.formats.pi import FORMAT
+from inspector.session.formats.pi import PiFormat
 from inspector.session.model import BlockKind, ContextCause, Role
 from inspector.session.open import open_session
 from inspector.session.registry import detect
@@ -532,4 +532,4 @@ def test_nothing_in_a_changed_real_file_makes_the_reader_raise(
     real = [line for line in files[0].read_bytes().split(b"\n") if line]
     path = tmp_path_factory.mktemp("changed") / "session.jsonl"
     path.write_bytes(data.draw(mutated([*short(real), *(line.strip() for line in script.encoded())])))
-    assert_reads(FORMAT, path)
+    assert_reads(PiFormat(), path)

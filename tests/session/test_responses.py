@@ -276,7 +276,7 @@ def test_an_early_session_of_codex_in_one_document_is_codex(tmp_path: Path) -> N
     assert_sound(session)
     assert (session.format, session.identifier, session.agent) == ("codex", "old", "Codex")
     assert roles(session) == "suata"
-    assert_reads(codex.FORMAT, path)
+    assert_reads(codex.CodexFormat(), path)
 
 
 def test_a_document_written_anew_by_another_process_is_followed(tmp_path: Path) -> None:
@@ -300,7 +300,7 @@ def test_whatever_it_holds_it_is_read_or_refused(
     content = data.draw(mutated(lines))
     path = tmp_path_factory.mktemp("fuzz") / "log"
     path.write_bytes(b"[" + content.strip().replace(b"\n", b",\n") + b"]" if as_document else content)
-    assert_reads(responses.FORMAT, path)
+    assert_reads(responses.ResponsesFormat(), path)
 
 
 @pytest.mark.parametrize(

@@ -19,44 +19,39 @@ if TYPE_CHECKING:
     from inspector.session.reader import Reader
     from inspector.session.sniff import Sample
 
-NAME = "atif"
 
 CONTINUATION = re.compile(r"(?P<name>.+)\.cont-\d+(?P<suffix>\.json)")
 """How Harbor names the files in which a trajectory goes on."""
 
 
-def _recognise(sample: Sample) -> str:
-    document = sample.only_value
-    if not is_trajectory(document):
-        return ""
-    version = string(document.get("schema_version")) or "ATIF without a version"
-    return f"a JSON document of schema {version} with {len(document['steps'])} steps"
+class AtifFormat(Format):
+    """Trajectories of Harbor."""
+
+    name = "atif"
+    title = "ATIF (Harbor trajectories)"
+    exact = "tokens of every step of one call that has metrics"
+
+    def recognise(self, sample: Sample) -> str:
+        document = sample.only_value
+        if not is_trajectory(document):
+            return ""
+        version = string(document.get("schema_version")) or "ATIF without a version"
+        return f"a JSON document of schema {version} with {len(document['steps'])} steps"
+
+    def reader(self, path: Path) -> Reader:
+        from inspector.session.formats.atif.reader import blocks_again, interpret
+        from inspector.session.json_reader import JsonReader
+        from inspector.session.linked_documents import LinkedDocuments
+
+        others = LinkedDocuments()
+        return JsonReader(
+            path, self.name, lambda node, builder: interpret(node, builder, path, others), blocks_again, others=others
+        )
+
+    def is_copy(self, path: Path) -> bool:
+        """Whether this is what an earlier trajectory goes on in, with which it is read."""
+        found = CONTINUATION.fullmatch(path.name)
+        return found is not None and is_file(path.with_name(f"{found['name']}{found['suffix']}"))
 
 
-def _reader(path: Path) -> Reader:
-    from inspector.session.formats.atif.reader import blocks_again, interpret
-    from inspector.session.json_reader import JsonReader
-    from inspector.session.linked_documents import LinkedDocuments
-
-    others = LinkedDocuments()
-    return JsonReader(
-        path, NAME, lambda node, builder: interpret(node, builder, path, others), blocks_again, others=others
-    )
-
-
-def _is_copy(path: Path) -> bool:
-    """Whether this is what an earlier trajectory goes on in, with which it is read."""
-    found = CONTINUATION.fullmatch(path.name)
-    return found is not None and is_file(path.with_name(f"{found['name']}{found['suffix']}"))
-
-
-FORMAT = Format(
-    name=NAME,
-    title="ATIF (Harbor trajectories)",
-    where="",
-    is_live=True,
-    exact="tokens of every step of one call that has metrics",
-    recognise=_recognise,
-    reader=_reader,
-    is_copy=_is_copy,
-)
+FORMATS = (AtifFormat(),)

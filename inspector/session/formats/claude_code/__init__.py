@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from inspector.session.reader import Reader
     from inspector.session.sniff import Sample
 
-NAME = "claude-code"
 
 CONVERSATION_TYPES = ("user", "assistant")
 
@@ -45,15 +44,6 @@ PRINTED = frozenset({"rate_limit_event", "result", "stream_event", "system"})
 """Types beside messages that `claude -p --output-format stream-json` prints, all with a `session_id`."""
 
 
-def _recognise(sample: Sample) -> str:
-    found = [record for record in sample.records if _is_claude_code(record)]
-    is_sure = any("sessionId" in record and "uuid" in record for record in found)
-    if not found or not (is_sure or len(found) * 2 > len(sample.records)):
-        return ""
-    kinds = sorted({str(record["type"]) for record in found})
-    return f"{len(found)} of its first {len(sample.records)} records are Claude Code's ({', '.join(kinds[:4])})"
-
-
 def _is_claude_code(record: dict[str, Any]) -> bool:
     kind = record.get("type")
     if kind in CONVERSATION_TYPES:
@@ -68,53 +58,57 @@ def _is_claude_code(record: dict[str, Any]) -> bool:
     return kind in TELLING_FIELDS and all(name in record for name in TELLING_FIELDS[kind])
 
 
-def _reader(path: Path) -> Reader:
-    from inspector.session.formats.claude_code.reader import ClaudeCodeInterpreter
-    from inspector.session.jsonl_reader import JsonlReader
+class ClaudeCodeFormat(Format):
+    """Claude Code's session files, subagents' included."""
 
-    return JsonlReader(path, NAME, ClaudeCodeInterpreter(path))
+    name = "claude-code"
+    title = "Claude Code"
+    where = "~/.claude/projects and ~/.config/claude/projects, or projects in $CLAUDE_CONFIG_DIR"
+    exact = "prompt tokens of every call; output tokens except in versions 2.1.12 to 2.1.50, which record placeholders"
+    file_names = rf"(?:{UUID.pattern}|agent-[0-9A-Za-z_-]+)\.jsonl"
+
+    def recognise(self, sample: Sample) -> str:
+        found = [record for record in sample.records if _is_claude_code(record)]
+        is_sure = any("sessionId" in record and "uuid" in record for record in found)
+        if not found or not (is_sure or len(found) * 2 > len(sample.records)):
+            return ""
+        kinds = sorted({str(record["type"]) for record in found})
+        return f"{len(found)} of its first {len(sample.records)} records are Claude Code's ({', '.join(kinds[:4])})"
+
+    def homes(self) -> tuple[Path, ...]:
+        configured = os.environ.get("CLAUDE_CONFIG_DIR")
+        folders = (Path(configured),) if configured else (Path.home() / ".claude", Path.home() / ".config" / "claude")
+        return tuple(folder / "projects" for folder in folders)
+
+    def reader(self, path: Path) -> Reader:
+        from inspector.session.formats.claude_code.reader import ClaudeCodeInterpreter
+        from inspector.session.jsonl_reader import JsonlReader
+
+        return JsonlReader(path, self.name, ClaudeCodeInterpreter(path))
+
+    def is_copy(self, path: Path) -> bool:
+        return is_copy(path)
+
+    def parent_file(self, path: Path) -> Path | None:
+        return parent_file(path)
+
+    def locate(self, path: Path, identifier: str) -> Path | None:
+        from inspector.session.formats.claude_code.related import locate
+
+        return locate(path, identifier)
+
+    def full_output(self, path: Path, text: str) -> FullOutput | None:
+        from inspector.session.formats.claude_code.related import full_output
+
+        return full_output(path, text)
+
+    def is_bookkeeping(self, count_name: str) -> bool:
+        from inspector.session.formats.claude_code.attachments import NEVER_SENT, NOTICES
+        from inspector.session.formats.claude_code.records import QUIET, QUIET_SYSTEM, REPEATED
+
+        if count_name.startswith("attachment:"):
+            return count_name.partition(":")[2] in NEVER_SENT - NOTICES
+        return count_name in QUIET or count_name == REPEATED or count_name.partition("system:")[2] in QUIET_SYSTEM
 
 
-def _is_ignored(count_name: str) -> bool:
-    from inspector.session.formats.claude_code.attachments import NEVER_SENT, NOTICES
-    from inspector.session.formats.claude_code.records import QUIET, QUIET_SYSTEM, REPEATED
-
-    if count_name.startswith("attachment:"):
-        return count_name.partition(":")[2] in NEVER_SENT - NOTICES
-    return count_name in QUIET or count_name == REPEATED or count_name.partition("system:")[2] in QUIET_SYSTEM
-
-
-def _full_output(path: Path, text: str) -> FullOutput | None:
-    from inspector.session.formats.claude_code.related import full_output
-
-    return full_output(path, text)
-
-
-def _locate(path: Path, identifier: str) -> Path | None:
-    from inspector.session.formats.claude_code.related import locate
-
-    return locate(path, identifier)
-
-
-def _homes() -> tuple[Path, ...]:
-    configured = os.environ.get("CLAUDE_CONFIG_DIR")
-    folders = (Path(configured),) if configured else (Path.home() / ".claude", Path.home() / ".config" / "claude")
-    return tuple(folder / "projects" for folder in folders)
-
-
-FORMAT = Format(
-    name=NAME,
-    title="Claude Code",
-    where="~/.claude/projects and ~/.config/claude/projects, or projects in $CLAUDE_CONFIG_DIR",
-    is_live=True,
-    exact="prompt tokens of every call; output tokens except in versions 2.1.12 to 2.1.50, which record placeholders",
-    recognise=_recognise,
-    reader=_reader,
-    homes=_homes,
-    full_output=_full_output,
-    is_ignored=_is_ignored,
-    names=rf"(?:{UUID.pattern}|agent-[0-9A-Za-z_-]+)\.jsonl",
-    parent_file=parent_file,
-    is_copy=is_copy,
-    locate=_locate,
-)
+FORMATS = (ClaudeCodeFormat(),)

@@ -17,35 +17,36 @@ if TYPE_CHECKING:
     from inspector.session.reader import Reader
     from inspector.session.sniff import Sample
 
-NAME = "claude-trace"
+
+class ClaudeTraceFormat(Format):
+    """Logs of requests, by lines or as one list."""
+
+    name = "claude-trace"
+    title = "Request logs (claude-trace and proxies)"
+    where = ".claude-trace in the folder where the agent was started"
+    exact = "tokens of every call that was answered"
+
+    def recognise(self, sample: Sample) -> str:
+        if sample.is_directory:
+            return ""
+        records = sample.records if sample.is_lines else sequence(sample.document)[:50]
+        found = [record for record in records if is_exchange(record)]
+        spoken = [record for record in found if isinstance(request_body(record).get("messages"), list)]
+        if not spoken or len(found) * 2 <= len(records):
+            return ""
+        what = "lines" if sample.is_lines else "entries"
+        return f"{len(found)} of its first {len(records)} {what} are requests to a model's API with what was answered"
+
+    def homes(self) -> tuple[Path, ...]:
+        return (Path.cwd() / ".claude-trace",)
+
+    def reader(self, path: Path) -> Reader:
+        from inspector.session.formats.claude_trace.reader import trace_reader
+
+        return trace_reader(path, self.name)
+
+    def is_bookkeeping(self, count_name: str) -> bool:
+        return count_name.startswith("other")
 
 
-def _recognise(sample: Sample) -> str:
-    if sample.is_directory:
-        return ""
-    records = sample.records if sample.is_lines else sequence(sample.document)[:50]
-    found = [record for record in records if is_exchange(record)]
-    spoken = [record for record in found if isinstance(request_body(record).get("messages"), list)]
-    if not spoken or len(found) * 2 <= len(records):
-        return ""
-    what = "lines" if sample.is_lines else "entries"
-    return f"{len(found)} of its first {len(records)} {what} are requests to a model's API with what was answered"
-
-
-def _reader(path: Path) -> Reader:
-    from inspector.session.formats.claude_trace.reader import trace_reader
-
-    return trace_reader(path, NAME)
-
-
-FORMAT = Format(
-    name=NAME,
-    title="Request logs (claude-trace and proxies)",
-    where=".claude-trace in the folder where the agent was started",
-    is_live=True,
-    exact="tokens of every call that was answered",
-    recognise=_recognise,
-    reader=_reader,
-    homes=lambda: (Path.cwd() / ".claude-trace",),
-    is_ignored=lambda kind: kind.startswith("other"),
-)
+FORMATS = (ClaudeTraceFormat(),)

@@ -23,7 +23,6 @@ from inspector.session.sniff import Sample
 if TYPE_CHECKING:
     from inspector.session.reader import Reader
 
-NAME = "cline"
 
 OWN_FIELDS = frozenset({"modelInfo", "metrics", "condenseParent", "condenseId", "truncationParent", "isSummary"})
 """Fields of messages that only these programs write."""
@@ -37,22 +36,6 @@ ABOUT = frozenset({"session_id", "started_at", "status", "messages_path"})
 EXTENSIONS = ("saoudrizwan.claude-dev", "rooveterinaryinc.roo-cline", "kilocode.kilo-code")
 
 EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
-
-
-def _recognise(sample: Sample) -> str:
-    if sample.is_directory:
-        return _recognise_beside(sample.path / HISTORY)
-    document = sample.only_value
-    if isinstance(document, dict) and document.keys() >= ABOUT:
-        return _recognise_beside(history_of(sample.path), "the document beside ")
-    if sample.path.name == METADATA and isinstance(document, dict):
-        return _recognise_beside(history_of(sample.path), "what is said of the task in ")
-    if sample.path.name == EDITS and isinstance(document, list):
-        return _recognise_beside(sample.path.with_name(HISTORY), "what was changed of the messages in ")
-    messages = objects(document)
-    if sum(_is_shown(message) for message in messages) * 2 > len(messages):
-        return _recognise_beside(sample.path.with_name(HISTORY), "what is shown of the task in ")
-    return _recognise_history(document)
 
 
 def _recognise_history(document: Any) -> str:
@@ -90,21 +73,6 @@ def _is_shown(message: dict[str, Any]) -> bool:
     return message.get("type") in ("say", "ask") and "ts" in message and "role" not in message
 
 
-def _reader(path: Path) -> Reader:
-    from inspector.session.formats.cline.reader import task_reader
-
-    return task_reader(path, NAME)
-
-
-def _homes() -> tuple[Path, ...]:
-    storages = [*(folder / "User" / "globalStorage" for folder in _editors())]
-    tasks = [storage / extension / "tasks" for storage, extension in product(storages, EXTENSIONS)]
-    data = os.environ.get("CLINE_DATA_DIR") or Path(os.environ.get("CLINE_DIR") or Path.home() / ".cline") / "data"
-    own = [Path(data) / "sessions", Path(data) / "tasks"]
-    # The folders that editors might have are many; those that are not there would only be in the way.
-    return (*own, tasks[0], *(folder for folder in tasks[1:] if is_folder(folder)))
-
-
 def _editors() -> list[Path]:
     if sys.platform == "darwin":
         root = Path.home() / "Library" / "Application Support"
@@ -117,25 +85,51 @@ def _editors() -> list[Path]:
     return [*(root / editor for editor in EDITORS), *servers]
 
 
-def _is_beside(path: Path) -> bool:
-    """Whether a file only tells about a session in another one."""
-    if not path.name.endswith(".json") or path.name.endswith(SDK_SUFFIX):
-        return False
-    history = history_of(path)
-    return history not in (path, path / HISTORY) and is_file(history)
+class ClineFormat(Format):
+    """Task folders, and the SDK's documents."""
 
-
-FORMAT = Format(
-    name=NAME,
-    title="Cline, Roo Code, Kilo Code",
-    where=(
+    name = "cline"
+    title = "Cline, Roo Code, Kilo Code"
+    where = (
         "globalStorage of VS Code and its kin: <extension>/tasks; ~/.cline/data, data in $CLINE_DIR, or $CLINE_DATA_DIR"
-    ),
-    is_live=True,
-    exact="tokens of every call whose usage is recorded, beside the messages in older versions",
-    recognise=_recognise,
-    reader=_reader,
-    homes=_homes,
-    folders=(frozenset({HISTORY}),),
-    is_beside=_is_beside,
-)
+    )
+    exact = "tokens of every call whose usage is recorded, beside the messages in older versions"
+    session_folders = (frozenset({HISTORY}),)
+
+    def recognise(self, sample: Sample) -> str:
+        if sample.is_directory:
+            return _recognise_beside(sample.path / HISTORY)
+        document = sample.only_value
+        if isinstance(document, dict) and document.keys() >= ABOUT:
+            return _recognise_beside(history_of(sample.path), "the document beside ")
+        if sample.path.name == METADATA and isinstance(document, dict):
+            return _recognise_beside(history_of(sample.path), "what is said of the task in ")
+        if sample.path.name == EDITS and isinstance(document, list):
+            return _recognise_beside(sample.path.with_name(HISTORY), "what was changed of the messages in ")
+        messages = objects(document)
+        if sum(_is_shown(message) for message in messages) * 2 > len(messages):
+            return _recognise_beside(sample.path.with_name(HISTORY), "what is shown of the task in ")
+        return _recognise_history(document)
+
+    def homes(self) -> tuple[Path, ...]:
+        storages = [*(folder / "User" / "globalStorage" for folder in _editors())]
+        tasks = [storage / extension / "tasks" for storage, extension in product(storages, EXTENSIONS)]
+        data = os.environ.get("CLINE_DATA_DIR") or Path(os.environ.get("CLINE_DIR") or Path.home() / ".cline") / "data"
+        own = [Path(data) / "sessions", Path(data) / "tasks"]
+        # The folders that editors might have are many; those that are not there would only be in the way.
+        return (*own, tasks[0], *(folder for folder in tasks[1:] if is_folder(folder)))
+
+    def reader(self, path: Path) -> Reader:
+        from inspector.session.formats.cline.reader import task_reader
+
+        return task_reader(path, self.name)
+
+    def is_sidecar(self, path: Path) -> bool:
+        """Whether a file only tells about a session in another one."""
+        if not path.name.endswith(".json") or path.name.endswith(SDK_SUFFIX):
+            return False
+        history = history_of(path)
+        return history not in (path, path / HISTORY) and is_file(history)
+
+
+FORMATS = (ClineFormat(),)

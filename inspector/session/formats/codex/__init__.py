@@ -14,28 +14,6 @@ from inspector.session.sniff import Sample
 if TYPE_CHECKING:
     from inspector.session.reader import Reader
 
-NAME = "codex"
-
-
-def _recognise(sample: Sample) -> str:
-    records = sample.records
-    found = [record for record in records if _is_rollout_line(record)]
-    if found and sum(_is_enveloped(record) for record in records) * 2 > len(records):
-        kinds = sorted({str(record["type"]) for record in found})
-        return f"{len(found)} of its first {len(records)} records are Codex's ({', '.join(kinds[:4])})"
-    if events := _stream_events(sample):
-        return f"{events} of its first {len(records)} records are events that `codex exec --json` prints"
-    if _is_whole_session(sample.only_value):
-        return "a JSON document with a session and its items, as some early versions kept them"
-    bare = [record for record in records if "record_type" in record or is_header(record)]
-    items = [record for record in records if is_item(record)]
-    if bare and (len(bare) + len(items)) * 2 > len(records) and all("payload" not in record for record in bare):
-        states = any(record.get("record_type") == "state" for record in bare)
-        is_alone = any("instructions" in record and "git" in record for record in bare)
-        if states or is_alone or (items and any("instructions" in record or "git" in record for record in bare)):
-            return f"{len(items)} of its first {len(records)} records are items behind a header, as Codex began with"
-    return ""
-
 
 def _is_rollout_line(record: dict[str, Any]) -> bool:
     return _is_enveloped(record) and record["type"] in KINDS
@@ -61,51 +39,66 @@ def _is_whole_session(document: object) -> bool:
     )
 
 
-def _reader(path: Path) -> Reader:
-    from inspector.session.formats.codex.reader import codex_reader
+class CodexFormat(Format):
+    """Codex's rollouts, and what `codex exec --json` prints."""
 
-    sample = Sample(path)
-    return codex_reader(
-        path,
-        NAME,
-        is_document=_is_whole_session(sample.only_value),
-        is_stream=not any(_is_rollout_line(record) for record in sample.records) and _stream_events(sample) > 0,
-    )
-
-
-def _locate(path: Path, identifier: str) -> Path | None:
-    from inspector.session.formats.codex.related import locate
-
-    return locate(path, identifier)
-
-
-def _is_ignored(count_name: str) -> bool:
-    from inspector.session.formats.codex.blocks import QUIET, QUIET_EVENTS
-
-    if count_name in (*SAY_NOTHING, TURN_ENDS):
-        return True
-    return count_name in QUIET or count_name.partition("event_msg:")[2] in QUIET_EVENTS
-
-
-def _homes() -> tuple[Path, ...]:
-    configured = os.environ.get("CODEX_HOME")
-    home = Path(configured) if configured else Path.home() / ".codex"
-    return (home / "sessions", home / "archived_sessions")
-
-
-FORMAT = Format(
-    name=NAME,
-    title="Codex",
-    where="~/.codex/sessions and archived_sessions, or those in $CODEX_HOME",
-    is_live=True,
-    exact=(
+    name = "codex"
+    title = "Codex"
+    where = "~/.codex/sessions and archived_sessions, or those in $CODEX_HOME"
+    exact = (
         "tokens of every call, except before 0.32 (none) and in `codex exec --json` (turns of one call; the first of a "
         "resumed thread counts what went before)"
-    ),
-    recognise=_recognise,
-    reader=_reader,
-    homes=_homes,
-    is_ignored=_is_ignored,
-    names=r"rollout-.+\.jsonl(?:\.zst)?",
-    locate=_locate,
-)
+    )
+    file_names = r"rollout-.+\.jsonl(?:\.zst)?"
+
+    def recognise(self, sample: Sample) -> str:
+        records = sample.records
+        found = [record for record in records if _is_rollout_line(record)]
+        if found and sum(_is_enveloped(record) for record in records) * 2 > len(records):
+            kinds = sorted({str(record["type"]) for record in found})
+            return f"{len(found)} of its first {len(records)} records are Codex's ({', '.join(kinds[:4])})"
+        if events := _stream_events(sample):
+            return f"{events} of its first {len(records)} records are events that `codex exec --json` prints"
+        if _is_whole_session(sample.only_value):
+            return "a JSON document with a session and its items, as some early versions kept them"
+        bare = [record for record in records if "record_type" in record or is_header(record)]
+        items = [record for record in records if is_item(record)]
+        if bare and (len(bare) + len(items)) * 2 > len(records) and all("payload" not in record for record in bare):
+            states = any(record.get("record_type") == "state" for record in bare)
+            is_alone = any("instructions" in record and "git" in record for record in bare)
+            if states or is_alone or (items and any("instructions" in record or "git" in record for record in bare)):
+                return (
+                    f"{len(items)} of its first {len(records)} records are items behind a header, as Codex began with"
+                )
+        return ""
+
+    def homes(self) -> tuple[Path, ...]:
+        configured = os.environ.get("CODEX_HOME")
+        home = Path(configured) if configured else Path.home() / ".codex"
+        return (home / "sessions", home / "archived_sessions")
+
+    def reader(self, path: Path) -> Reader:
+        from inspector.session.formats.codex.reader import codex_reader
+
+        sample = Sample(path)
+        return codex_reader(
+            path,
+            self.name,
+            is_document=_is_whole_session(sample.only_value),
+            is_stream=not any(_is_rollout_line(record) for record in sample.records) and _stream_events(sample) > 0,
+        )
+
+    def locate(self, path: Path, identifier: str) -> Path | None:
+        from inspector.session.formats.codex.related import locate
+
+        return locate(path, identifier)
+
+    def is_bookkeeping(self, count_name: str) -> bool:
+        from inspector.session.formats.codex.blocks import QUIET, QUIET_EVENTS
+
+        if count_name in (*SAY_NOTHING, TURN_ENDS):
+            return True
+        return count_name in QUIET or count_name.partition("event_msg:")[2] in QUIET_EVENTS
+
+
+FORMATS = (CodexFormat(),)

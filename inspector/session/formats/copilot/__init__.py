@@ -16,7 +16,6 @@ from inspector.session.sniff import Sample
 if TYPE_CHECKING:
     from inspector.session.reader import Reader
 
-NAME = "copilot-cli"
 
 EVENTS = "events.jsonl"
 
@@ -52,38 +51,37 @@ def _is_event(record: dict[str, Any]) -> bool:
     return has_type and isinstance(record.get("data"), dict) and "parentId" in record
 
 
-def _reader(path: Path) -> Reader:
-    from inspector.session.formats.copilot.reader import CopilotInterpreter
-    from inspector.session.jsonl_reader import JsonlReader
+class CopilotFormat(Format):
+    """Copilot CLI's session folders, and the documents of its first versions."""
 
-    if not is_folder(path) and _is_document(Sample(path)):
-        from inspector.session.formats.copilot.document import document_reader
+    name = "copilot-cli"
+    title = "GitHub Copilot CLI"
+    where = "~/.copilot/session-state and history-session-state, or those in $COPILOT_HOME"
+    exact = "output tokens of every call; sizes before and after its own compactions; prompts are not reported"
+    file_names = r"events\.jsonl"
 
-        return document_reader(path, NAME)
-    return JsonlReader(path / EVENTS if is_folder(path) else path, NAME, CopilotInterpreter(), path)
+    def recognise(self, sample: Sample) -> str:
+        return _recognise(sample)
+
+    def homes(self) -> tuple[Path, ...]:
+        configured = os.environ.get("COPILOT_HOME")
+        home = Path(configured) if configured else Path.home() / ".copilot"
+        return (home / "session-state", home / "history-session-state")
+
+    def reader(self, path: Path) -> Reader:
+        from inspector.session.formats.copilot.reader import CopilotInterpreter
+        from inspector.session.jsonl_reader import JsonlReader
+
+        if not is_folder(path) and _is_document(Sample(path)):
+            from inspector.session.formats.copilot.document import document_reader
+
+            return document_reader(path, self.name)
+        return JsonlReader(path / EVENTS if is_folder(path) else path, self.name, CopilotInterpreter(), path)
+
+    def is_bookkeeping(self, count_name: str) -> bool:
+        from inspector.session.formats.copilot.records import EventKind, kind_of
+
+        return kind_of(count_name) is EventKind.QUIET or count_name.startswith("timeline:")
 
 
-def _is_ignored(count_name: str) -> bool:
-    from inspector.session.formats.copilot.records import EventKind, kind_of
-
-    return kind_of(count_name) is EventKind.QUIET or count_name.startswith("timeline:")
-
-
-def _homes() -> tuple[Path, ...]:
-    configured = os.environ.get("COPILOT_HOME")
-    home = Path(configured) if configured else Path.home() / ".copilot"
-    return (home / "session-state", home / "history-session-state")
-
-
-FORMAT = Format(
-    name=NAME,
-    title="GitHub Copilot CLI",
-    where="~/.copilot/session-state and history-session-state, or those in $COPILOT_HOME",
-    is_live=True,
-    exact="output tokens of every call; sizes before and after its own compactions; prompts are not reported",
-    recognise=_recognise,
-    reader=_reader,
-    homes=_homes,
-    is_ignored=_is_ignored,
-    names=r"events\.jsonl",
-)
+FORMATS = (CopilotFormat(),)

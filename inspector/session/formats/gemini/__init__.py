@@ -19,25 +19,6 @@ if TYPE_CHECKING:
     from inspector.session.sniff import Sample
 
 
-def _recognise(sample: Sample) -> str:
-    if sample.is_directory:
-        return ""
-    if not sample.is_lines:
-        document = sample.document
-        if isinstance(document, dict) and _is_session(document):
-            return f"a JSON document with {len(document[MESSAGES])} of Gemini CLI's messages"
-        return ""
-    if any(_is_session(record) for record in sample.records):
-        return "a line with all of Gemini CLI's messages"
-    sure = [record for record in sample.records if _is_metadata(record) or "$rewindTo" in record or "$set" in record]
-    # Where a line says whose session it is, what has no id counts too.
-    is_known = any(map(_is_metadata, sure))
-    found = [record for record in sample.records if _is_record(record) or (is_known and _is_like_a_record(record))]
-    if len(found) + len(sure) == 0 or (len(found) + len(sure)) * 2 <= len(sample.records):
-        return ""
-    return f"{len(found) + len(sure)} of its first {len(sample.records)} lines are Gemini CLI's"
-
-
 def _is_session(value: dict[str, Any]) -> bool:
     """Whether a value is a whole session."""
     messages = value.get(MESSAGES)
@@ -65,44 +46,56 @@ def _is_record(value: dict[str, Any]) -> bool:
     )
 
 
-def _reader(path: Path) -> Reader:
-    from inspector.session.formats.gemini.reader import gemini_reader
+class GeminiFormat(Format):
+    """Gemini CLI's logs and documents."""
 
-    return gemini_reader(path)
+    name = NAME
+    title = "Gemini CLI"
+    where = "~/.gemini/tmp, or .gemini/tmp in $GEMINI_CLI_HOME"
+    exact = "prompt and output tokens of every call"
+    file_names = r"session-.+-[0-9a-f]{8}\.jsonl?"
+
+    def recognise(self, sample: Sample) -> str:
+        if sample.is_directory:
+            return ""
+        if not sample.is_lines:
+            document = sample.document
+            if isinstance(document, dict) and _is_session(document):
+                return f"a JSON document with {len(document[MESSAGES])} of Gemini CLI's messages"
+            return ""
+        if any(_is_session(record) for record in sample.records):
+            return "a line with all of Gemini CLI's messages"
+        sure = [
+            record for record in sample.records if _is_metadata(record) or "$rewindTo" in record or "$set" in record
+        ]
+        # Where a line says whose session it is, what has no id counts too.
+        is_known = any(map(_is_metadata, sure))
+        found = [record for record in sample.records if _is_record(record) or (is_known and _is_like_a_record(record))]
+        if len(found) + len(sure) == 0 or (len(found) + len(sure)) * 2 <= len(sample.records):
+            return ""
+        return f"{len(found) + len(sure)} of its first {len(sample.records)} lines are Gemini CLI's"
+
+    def homes(self) -> tuple[Path, ...]:
+        home = os.environ.get("GEMINI_CLI_HOME")
+        return ((Path(home) if home else Path.home()) / ".gemini" / "tmp",)
+
+    def reader(self, path: Path) -> Reader:
+        from inspector.session.formats.gemini.reader import gemini_reader
+
+        return gemini_reader(path)
+
+    def is_sidecar(self, path: Path) -> bool:
+        """Whether a document is what a log was made of when its session was taken up again: the log says all of it."""
+        is_old = path.suffix == ".json" and CHATS in (path.parent.name, path.parent.parent.name)
+        return is_old and is_file(path.with_suffix(".jsonl"))
+
+    def locate(self, path: Path, identifier: str) -> Path | None:
+        from inspector.session.formats.gemini.related import locate
+
+        return locate(path, identifier)
+
+    def is_bookkeeping(self, count_name: str) -> bool:
+        return count_name in ("$rewindTo", "$set", "metadata")
 
 
-def _locate(path: Path, identifier: str) -> Path | None:
-    from inspector.session.formats.gemini.related import locate
-
-    return locate(path, identifier)
-
-
-def _is_beside(path: Path) -> bool:
-    """Whether a document is what a log was made of when its session was taken up again: the log says all of it."""
-    is_old = path.suffix == ".json" and CHATS in (path.parent.name, path.parent.parent.name)
-    return is_old and is_file(path.with_suffix(".jsonl"))
-
-
-def _is_ignored(count_name: str) -> bool:
-    return count_name in ("$rewindTo", "$set", "metadata")
-
-
-def _homes() -> tuple[Path, ...]:
-    home = os.environ.get("GEMINI_CLI_HOME")
-    return ((Path(home) if home else Path.home()) / ".gemini" / "tmp",)
-
-
-FORMAT = Format(
-    name=NAME,
-    title="Gemini CLI",
-    where="~/.gemini/tmp, or .gemini/tmp in $GEMINI_CLI_HOME",
-    is_live=True,
-    exact="prompt and output tokens of every call",
-    recognise=_recognise,
-    reader=_reader,
-    homes=_homes,
-    is_beside=_is_beside,
-    is_ignored=_is_ignored,
-    names=r"session-.+-[0-9a-f]{8}\.jsonl?",
-    locate=_locate,
-)
+FORMATS = (GeminiFormat(),)

@@ -19,68 +19,63 @@ if TYPE_CHECKING:
     from inspector.session.reader import Reader
 
 
-def _recognise(sample: Sample) -> str:
-    if sample.is_directory:
-        return ""
-    if sample.head.startswith(SQLITE):
-        known = all(columns <= sample.tables.get(name, frozenset()) for name, columns in TABLES.items())
-        return "a database with Goose's tables of sessions and messages" if known else ""
-    if not sample.is_lines:
-        return "a session exported by Goose" if is_export(sample.document) else ""
-    if is_export(sample.records[0]):
-        return "a session exported by Goose"
-    messages = [record for record in sample.records if is_message(record)]
-    about = [record for record in sample.records if is_metadata(record)]
-    is_sure = bool(about) or any(map(has_own_parts, messages))
-    if not is_sure or (len(messages) + len(about)) * 2 <= len(sample.records):
-        return ""
-    return f"{len(messages)} of its first {len(sample.records)} lines are Goose's messages"
+class GooseFormat(Format):
+    """Goose's databases, session files and exports."""
 
-
-def _reader(path: Path) -> Reader:
-    locator = Locator.of(path)
-    if Sample(locator.file).head.startswith(SQLITE):
-        from inspector.session.formats.goose.database import GooseRows
-        from inspector.session.sqlite_reader import SqliteReader
-
-        return SqliteReader(path, NAME, GooseRows(locator.session))
-    from inspector.session.formats.goose.reader import file_reader
-
-    return file_reader(path)
-
-
-def _inside(path: Path) -> Sequence[ContainedSession]:
-    if not Sample(path).head.startswith(SQLITE):
-        return ()
-    from inspector.session.formats.goose.database import sessions_inside
-    from inspector.session.sqlite import read_database
-
-    return read_database(path, partial(sessions_inside, path))
-
-
-def _homes() -> tuple[Path, ...]:
-    root = os.environ.get("GOOSE_PATH_ROOT")
-    if root:
-        return (Path(root) / "data" / "sessions",)
-    if sys.platform == "darwin":
-        return (Path.home() / "Library" / "Application Support" / "Block" / "goose" / "sessions",)
-    if sys.platform == "win32":
-        return (Path(os.environ.get("APPDATA", Path.home())) / "Block" / "goose" / "data" / "sessions",)
-    data = os.environ.get("XDG_DATA_HOME")
-    return ((Path(data) if data else Path.home() / ".local" / "share") / "goose" / "sessions",)
-
-
-FORMAT = Format(
-    name=NAME,
-    title="Goose",
-    where=(
+    name = NAME
+    title = "Goose"
+    where = (
         "goose/sessions in ~/.local/share or $XDG_DATA_HOME, Block/goose in Application Support or %APPDATA%, or"
         " data/sessions in $GOOSE_PATH_ROOT; `goose session export` anywhere"
-    ),
-    is_live=True,
-    exact="nothing: tokens are recorded for whole sessions alone",
-    recognise=_recognise,
-    reader=_reader,
-    homes=_homes,
-    inside=_inside,
-)
+    )
+    exact = "nothing: tokens are recorded for whole sessions alone"
+
+    def recognise(self, sample: Sample) -> str:
+        if sample.is_directory:
+            return ""
+        if sample.head.startswith(SQLITE):
+            known = all(columns <= sample.tables.get(name, frozenset()) for name, columns in TABLES.items())
+            return "a database with Goose's tables of sessions and messages" if known else ""
+        if not sample.is_lines:
+            return "a session exported by Goose" if is_export(sample.document) else ""
+        if is_export(sample.records[0]):
+            return "a session exported by Goose"
+        messages = [record for record in sample.records if is_message(record)]
+        about = [record for record in sample.records if is_metadata(record)]
+        is_sure = bool(about) or any(map(has_own_parts, messages))
+        if not is_sure or (len(messages) + len(about)) * 2 <= len(sample.records):
+            return ""
+        return f"{len(messages)} of its first {len(sample.records)} lines are Goose's messages"
+
+    def homes(self) -> tuple[Path, ...]:
+        root = os.environ.get("GOOSE_PATH_ROOT")
+        if root:
+            return (Path(root) / "data" / "sessions",)
+        if sys.platform == "darwin":
+            return (Path.home() / "Library" / "Application Support" / "Block" / "goose" / "sessions",)
+        if sys.platform == "win32":
+            return (Path(os.environ.get("APPDATA", Path.home())) / "Block" / "goose" / "data" / "sessions",)
+        data = os.environ.get("XDG_DATA_HOME")
+        return ((Path(data) if data else Path.home() / ".local" / "share") / "goose" / "sessions",)
+
+    def reader(self, path: Path) -> Reader:
+        locator = Locator.of(path)
+        if Sample(locator.file).head.startswith(SQLITE):
+            from inspector.session.formats.goose.database import GooseRows
+            from inspector.session.sqlite_reader import SqliteReader
+
+            return SqliteReader(path, NAME, GooseRows(locator.session))
+        from inspector.session.formats.goose.reader import file_reader
+
+        return file_reader(path)
+
+    def contained_sessions(self, path: Path) -> Sequence[ContainedSession]:
+        if not Sample(path).head.startswith(SQLITE):
+            return ()
+        from inspector.session.formats.goose.database import sessions_inside
+        from inspector.session.sqlite import read_database
+
+        return read_database(path, partial(sessions_inside, path))
+
+
+FORMATS = (GooseFormat(),)

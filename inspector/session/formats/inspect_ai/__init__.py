@@ -21,27 +21,9 @@ if TYPE_CHECKING:
 
     from inspector.session.reader import Reader
 
-NAME = "inspect"
 
 SENT = ("event:model", "event:compaction")
 """Events that tell of requests; all others say what happened beside them."""
-
-
-def _recognise(sample: Sample) -> str:
-    if sample.head.startswith(SQLITE):
-        from inspector.session.formats.inspect_ai.running import is_buffer, running_in
-
-        count = len(running_in(sample.path)) if is_buffer(sample.tables) else None
-        return f"a database with {count} of Inspect's samples that run" if count is not None else ""
-    if sample.head.startswith(ZIP):
-        from inspector.session.formats.inspect_ai.samples import Archive
-
-        archive = Archive.at(sample.path)
-        return f"an archive with {len(archive.samples)} of Inspect's samples" if archive.is_log else ""
-    document = sample.only_value
-    if not is_log(document):
-        return ""
-    return f"a JSON document with {len(sequence(document.get('samples')))} of Inspect's samples"
 
 
 def is_log(value: Any) -> bool:
@@ -52,40 +34,54 @@ def is_log(value: Any) -> bool:
     return "status" in log and is_begun and ("task" in about or "eval_id" in about)
 
 
-def _reader(path: Path) -> Reader:
-    from inspector.session.formats.inspect_ai.reader import log_reader
+class InspectFormat(Format):
+    """Inspect's logs, finished and running."""
 
-    return log_reader(path, NAME)
+    name = "inspect"
+    title = "Inspect (.eval and JSON logs)"
+    where = "logs in the folder where the evaluation was run, or $INSPECT_LOG_DIR"
+    exact = "tokens of every call, where the log has its events"
+
+    def recognise(self, sample: Sample) -> str:
+        if sample.head.startswith(SQLITE):
+            from inspector.session.formats.inspect_ai.running import is_buffer, running_in
+
+            count = len(running_in(sample.path)) if is_buffer(sample.tables) else None
+            return f"a database with {count} of Inspect's samples that run" if count is not None else ""
+        if sample.head.startswith(ZIP):
+            from inspector.session.formats.inspect_ai.samples import Archive
+
+            archive = Archive.at(sample.path)
+            return f"an archive with {len(archive.samples)} of Inspect's samples" if archive.is_log else ""
+        document = sample.only_value
+        if not is_log(document):
+            return ""
+        return f"a JSON document with {len(sequence(document.get('samples')))} of Inspect's samples"
+
+    def homes(self) -> tuple[Path, ...]:
+        """The folder of logs that the environment names, where it is on this machine."""
+        named = os.environ.get("INSPECT_LOG_DIR", "").removeprefix("file://")
+        return (Path(named),) if named and "://" not in named else ()
+
+    def reader(self, path: Path) -> Reader:
+        from inspector.session.formats.inspect_ai.reader import log_reader
+
+        return log_reader(path, self.name)
+
+    def contained_sessions(self, path: Path) -> Sequence[ContainedSession]:
+        from inspector.session.formats.inspect_ai.running import running_in
+        from inspector.session.formats.inspect_ai.samples import titles_of_samples
+
+        head = Sample(path).head
+        finished = [] if head.startswith(SQLITE) else titles_of_samples(path, is_archive=head.startswith(ZIP))
+        running = {name: sample.title for name, sample in running_in(path).items()}
+        found = [*finished, *(one for one in running.items() if one[0] not in dict(finished))]
+        modified = path.stat().st_mtime
+        listed = [ContainedSession(Locator(path, name).path, name, title, modified=modified) for name, title in found]
+        return listed[::-1] if len(listed) > 1 else ()
+
+    def is_bookkeeping(self, count_name: str) -> bool:
+        return count_name.startswith("event:") and count_name not in SENT
 
 
-def _inside(path: Path) -> Sequence[ContainedSession]:
-    from inspector.session.formats.inspect_ai.running import running_in
-    from inspector.session.formats.inspect_ai.samples import titles_of_samples
-
-    head = Sample(path).head
-    finished = [] if head.startswith(SQLITE) else titles_of_samples(path, is_archive=head.startswith(ZIP))
-    running = {name: sample.title for name, sample in running_in(path).items()}
-    found = [*finished, *(one for one in running.items() if one[0] not in dict(finished))]
-    modified = path.stat().st_mtime
-    listed = [ContainedSession(Locator(path, name).path, name, title, modified=modified) for name, title in found]
-    return listed[::-1] if len(listed) > 1 else ()
-
-
-def _homes() -> tuple[Path, ...]:
-    """The folder of logs that the environment names, where it is on this machine."""
-    named = os.environ.get("INSPECT_LOG_DIR", "").removeprefix("file://")
-    return (Path(named),) if named and "://" not in named else ()
-
-
-FORMAT = Format(
-    name=NAME,
-    title="Inspect (.eval and JSON logs)",
-    where="logs in the folder where the evaluation was run, or $INSPECT_LOG_DIR",
-    is_live=True,
-    exact="tokens of every call, where the log has its events",
-    recognise=_recognise,
-    reader=_reader,
-    homes=_homes,
-    inside=_inside,
-    is_ignored=lambda kind: kind.startswith("event:") and kind not in SENT,
-)
+FORMATS = (InspectFormat(),)

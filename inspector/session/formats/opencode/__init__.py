@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from inspector.session.reader import Reader
 
-NAME = "opencode"
 
 TABLES: Mapping[str, frozenset[str]] = {
     "session": frozenset({"id", "directory"}),
@@ -26,31 +25,6 @@ TABLES: Mapping[str, frozenset[str]] = {
 """The tables, and columns of them, by which a database is told to be OpenCode's."""
 
 
-def _recognise(sample: Sample) -> str:
-    if sample.is_directory:
-        return "a folder with OpenCode's sessions, messages and parts" if is_storage(sample.path) else ""
-    if sample.head.startswith(SQLITE):
-        known = all(columns <= sample.tables.get(name, frozenset()) for name, columns in TABLES.items())
-        return "a database with OpenCode's tables of sessions, messages and parts" if known else ""
-    document = _document(sample)
-    if is_export(document):
-        return "a session exported by OpenCode"
-    if is_session_file(sample.path, document):
-        return "a session's file in OpenCode's folder of sessions, messages and parts"
-    return ""
-
-
-def _reader(path: Path) -> Reader:
-    from inspector.session.formats.opencode import reader
-
-    sample = Sample(Locator.of(path).file)
-    if sample.head.startswith(SQLITE):
-        return reader.rows_reader(path, NAME)
-    if sample.is_directory or not is_export(_document(sample)):
-        return reader.tree_reader(path, NAME)
-    return reader.export_reader(path, NAME)
-
-
 def _document(sample: Sample) -> object:
     """The whole file, on however many lines."""
     if not sample.is_lines:
@@ -58,49 +32,65 @@ def _document(sample: Sample) -> object:
     return sample.records[0] if len(sample.records) == 1 else None
 
 
-def _inside(path: Path) -> Sequence[ContainedSession]:
-    from inspector.session.formats.opencode import reader
+class OpenCodeFormat(Format):
+    """OpenCode's databases, storage folders and exports."""
 
-    sample = Sample(path)
-    if sample.is_directory:
-        return reader.sessions_of_tree(path)
-    if sample.head.startswith(SQLITE):
-        return reader.sessions_of_database(path)
-    return reader.session_of_file(path, _document(sample))
-
-
-def _locate(path: Path, identifier: str) -> Path | None:
-    from inspector.session.formats.opencode.reader import locate
-
-    return locate(path, identifier)
-
-
-def _is_ignored(count_name: str) -> bool:
-    from inspector.session.formats.opencode.blocks import QUIET
-
-    return count_name.partition("part:")[2] in QUIET
-
-
-def _homes() -> tuple[Path, ...]:
-    data = os.environ.get("XDG_DATA_HOME")
-    home = (Path(data) if data else Path.home() / ".local" / "share") / "opencode"
-    # Beside them lie copies of whole projects, which are not to be searched.
-    return (home / "opencode.db", *sorted(home.glob("opencode-*.db")), home / "storage")
-
-
-FORMAT = Format(
-    name=NAME,
-    title="OpenCode",
-    where=(
+    name = "opencode"
+    title = "OpenCode"
+    where = (
         "opencode in ~/.local/share or $XDG_DATA_HOME: opencode*.db, or storage in versions before 1.2;"
         " `opencode export` anywhere"
-    ),
-    is_live=True,
-    exact="tokens of every call that was completed",
-    recognise=_recognise,
-    reader=_reader,
-    homes=_homes,
-    is_ignored=_is_ignored,
-    inside=_inside,
-    locate=_locate,
-)
+    )
+    exact = "tokens of every call that was completed"
+
+    def recognise(self, sample: Sample) -> str:
+        if sample.is_directory:
+            return "a folder with OpenCode's sessions, messages and parts" if is_storage(sample.path) else ""
+        if sample.head.startswith(SQLITE):
+            known = all(columns <= sample.tables.get(name, frozenset()) for name, columns in TABLES.items())
+            return "a database with OpenCode's tables of sessions, messages and parts" if known else ""
+        document = _document(sample)
+        if is_export(document):
+            return "a session exported by OpenCode"
+        if is_session_file(sample.path, document):
+            return "a session's file in OpenCode's folder of sessions, messages and parts"
+        return ""
+
+    def homes(self) -> tuple[Path, ...]:
+        data = os.environ.get("XDG_DATA_HOME")
+        home = (Path(data) if data else Path.home() / ".local" / "share") / "opencode"
+        # Beside them lie copies of whole projects, which are not to be searched.
+        return (home / "opencode.db", *sorted(home.glob("opencode-*.db")), home / "storage")
+
+    def reader(self, path: Path) -> Reader:
+        from inspector.session.formats.opencode import reader
+
+        sample = Sample(Locator.of(path).file)
+        if sample.head.startswith(SQLITE):
+            return reader.rows_reader(path, self.name)
+        if sample.is_directory or not is_export(_document(sample)):
+            return reader.tree_reader(path, self.name)
+        return reader.export_reader(path, self.name)
+
+    def contained_sessions(self, path: Path) -> Sequence[ContainedSession]:
+        from inspector.session.formats.opencode import reader
+
+        sample = Sample(path)
+        if sample.is_directory:
+            return reader.sessions_of_tree(path)
+        if sample.head.startswith(SQLITE):
+            return reader.sessions_of_database(path)
+        return reader.session_of_file(path, _document(sample))
+
+    def locate(self, path: Path, identifier: str) -> Path | None:
+        from inspector.session.formats.opencode.reader import locate
+
+        return locate(path, identifier)
+
+    def is_bookkeeping(self, count_name: str) -> bool:
+        from inspector.session.formats.opencode.blocks import QUIET
+
+        return count_name.partition("part:")[2] in QUIET
+
+
+FORMATS = (OpenCodeFormat(),)

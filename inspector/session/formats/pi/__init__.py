@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from inspector.session.reader import Reader
     from inspector.session.sniff import Sample
 
-NAME = "pi"
 
 ROLES = frozenset(
     {"assistant", "bashExecution", "custom", "developer", "fileMention", "hookMessage", "pythonExecution"}
@@ -32,20 +31,6 @@ ENTRIES = frozenset(
 """Types of entries that pi and its relatives have in common, messages apart."""
 
 
-def _recognise(sample: Sample) -> str:
-    if not sample.is_lines:
-        return ""
-    headers = [record for record in sample.records if _is_header(record)]
-    entries = [record for record in sample.records if _is_entry(record)]
-    if not headers and len(entries) * 2 <= len(sample.records):
-        return ""
-    titles = [record for record in sample.records if record.get("type") == "title" and "title" in record]
-    if not entries and (len(headers) + len(titles)) * 2 <= len(sample.records):
-        return ""
-    header = "a session header and " if headers else ""
-    return f"{header}{len(entries)} of its first {len(sample.records)} records are pi's entries"
-
-
 def _is_header(record: dict[str, Any]) -> bool:
     return record.get("type") == "session" and isinstance(record.get("id"), str) and "timestamp" in record
 
@@ -57,50 +42,57 @@ def _is_entry(record: dict[str, Any]) -> bool:
     return kind in ENTRIES and "timestamp" in record
 
 
-def _reader(path: Path) -> Reader:
-    from inspector.session.formats.pi.reader import PiInterpreter
-    from inspector.session.jsonl_reader import JsonlReader
+class PiFormat(Format):
+    """Session files of pi and its relatives."""
 
-    return JsonlReader(path, NAME, PiInterpreter())
-
-
-def _locate(path: Path, identifier: str) -> Path | None:
-    if "/" in identifier or "\x00" in identifier:
-        return None
-    beside = path.with_name(identifier)
-    return beside if exists(beside) else None
-
-
-def _is_ignored(count_name: str) -> bool:
-    from inspector.session.formats.pi.records import QUIET
-
-    return count_name in QUIET
-
-
-def _homes() -> tuple[Path, ...]:
-    home = Path.home()
-    configured = os.environ.get("PI_CODING_AGENT_DIR")
-    claw = os.environ.get("OPENCLAW_STATE_DIR")
-    return (
-        (Path(configured) if configured else home / ".pi" / "agent") / "sessions",
-        home / ".omp" / "agent" / "sessions",
-        (Path(claw) if claw else home / ".openclaw") / "agents",
-    )
-
-
-FORMAT = Format(
-    name=NAME,
-    title="pi, Oh My Pi, OpenClaw",
-    where=(
+    name = "pi"
+    title = "pi, Oh My Pi, OpenClaw"
+    where = (
         "~/.pi/agent/sessions, or sessions in $PI_CODING_AGENT_DIR; ~/.omp/agent/sessions; ~/.openclaw/agents, or"
         " agents in $OPENCLAW_STATE_DIR"
-    ),
-    is_live=True,
-    exact="prompt and output tokens of every call",
-    recognise=_recognise,
-    reader=_reader,
-    homes=_homes,
-    is_ignored=_is_ignored,
-    names=r"\d{4}-\d\d-\d\dT[\d-]+Z?_[0-9a-f-]+\.jsonl",
-    locate=_locate,
-)
+    )
+    exact = "prompt and output tokens of every call"
+    file_names = r"\d{4}-\d\d-\d\dT[\d-]+Z?_[0-9a-f-]+\.jsonl"
+
+    def recognise(self, sample: Sample) -> str:
+        if not sample.is_lines:
+            return ""
+        headers = [record for record in sample.records if _is_header(record)]
+        entries = [record for record in sample.records if _is_entry(record)]
+        if not headers and len(entries) * 2 <= len(sample.records):
+            return ""
+        titles = [record for record in sample.records if record.get("type") == "title" and "title" in record]
+        if not entries and (len(headers) + len(titles)) * 2 <= len(sample.records):
+            return ""
+        header = "a session header and " if headers else ""
+        return f"{header}{len(entries)} of its first {len(sample.records)} records are pi's entries"
+
+    def homes(self) -> tuple[Path, ...]:
+        home = Path.home()
+        configured = os.environ.get("PI_CODING_AGENT_DIR")
+        claw = os.environ.get("OPENCLAW_STATE_DIR")
+        return (
+            (Path(configured) if configured else home / ".pi" / "agent") / "sessions",
+            home / ".omp" / "agent" / "sessions",
+            (Path(claw) if claw else home / ".openclaw") / "agents",
+        )
+
+    def reader(self, path: Path) -> Reader:
+        from inspector.session.formats.pi.reader import PiInterpreter
+        from inspector.session.jsonl_reader import JsonlReader
+
+        return JsonlReader(path, self.name, PiInterpreter())
+
+    def locate(self, path: Path, identifier: str) -> Path | None:
+        if "/" in identifier or "\x00" in identifier:
+            return None
+        beside = path.with_name(identifier)
+        return beside if exists(beside) else None
+
+    def is_bookkeeping(self, count_name: str) -> bool:
+        from inspector.session.formats.pi.records import QUIET
+
+        return count_name in QUIET
+
+
+FORMATS = (PiFormat(),)

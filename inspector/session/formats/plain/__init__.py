@@ -12,20 +12,11 @@ from inspector.session.format import Format
 from inspector.session.formats.plain.records import Form, form_of, is_message, is_request
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
     from typing import Any
 
     from inspector.session.reader import Reader
     from inspector.session.sniff import Sample
-
-
-def _recognise_as(form: Form) -> Callable[[Sample], str]:
-    def recognise(sample: Sample) -> str:
-        found, reason = _conversation_in(sample)
-        return reason if found and form_of(found) is form else ""
-
-    return recognise
 
 
 def _conversation_in(sample: Sample) -> tuple[list[Any], str]:
@@ -45,33 +36,27 @@ def _conversation_in(sample: Sample) -> tuple[list[Any], str]:
     return [], ""
 
 
-def _reader(path: Path, name: str) -> Reader:
-    from inspector.session.formats.plain.reader import plain_reader
+class PlainFormat(Format):
+    """Message lists of one API."""
 
-    return plain_reader(path, name)
+    exact = "tokens of the calls whose responses are recorded with their usage"
+
+    def __init__(self, form: Form, name: str, title: str) -> None:
+        self._form = form
+        self.name = name
+        self.title = title
+
+    def recognise(self, sample: Sample) -> str:
+        found, reason = _conversation_in(sample)
+        return reason if found and form_of(found) is self._form else ""
+
+    def reader(self, path: Path) -> Reader:
+        from inspector.session.formats.plain.reader import plain_reader
+
+        return plain_reader(path, self.name)
 
 
-def _format(form: Form, name: str, title: str, exact: str) -> Format:
-    return Format(
-        name=name,
-        title=title,
-        where="",
-        is_live=True,
-        exact=exact,
-        recognise=_recognise_as(form),
-        reader=lambda path: _reader(path, name),
-    )
-
-
-ANTHROPIC = _format(
-    Form.ANTHROPIC,
-    "anthropic-messages",
-    "Anthropic Messages (JSON or JSON lines)",
-    "tokens of the calls whose responses are recorded with their usage",
-)
-OPENAI = _format(
-    Form.OPENAI,
-    "openai-chat",
-    "OpenAI Chat Completions (JSON or JSON lines)",
-    "tokens of the calls whose responses are recorded with their usage",
+FORMATS = (
+    PlainFormat(Form.ANTHROPIC, "anthropic-messages", "Anthropic Messages (JSON or JSON lines)"),
+    PlainFormat(Form.OPENAI, "openai-chat", "OpenAI Chat Completions (JSON or JSON lines)"),
 )

@@ -16,21 +16,6 @@ if TYPE_CHECKING:
     from inspector.session.reader import Reader
     from inspector.session.sniff import Sample
 
-NAME = "openai-responses"
-
-
-def _recognise(sample: Sample) -> str:
-    if sample.is_directory:
-        return ""
-    if sample.is_lines:
-        records = sample.records
-        found = [record for record in records if is_event(record) or is_item(record) or is_exchange(record)]
-        is_told = is_list_of_items(found) or any(is_event(record) or is_exchange(record) for record in found)
-        if len(found) * 2 < len(records) or not is_told:
-            return ""
-        return f"{len(found)} of its first {len(records)} lines are items or exchanges of the Responses API"
-    return _reason(sample.document)
-
 
 def _reason(document: Any) -> str:
     if is_list_of_items(document):
@@ -42,18 +27,29 @@ def _reason(document: Any) -> str:
     return ""
 
 
-def _reader(path: Path) -> Reader:
-    from inspector.session.formats.responses.reader import responses_reader
+class ResponsesFormat(Format):
+    """Items and exchanges of the Responses API."""
 
-    return responses_reader(path, NAME)
+    name = "openai-responses"
+    title = "OpenAI Responses"
+    exact = "tokens of calls whose response is recorded with its usage"
+
+    def recognise(self, sample: Sample) -> str:
+        if sample.is_directory:
+            return ""
+        if sample.is_lines:
+            records = sample.records
+            found = [record for record in records if is_event(record) or is_item(record) or is_exchange(record)]
+            is_told = is_list_of_items(found) or any(is_event(record) or is_exchange(record) for record in found)
+            if len(found) * 2 < len(records) or not is_told:
+                return ""
+            return f"{len(found)} of its first {len(records)} lines are items or exchanges of the Responses API"
+        return _reason(sample.document)
+
+    def reader(self, path: Path) -> Reader:
+        from inspector.session.formats.responses.reader import responses_reader
+
+        return responses_reader(path, self.name)
 
 
-FORMAT = Format(
-    name=NAME,
-    title="OpenAI Responses",
-    where="",
-    is_live=True,
-    exact="tokens of calls whose response is recorded with its usage",
-    recognise=_recognise,
-    reader=_reader,
-)
+FORMATS = (ResponsesFormat(),)

@@ -17,37 +17,11 @@ if TYPE_CHECKING:
     from inspector.session.reader import Reader
     from inspector.session.sniff import Sample
 
-SWE_NAME, MINI_NAME = "swe-agent", "mini-swe-agent"
 
 MINI_KEYS = frozenset({"mini_version", "exit_status", "submission"})
 
 OBSERVATION = "<returncode>"
 """How mini-swe-agent's template begins what a command printed."""
-
-
-def _recognise_swe(sample: Sample) -> str:
-    document = mapping(sample.only_value)
-    steps = objects(document.get("trajectory"))
-    has_steps = bool(steps) and all("action" in step and "observation" in step for step in steps[:20])
-    is_empty = document.get("trajectory") == [] and "replay_config" in document
-    if not (has_steps or is_empty) or not (isinstance(document.get("history"), list) or "info" in document):
-        return ""
-    return f"a JSON document with a trajectory of {len(steps)} of SWE-agent's steps"
-
-
-def _recognise_mini(sample: Sample) -> str:
-    document = sample.only_value
-    if isinstance(document, list):
-        return "a list of chat messages with mini-swe-agent's observations" if _is_early(document) else ""
-    about = mapping(document)
-    if not isinstance(about.get("messages"), list):
-        return ""
-    if string(about.get("trajectory_format")).startswith("mini-swe-agent"):
-        return f"a JSON document of format {about['trajectory_format']}"
-    info = mapping(about.get("info"))
-    if MINI_KEYS & info.keys() and ("mini_version" in info or _is_early(about["messages"])):
-        return "a JSON document with chat messages and mini-swe-agent's info"
-    return ""
 
 
 def _is_early(messages: list[Any]) -> bool:
@@ -60,36 +34,61 @@ def _is_early(messages: list[Any]) -> bool:
     return observed and all(isinstance(entry.get("role"), str) and "content" in entry for entry in entries)
 
 
-def _swe_reader(path: Path) -> Reader:
-    from inspector.session.formats.swe_agent.reader import swe_blocks_again, swe_interpret
-    from inspector.session.json_reader import JsonReader
+class SweAgentFormat(Format):
+    """SWE-agent's trajectories."""
 
-    return JsonReader(path, SWE_NAME, swe_interpret, swe_blocks_again)
+    name = "swe-agent"
+    title = "SWE-agent (.traj)"
+    exact = "nothing: tokens are recorded for whole runs alone"
+
+    def recognise(self, sample: Sample) -> str:
+        document = mapping(sample.only_value)
+        steps = objects(document.get("trajectory"))
+        has_steps = bool(steps) and all("action" in step and "observation" in step for step in steps[:20])
+        is_empty = document.get("trajectory") == [] and "replay_config" in document
+        if not (has_steps or is_empty) or not (isinstance(document.get("history"), list) or "info" in document):
+            return ""
+        return f"a JSON document with a trajectory of {len(steps)} of SWE-agent's steps"
+
+    def reader(self, path: Path) -> Reader:
+        from inspector.session.formats.swe_agent.reader import swe_blocks_again, swe_interpret
+        from inspector.session.json_reader import JsonReader
+
+        return JsonReader(path, self.name, swe_interpret, swe_blocks_again)
+
+    def is_bookkeeping(self, count_name: str) -> bool:
+        return count_name == "demonstration"
 
 
-def _mini_reader(path: Path) -> Reader:
-    from inspector.session.formats.swe_agent.reader import mini_blocks_again, mini_interpret
-    from inspector.session.json_reader import JsonReader
+class MiniSweAgentFormat(Format):
+    """mini-swe-agent's trajectories."""
 
-    return JsonReader(path, MINI_NAME, mini_interpret, mini_blocks_again)
+    name = "mini-swe-agent"
+    title = "mini-swe-agent (.traj.json)"
+    exact = "tokens of calls whose response is recorded, which the first versions did not"
+
+    def recognise(self, sample: Sample) -> str:
+        document = sample.only_value
+        if isinstance(document, list):
+            return "a list of chat messages with mini-swe-agent's observations" if _is_early(document) else ""
+        about = mapping(document)
+        if not isinstance(about.get("messages"), list):
+            return ""
+        if string(about.get("trajectory_format")).startswith("mini-swe-agent"):
+            return f"a JSON document of format {about['trajectory_format']}"
+        info = mapping(about.get("info"))
+        if MINI_KEYS & info.keys() and ("mini_version" in info or _is_early(about["messages"])):
+            return "a JSON document with chat messages and mini-swe-agent's info"
+        return ""
+
+    def reader(self, path: Path) -> Reader:
+        from inspector.session.formats.swe_agent.reader import mini_blocks_again, mini_interpret
+        from inspector.session.json_reader import JsonReader
+
+        return JsonReader(path, self.name, mini_interpret, mini_blocks_again)
 
 
-SWE = Format(
-    name=SWE_NAME,
-    title="SWE-agent (.traj)",
-    where="",
-    is_live=True,
-    exact="nothing: tokens are recorded for whole runs alone",
-    recognise=_recognise_swe,
-    reader=_swe_reader,
-    is_ignored=lambda kind: kind == "demonstration",
-)
-MINI = Format(
-    name=MINI_NAME,
-    title="mini-swe-agent (.traj.json)",
-    where="",
-    is_live=True,
-    exact="tokens of calls whose response is recorded, which the first versions did not",
-    recognise=_recognise_mini,
-    reader=_mini_reader,
+FORMATS = (
+    SweAgentFormat(),
+    MiniSweAgentFormat(),
 )

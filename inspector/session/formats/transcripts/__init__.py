@@ -18,39 +18,35 @@ if TYPE_CHECKING:
     from inspector.session.reader import Reader
     from inspector.session.sniff import Sample
 
-NAME = "transcripts"
+
+class TranscriptsFormat(Format):
+    """Transcripts, one a line."""
+
+    name = "transcripts"
+    title = "Chat transcripts (tau-bench)"
+    exact = "nothing: neither calls nor tokens are recorded"
+
+    def recognise(self, sample: Sample) -> str:
+        records = sample.records if sample.is_lines else ()
+        found = sum(is_transcript(record) for record in records)
+        return (
+            f"{found} of its first {len(records)} lines are transcripts" if found and found * 2 >= len(records) else ""
+        )
+
+    def reader(self, path: Path) -> Reader:
+        from inspector.session.formats.transcripts.reader import transcript_reader
+
+        return transcript_reader(path, self.name)
+
+    def contained_sessions(self, path: Path) -> Sequence[ContainedSession]:
+        from inspector.session.formats.transcripts.reader import titles_in
+
+        modified = path.stat().st_mtime
+        found = [
+            ContainedSession(Locator(path, name).path, name, title, modified=modified)
+            for name, title in titles_in(path).items()
+        ]
+        return found[::-1] if len(found) > 1 else ()
 
 
-def _recognise(sample: Sample) -> str:
-    records = sample.records if sample.is_lines else ()
-    found = sum(is_transcript(record) for record in records)
-    return f"{found} of its first {len(records)} lines are transcripts" if found and found * 2 >= len(records) else ""
-
-
-def _reader(path: Path) -> Reader:
-    from inspector.session.formats.transcripts.reader import transcript_reader
-
-    return transcript_reader(path, NAME)
-
-
-def _inside(path: Path) -> Sequence[ContainedSession]:
-    from inspector.session.formats.transcripts.reader import titles_in
-
-    modified = path.stat().st_mtime
-    found = [
-        ContainedSession(Locator(path, name).path, name, title, modified=modified)
-        for name, title in titles_in(path).items()
-    ]
-    return found[::-1] if len(found) > 1 else ()
-
-
-FORMAT = Format(
-    name=NAME,
-    title="Chat transcripts (tau-bench)",
-    where="",
-    is_live=True,
-    exact="nothing: neither calls nor tokens are recorded",
-    recognise=_recognise,
-    reader=_reader,
-    inside=_inside,
-)
+FORMATS = (TranscriptsFormat(),)
