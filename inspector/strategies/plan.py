@@ -21,14 +21,15 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import dataclass, replace
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tomli_w
 
 from inspector.errors import InspectorError
 from inspector.strategies import registry
 from inspector.strategies.core.parameters import ParameterError, ParameterKind
+from inspector.strategies.core.parametrized import USUAL_WINDOW
+from inspector.strategies.core.strategy import WaitingStrategy
 from inspector.strategies.specification import SpecificationError, read_specification, write_specification
 
 if TYPE_CHECKING:
@@ -51,16 +52,18 @@ class PlanError(InspectorError, ValueError):
     advice = "`inspector strategies --plans` lists the plans there are"
 
 
-class Held(Protocol):
-    """A conversation under a plan: messages go in as they come, and what to send comes out before every call."""
+class Trigger(NamedTuple):
+    """A prompt size at which a strategy of a plan begins to act.
 
-    def add(self, *messages: dict[str, Any]) -> None:
-        """Add messages at the end; they are kept as they are."""
-        ...
+    Attributes:
+        tokens: The size, above 0.
+        entry: Index of the strategy among the plan's entries.
+        name: The strategy's name.
+    """
 
-    def to_send(self) -> list[dict[str, Any]]:
-        """The messages to send with the next call, in the form they came in."""
-        ...
+    tokens: int
+    entry: int
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,15 +126,20 @@ class Plan:
         entries[index] = entry
         return replace(self, entries=tuple(entries))
 
-    def start(self, form: Literal["anthropic", "openai"] | None = None) -> Held:
-        """A conversation under this plan, for an agent to hold while it works: `inspector.Conversation`.
+    def triggers(self, window: int | None) -> tuple[Trigger, ...]:
+        """Where the strategies in use begin to act, smallest prompt first.
 
         Args:
-            form: The form of the messages; told from their content where not given.
+            window: Size of the model's window as recorded, in tokens; None where the session does not say.
         """
-        # Replaying needs plans; a plan needs replaying for this convenience alone, and so looks it up by its name.
-        held: Held = import_module("inspector.replay.message_lists").Conversation(self, form)
-        return held
+        found = {
+            Trigger(round(tokens), index, entry.strategy.name)
+            for index, entry in enumerate(self.entries)
+            if entry.enabled and isinstance(entry.strategy, WaitingStrategy)
+            for tokens in entry.strategy.triggers(window or USUAL_WINDOW)
+            if tokens >= 1
+        }
+        return tuple(sorted(found))
 
     @classmethod
     def of(cls, *strategies: Strategy, name: str = "") -> Plan:

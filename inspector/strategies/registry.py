@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from inspector.session.model import BlockKind
 from inspector.strategies.core.parameters import CHARACTERS, TOKENS, ParameterError
+from inspector.strategies.core.strategy import FittedStrategy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -125,11 +126,9 @@ def strategy_for(name: str, session: Session) -> Strategy:
     Raises:
         ParameterError: There is no strategy of that name.
     """
-    if name == "tiered-stale":
-        from inspector.strategies.library.tiered_stale import tiered_stale_for
-
-        return tiered_stale_for(session)
     made = strategy(name)
+    if isinstance(made, FittedStrategy):
+        made = made.for_session(session)
     summary = next((parameter for parameter in made.parameters if parameter.name == "summary-tokens"), None)
     if summary is not None and session.compactions:
         return _with_recorded_summaries(made, summary, session)

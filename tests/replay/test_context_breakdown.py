@@ -21,7 +21,7 @@ from inspector.replay.analysis.resend_cost import resend_cost
 from inspector.replay.engine.replay import replay
 from inspector.replay.figure import HowKnown
 from inspector.session.model import BlockKind, Role, Session, Usage
-from inspector.strategies.library.tiered_stale import tiered_stale_for
+from inspector.strategies.library.tiered_stale import TieredStale
 from inspector.strategies.plan import Plan, PlanEntry
 from tests.replay.synthetic import SessionBuilder, Told, agent_sessions, orders_for, sessions
 from tests.replay.test_ledger import inputs_of
@@ -81,7 +81,7 @@ def expected_name(session: Session, grouping: Grouping, block: int, age: int) ->
             return json.loads(call.preview).get("path", NO_FILE)
         case Grouping.TIER:
             is_result = found.kind is BlockKind.TOOL_RESULT
-            return tiered_stale_for(session).tier_of(found.tool_name) if is_result else NO_RESULT
+            return TieredStale.for_session(session).tier_of(found.tool_name) if is_result else NO_RESULT
         case _:
             if age < 2:
                 return ("new in this call", "1 call ago")[age]

@@ -42,7 +42,7 @@ def conversations(draw):
 @given(messages=lists())
 def test_every_strategy_fed_message_by_message_gives_what_it_gives_for_the_whole_list(made, messages):
     plan = Plan.of(made)
-    held = plan.start()
+    held = Conversation(plan)
     for count, message in enumerate(messages, 1):
         held.add(message)
         if count % 3 == 0 or count == len(messages):

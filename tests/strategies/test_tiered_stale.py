@@ -5,7 +5,7 @@ import pytest
 
 from inspector.session.model import Call, Context, ContextCause
 from inspector.strategies.history.history import History
-from inspector.strategies.library.tiered_stale import MARKER, TIERS, TieredStale, tiered_stale_for
+from inspector.strategies.library.tiered_stale import MARKER, TIERS, TieredStale
 from inspector.strategies.registry import with_value
 from tests.strategies.conversations import Sent, blocks_of_entries, matches, session_of, steps
 
@@ -135,7 +135,7 @@ def test_an_outdated_snapshot_is_dropped_when_a_newer_question_arrives():
 
 def test_a_coding_agent_s_session_gets_tiers_for_its_tools():
     session = session_of([*steps(1, tool="Bash"), *steps(1, tool="mcp__files__read_file")])
-    strategy = tiered_stale_for(session)
+    strategy = TieredStale.for_session(session)
     assert strategy.tool_set == "coding"
     tiers = {name: strategy.tier_of(name) for name in ("Bash", "Edit", "mcp__files__read_file", "Grep", "apply_patch")}
     assert tiers == {
@@ -148,8 +148,8 @@ def test_a_coding_agent_s_session_gets_tiers_for_its_tools():
 
 
 def test_the_trading_agent_s_and_an_unknown_agent_s_sessions_get_the_document_s_tiers():
-    assert tiered_stale_for(session_of(steps(1, tool="get_orderbook"))) == TieredStale()
-    assert tiered_stale_for(session_of(steps(1, tool="frobnicate"))) == TieredStale()
+    assert TieredStale.for_session(session_of(steps(1, tool="get_orderbook"))) == TieredStale()
+    assert TieredStale.for_session(session_of(steps(1, tool="frobnicate"))) == TieredStale()
 
 
 def test_every_decision_says_its_tier():

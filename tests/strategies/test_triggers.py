@@ -1,12 +1,11 @@
 import pytest
 
-from inspector.strategies.plan import Plan
+from inspector.strategies.plan import Plan, Trigger
 from inspector.strategies.registry import STRATEGIES
-from inspector.strategies.triggers import Trigger, triggers_of
 
 
 def sizes(spec: str, window: int | None = 200_000) -> list[int]:
-    return [trigger.tokens for trigger in triggers_of(Plan.from_specs([spec]), window)]
+    return [trigger.tokens for trigger in Plan.from_specs([spec]).triggers(window)]
 
 
 @pytest.mark.parametrize(
@@ -40,10 +39,10 @@ def test_the_usual_window_is_taken_where_the_session_does_not_say() -> None:
 def test_a_strategy_that_is_switched_off_waits_for_nothing() -> None:
     plan = Plan.from_specs(["token-budget"])
 
-    assert triggers_of(plan, None) == (Trigger(40_000, 0, "token-budget"),)
-    assert triggers_of(plan.toggled(0), None) == ()
+    assert plan.triggers(None) == (Trigger(40_000, 0, "token-budget"),)
+    assert plan.toggled(0).triggers(None) == ()
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_every_strategy_has_an_answer(name: str) -> None:
-    assert all(trigger.tokens > 0 and trigger.name == name for trigger in triggers_of(Plan.from_specs([name]), 200_000))
+    assert all(trigger.tokens > 0 and trigger.name == name for trigger in Plan.from_specs([name]).triggers(200_000))

@@ -10,8 +10,9 @@ import numpy as np
 
 from inspector.replay.analysis.context_blocks import RepeatKind, context_at, repeats_in
 from inspector.session.model import BlockKind
+from inspector.strategies.core.strategy import TieredStrategy
 from inspector.strategies.history.arguments import paths_of
-from inspector.strategies.library.tiered_stale import TIERS, TieredStale, tiered_stale_for
+from inspector.strategies.library.tiered_stale import TieredStale
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -121,13 +122,14 @@ def _by_file(history: History, blocks: NDArray[np.int32]) -> tuple[NDArray[np.in
 
 
 def _by_tier(replay: Replay, blocks: NDArray[np.int32]) -> tuple[NDArray[np.int64], list[str]]:
-    """By the tiers of the plan's own tiered truncation, or of the one that fits the session."""
+    """By the tiers of the plan's own strategy that has any, or of the one that fits the session."""
     history = replay.history
-    own = (entry.strategy for entry in replay.plan.entries if isinstance(entry.strategy, TieredStale))
-    strategy = next(own, None) or tiered_stale_for(history.session)
-    of_tool = np.array([TIERS.index(strategy.tier_of(name)) for name in (*history.tool_names, "")], dtype=np.int64)
+    own = (entry.strategy for entry in replay.plan.entries if isinstance(entry.strategy, TieredStrategy))
+    strategy = next(own, None) or TieredStale.for_session(history.session)
+    tiers = strategy.tiers
+    of_tool = np.array([tiers.index(strategy.tier_of(name)) for name in (*history.tool_names, "")], dtype=np.int64)
     is_result = history.kind[blocks] == BlockKind.TOOL_RESULT
-    return np.where(is_result, of_tool[history.tool[blocks]], len(TIERS)), [*TIERS, NO_RESULT]
+    return np.where(is_result, of_tool[history.tool[blocks]], len(tiers)), [*tiers, NO_RESULT]
 
 
 def _by_age(history: History, blocks: NDArray[np.int32], call: int) -> tuple[NDArray[np.int64], list[str]]:

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.strategies.core.parameters import Parameter, ParameterKind
-from inspector.strategies.core.parametrized import Parametrized, parameter_field
+from inspector.strategies.core.parametrized import Parametrized, whole
 from inspector.strategies.core.strategy import Choice, Schedule
 from inspector.strategies.history.history import NEVER
 
@@ -33,64 +32,38 @@ if TYPE_CHECKING:
 GROUP = "batching"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Batching(Parametrized):
     """Base of the strategies that change what was already sent: when they may."""
 
-    batch_calls: int = parameter_field(
-        Parameter(
-            "batch-calls",
-            ParameterKind.WHOLE_NUMBER,
-            1,
-            "Edit only at every so many calls; 1 edits at every call.",
-            unit="calls",
-            minimum=1,
-            maximum=10_000,
-            group=GROUP,
-            logarithmic=True,
-        ),
-        keyword_only=True,
+    batch_calls: int = whole(
+        1,
+        "Edit only at every so many calls; 1 edits at every call.",
+        "calls",
+        minimum=1,
+        maximum=10_000,
+        group=GROUP,
     )
-    batch_tokens: int = parameter_field(
-        Parameter(
-            "batch-tokens",
-            ParameterKind.WHOLE_NUMBER,
-            0,
-            "Edit only when at least so many tokens are reclaimed at once; 0 for any number.",
-            unit="tokens",
-            minimum=0,
-            maximum=1_000_000,
-            group=GROUP,
-            logarithmic=True,
-        ),
-        keyword_only=True,
+    batch_tokens: int = whole(
+        0,
+        "Edit only when at least so many tokens are reclaimed at once; 0 for any number.",
+        "tokens",
+        maximum=1_000_000,
+        group=GROUP,
     )
-    batch_idle: int = parameter_field(
-        Parameter(
-            "batch-idle",
-            ParameterKind.WHOLE_NUMBER,
-            0,
-            "Edit only after so long without a call, so that the cache is cold; 300 is five minutes, 0 is always.",
-            unit="seconds",
-            minimum=0,
-            maximum=604_800,
-            group=GROUP,
-            logarithmic=True,
-        ),
-        keyword_only=True,
+    batch_idle: int = whole(
+        0,
+        "Edit only after so long without a call, so that the cache is cold; 300 is five minutes, 0 is always.",
+        "seconds",
+        maximum=604_800,
+        group=GROUP,
     )
-    batch_before: int = parameter_field(
-        Parameter(
-            "batch-before",
-            ParameterKind.WHOLE_NUMBER,
-            100,
-            "Edit only blocks that begin in this first part of the prompt's characters; 100 for all of it.",
-            unit="%",
-            minimum=0,
-            maximum=100,
-            group=GROUP,
-        ),
-        keyword_only=True,
+    batch_before: int = whole(
+        100,
+        "Edit only blocks that begin in this first part of the prompt's characters; 100 for all of it.",
+        "%",
+        maximum=100,
+        group=GROUP,
     )
 
     @property

@@ -26,6 +26,16 @@ class ParameterKind(StrEnum):
     """Tool names, in order, as a tuple of strings."""
 
 
+class ToolList(StrEnum):
+    """What a strategy does with the tools that a parameter of the kind `TOOLS` names."""
+
+    LEFT_ALONE = "left alone"
+    """It leaves them as they are."""
+    ONLY = "only"
+    """It is about these alone; about all where none is named."""
+    OTHER = "other"
+
+
 class ParameterError(InspectorError, ValueError):
     """A value no parameter of that name can take; the message names the parameter, the value and what it may be."""
 
@@ -47,6 +57,7 @@ class Parameter:
         choices: The values a choice may take.
         group: The part of the strategy it tunes (a tier), matching `Decision.group`; empty for the whole strategy.
         logarithmic: Controls should move in ratios, because small values matter as much as large ones.
+        about: Of a list of tools, what the strategy does with them.
     """
 
     name: str
@@ -59,6 +70,7 @@ class Parameter:
     choices: tuple[str, ...] = ()
     group: str = ""
     logarithmic: bool = False
+    about: ToolList = ToolList.OTHER
 
     @property
     def field(self) -> str:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from inspector.session.model import Session
     from inspector.strategies.core.operations import Operation
     from inspector.strategies.core.parameters import Parameter
     from inspector.strategies.core.rendition import Rendition
@@ -218,6 +219,47 @@ class AdaptingStrategy(Strategy, Protocol):
 
     def in_use(self) -> ScheduledStrategy | SequentialStrategy:
         """The form its values ask for."""
+        ...
+
+
+@runtime_checkable
+class WaitingStrategy(Strategy, Protocol):
+    """A strategy that begins to act when a prompt has reached a size: what a chart draws as a line."""
+
+    def triggers(self, window: int) -> tuple[float, ...]:
+        """The prompt sizes at which it begins to act, in tokens; 0 for one that is switched off.
+
+        Every strategy measures in its own way (the provider's count of the prompt before, an estimate of the messages
+        alone), so that on a chart of prompts a size says where about it begins, not at which call.
+
+        Args:
+            window: Size of the model's window, in tokens, where the strategy names none itself.
+        """
+        ...
+
+
+@runtime_checkable
+class TieredStrategy(Strategy, Protocol):
+    """A strategy whose limits are by tool: every tier has a parameter of its name, and one for its tools, `tier-tools`.
+
+    Class attributes:
+        tiers: The tiers, the one for all tools that are in no other last.
+    """
+
+    tiers: ClassVar[tuple[str, ...]]
+
+    def tier_of(self, tool: str) -> str:
+        """The tier a tool is in."""
+        ...
+
+
+@runtime_checkable
+class FittedStrategy(Strategy, Protocol):
+    """A strategy whose defaults can be made to fit a session."""
+
+    @classmethod
+    def for_session(cls, session: Session) -> Strategy:
+        """The strategy with the defaults that fit a session."""
         ...
 
 

@@ -285,12 +285,3 @@ TOOL_RESULT: Final = int(BlockKind.TOOL_RESULT)
 MEDIA: Final = frozenset((int(BlockKind.IMAGE), int(BlockKind.DOCUMENT)))
 ASSISTANT: Final = frozenset((ASSISTANT_TEXT, THINKING, TOOL_CALL))
 """What a model says."""
-
-
-USUAL_WINDOW = 200_000
-"""Taken where neither the plan nor the session says, in tokens."""
-
-
-def window_of(history: History, given: int) -> int:
-    """The window in tokens: what the plan gives, or else what is known of the session's model, or the usual one."""
-    return given or history.window or history.session.window or USUAL_WINDOW

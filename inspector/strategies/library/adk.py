@@ -40,10 +40,8 @@ class AdkFilter(Batching):
     summary: ClassVar[str] = "Send only what belongs to the newest questions of the user."
     source: ClassVar[str] = "google-adk 2.13 ContextFilterPlugin, plugins/context_filter_plugin.py"
 
-    keep: int = whole("keep", 3, "How many of the newest runs stay.", "runs", minimum=1, maximum=1_000)
-    remove_amount: int = whole(
-        "remove-amount", 1, "How many runs more there must be for any to go.", "runs", minimum=1, maximum=1_000
-    )
+    keep: int = whole(3, "How many of the newest runs stay.", "runs", minimum=1, maximum=1_000)
+    remove_amount: int = whole(1, "How many runs more there must be for any to go.", "runs", minimum=1, maximum=1_000)
 
     def schedule(self, history: History) -> Schedule:
         """What is before the newest runs goes at the call that begins the newest of them."""

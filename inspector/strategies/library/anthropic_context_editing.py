@@ -18,6 +18,7 @@ import numpy as np
 from inspector.session.model import BlockKind, Role
 from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import RemoveBlock, ReplaceText
+from inspector.strategies.core.parameters import ToolList
 from inspector.strategies.core.parametrized import choice, switch, tools, whole, written
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import Choice, Decision
@@ -47,29 +48,30 @@ class AnthropicClearToolUses(Batching):
     summary: ClassVar[str] = "Once a prompt reaches the threshold, clear the oldest tool results and keep the newest."
     source: ClassVar[str] = "Anthropic API context editing, clear_tool_uses_20250919"
 
-    trigger: int = whole(
-        "trigger", 100_000, "Input tokens, or tool uses, at which results are cleared.", "", maximum=2_000_000
-    )
+    trigger: int = whole(100_000, "Input tokens, or tool uses, at which results are cleared.", "", maximum=2_000_000)
     trigger_type: str = choice(
-        "trigger-type", ("input-tokens", "tool-uses"), "What the trigger counts: the prompt's tokens or its tool uses."
+        ("input-tokens", "tool-uses"), "What the trigger counts: the prompt's tokens or its tool uses."
     )
-    keep: int = whole("keep", 3, "How many of the newest tool uses stay whole.", "tool uses", maximum=1_000)
+    keep: int = whole(3, "How many of the newest tool uses stay whole.", "tool uses", maximum=1_000)
     clear_at_least: int = whole(
-        "clear-at-least",
         0,
         "Nothing is cleared unless at least so much can be; 0 for any.",
         "tokens",
         maximum=1_000_000,
     )
-    exclude_tools: tuple[str, ...] = tools("exclude-tools", (), "Tools whose uses are never cleared.")
-    clear_tool_inputs: bool = switch("clear-tool-inputs", False, "Clear the inputs of cleared uses too.")
+    exclude_tools: tuple[str, ...] = tools((), "Tools whose uses are never cleared.", about=ToolList.LEFT_ALONE)
+    clear_tool_inputs: bool = switch(False, "Clear the inputs of cleared uses too.")
     clear_inputs_of: tuple[str, ...] = tools(
-        "clear-inputs-of", (), "Only these tools' inputs are cleared, where any is named, whatever the switch says."
+        (), "Only these tools' inputs are cleared, where any is named, whatever the switch says."
     )
     sticky: bool = switch(
-        "sticky", True, "What was cleared stays so and the threshold looks at what is left; off: each prompt anew."
+        True, "What was cleared stays so and the threshold looks at what is left; off: each prompt anew."
     )
-    placeholder: str = written("placeholder", PLACEHOLDER, "What stands in the place of a cleared result.")
+    placeholder: str = written(PLACEHOLDER, "What stands in the place of a cleared result.")
+
+    def triggers(self, window: int) -> tuple[float, ...]:  # noqa: ARG002  a number of its own
+        """The trigger, where it counts tokens."""
+        return (self.trigger,) if self.trigger_type == "input-tokens" else ()
 
     def start(self, history: History) -> AnthropicClearToolUsesRun:
         """A fresh run over one session."""
@@ -208,9 +210,8 @@ class AnthropicClearThinking(Batching):
     summary: ClassVar[str] = "Keep the thinking of the newest assistant turns and drop that of earlier ones."
     source: ClassVar[str] = "Anthropic API context editing, clear_thinking_20251015"
 
-    keep: int = whole("keep", 1, "How many of the newest turns keep their thinking; 0 for all.", "turns", maximum=1_000)
+    keep: int = whole(1, "How many of the newest turns keep their thinking; 0 for all.", "turns", maximum=1_000)
     turn: str = choice(
-        "turn",
         ("until-user-speaks", "response"),
         "What a turn is: all responses until the user speaks again, or each response.",
     )

@@ -22,8 +22,7 @@ import numpy as np
 from inspector.session.model import BlockKind, TextUnavailableError
 from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import RemoveBlock
-from inspector.strategies.core.parameters import Parameter, ParameterKind
-from inspector.strategies.core.parametrized import parameter_field
+from inspector.strategies.core.parametrized import choice, whole
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import Decision
@@ -108,56 +107,27 @@ class ClearOld(Batching):
     summary: ClassVar[str] = "Keep the newest tool results and replace older ones by a notice that names their id."
     source: ClassVar[str] = "Tool Result Compaction Implementation Plan, oldnordic/odincode src/llm/frame_stack.rs"
 
-    keep: int = parameter_field(
-        Parameter(
-            "keep",
-            ParameterKind.WHOLE_NUMBER,
-            3,
-            "How many of the newest tool results stay.",
-            unit="results",
-            minimum=0,
-            maximum=1_000,
-        )
+    keep: int = whole(3, "How many of the newest tool results stay.", "results", maximum=1_000)
+    variant: str = choice(
+        ("document", "shipped"),
+        "The plan alone, or with the program's limit on the number of entries (shipped).",
     )
-    variant: str = parameter_field(
-        Parameter(
-            "variant",
-            ParameterKind.CHOICE,
-            "document",
-            "The plan alone, or with the program's limit on the number of entries (shipped).",
-            choices=("document", "shipped"),
-        )
-    )
-    frames: int = parameter_field(
-        Parameter(
-            "frames",
-            ParameterKind.WHOLE_NUMBER,
-            50,
-            "Entries held in the shipped variant: user texts, assistant texts and tool results; the oldest go first.",
-            unit="entries",
-            minimum=1,
-            maximum=10_000,
-            logarithmic=True,
-        )
+    frames: int = whole(
+        50,
+        "Entries held in the shipped variant: user texts, assistant texts and tool results; the oldest go first.",
+        "entries",
+        minimum=1,
+        maximum=10_000,
     )
 
-    whole_as: str = parameter_field(
-        Parameter(
-            "whole-as",
-            ParameterKind.CHOICE,
-            "recorded",
-            "How results that stay are sent: as recorded, or with tool and success before them as the program does.",
-            choices=("recorded", "program"),
-        )
+    whole_as: str = choice(
+        ("recorded", "program"),
+        "How results that stay are sent: as recorded, or with tool and success before them as the program does.",
     )
-    notice: str = parameter_field(
-        Parameter(
-            "notice",
-            ParameterKind.CHOICE,
-            "messages",
-            "The notice of the program's messages, of its single prompt, or of the plan's first draft.",
-            choices=tuple(_NOTICES),
-        )
+    notice: str = choice(
+        tuple(_NOTICES),
+        "The notice of the program's messages, of its single prompt, or of the plan's first draft.",
+        default="messages",
     )
 
     def schedule(self, history: History) -> Schedule:

@@ -18,13 +18,20 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from inspector.session.model import BlockKind, TextUnavailableError
 from inspector.strategies.core.measures import sent_text
 from inspector.strategies.core.operations import RecordedBlock, RemoveBlock, ReplaceText
-from inspector.strategies.core.parametrized import Parametrized, choice, model_window, number, switch, written
+from inspector.strategies.core.parametrized import (
+    Parametrized,
+    choice,
+    model_window,
+    number,
+    switch,
+    window_of,
+    written,
+)
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import Reader, sent_again
 from inspector.strategies.history.alternation import Alternation
 from inspector.strategies.history.arguments import path_of
-from inspector.strategies.history.history import window_of
 from inspector.strategies.history.tools import Meaning, meaning_of
 
 if TYPE_CHECKING:
@@ -177,11 +184,8 @@ class ClineTruncate(Parametrized):
     source: ClassVar[str] = "cline/cline src/core/context/context-management/ContextManager.ts"
 
     window: int = model_window()
-    duplicate_reads: bool = switch(
-        "duplicate-reads", True, "Replace all but the newest content of every file first.", group="reads"
-    )
+    duplicate_reads: bool = switch(True, "Replace all but the newest content of every file first.", group="reads")
     enough: float = number(
-        "enough",
         0.3,
         "Part of the characters that makes truncation needless, if saved.",
         minimum=0.0,
@@ -189,12 +193,15 @@ class ClineTruncate(Parametrized):
         group="reads",
     )
     keep: str = choice(
-        "keep",
         ("by-size", "half", "quarter", "last-two", "none"),
         "What is kept of the messages after the first two; by-size: half, or a quarter when twice too large.",
         group="messages",
     )
-    notice: str = written("notice", NOTICE, "What the first answer becomes.", group="messages")
+    notice: str = written(NOTICE, "What the first answer becomes.", group="messages")
+
+    def triggers(self, window: int) -> tuple[float, ...]:
+        """What is left of the window without its margin."""
+        return (allowed_tokens(self.window or window),)
 
     def start(self, history: History) -> ClineTruncateRun:
         """A fresh run over one session."""

@@ -95,15 +95,13 @@ class CodexTruncate(Parametrized):
     summary: ClassVar[str] = "Insert large results without their middle, cut to a budget of tokens or bytes."
     source: ClassVar[str] = "openai/codex codex-rs/utils/output-truncation"
 
-    budget: int = whole("budget", 10_000, "What a result may have.", "tokens or bytes", maximum=10_000_000)
-    unit: str = choice("unit", ("tokens", "bytes"), "What the budget is in; a token is four bytes.")
+    budget: int = whole(10_000, "What a result may have.", "tokens or bytes", maximum=10_000_000)
+    unit: str = choice(("tokens", "bytes"), "What the budget is in; a token is four bytes.")
     allowance: float = number(
-        "allowance", 1.2, "What the budget is multiplied by where a result is not announced.", minimum=1.0, maximum=10.0
+        1.2, "What the budget is multiplied by where a result is not announced.", minimum=1.0, maximum=10.0
     )
-    announced: str = choice(
-        "announced", ("commands", "all", "none"), "Whose results say, before the text, that they were cut."
-    )
-    command_tools: tuple[str, ...] = tools("command-tools", (), "Tools that run commands, besides those known to.")
+    announced: str = choice(("commands", "all", "none"), "Whose results say, before the text, that they were cut.")
+    command_tools: tuple[str, ...] = tools((), "Tools that run commands, besides those known to.")
 
     def schedule(self, history: History) -> Schedule:
         """Every result is decided when it enters."""

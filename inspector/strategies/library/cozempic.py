@@ -78,9 +78,9 @@ class CozempicStaleReads(Batching):
     summary: ClassVar[str] = "Replace long reads of a file once it is edited, and the reads made together with them."
     source: ClassVar[str] = "cozempic 1.8.39 stale-reads, strategies/standard.py"
 
-    limit: int = whole("limit", 500, "Longest result that stays.", "characters", maximum=1_000_000)
-    read_tools: tuple[str, ...] = tools("read-tools", (), "Tools that read files, besides those that are known to.")
-    edit_tools: tuple[str, ...] = tools("edit-tools", (), "Tools that change files, besides those that are known to.")
+    limit: int = whole(500, "Longest result that stays.", "characters", maximum=1_000_000)
+    read_tools: tuple[str, ...] = tools((), "Tools that read files, besides those that are known to.")
+    edit_tools: tuple[str, ...] = tools((), "Tools that change files, besides those that are known to.")
 
     def schedule(self, history: History) -> Schedule:
         """A read goes at the call that brings the edit, or after those that stand behind it in its record."""
@@ -309,8 +309,8 @@ class CozempicTrim(Parametrized):
     summary: ClassVar[str] = "Keep head and tail of results with too many lines or bytes."
     source: ClassVar[str] = "cozempic 1.8.39 tool-output-trim, strategies/standard.py"
 
-    max_bytes: int = whole("max-bytes", 8_192, "Longest result that stays whole.", "bytes", maximum=1_000_000)
-    max_lines: int = whole("max-lines", 100, "Most lines of a result that stays whole.", "lines", maximum=100_000)
+    max_bytes: int = whole(8_192, "Longest result that stays whole.", "bytes", maximum=1_000_000)
+    max_lines: int = whole(100, "Most lines of a result that stays whole.", "lines", maximum=100_000)
 
     def schedule(self, history: History) -> Schedule:
         """Every result is decided when it enters."""
@@ -335,8 +335,8 @@ class CozempicAge(Batching):
     summary: ClassVar[str] = "Minify results after some turns of the user, and after more leave a line of each."
     source: ClassVar[str] = "cozempic 1.8.39 tool-result-age, strategies/standard.py"
 
-    middle: int = whole("middle", 15, "Turns after which JSON and differences are minified.", "turns", maximum=1_000)
-    old: int = whole("old", 40, "Turns after which a line is left.", "turns", minimum=1, maximum=1_000)
+    middle: int = whole(15, "Turns after which JSON and differences are minified.", "turns", maximum=1_000)
+    old: int = whole(40, "Turns after which a line is left.", "turns", minimum=1, maximum=1_000)
 
     def schedule(self, history: History) -> Schedule:
         """A result changes tier at the call that brings the user's text that many turns after it."""

@@ -20,6 +20,7 @@ import numpy as np
 from inspector.session.model import PREVIEW_CHARACTERS, BlockKind, Role, TextUnavailableError
 from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import ReplaceText
+from inspector.strategies.core.parameters import ToolList
 from inspector.strategies.core.parametrized import choice, tools, whole
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import Decision
@@ -184,13 +185,11 @@ class DcpDedupe(Batching):
     summary: ClassVar[str] = "When a tool is called again with the same input, clear the output of the earlier call."
     source: ClassVar[str] = "opencode-dcp 3.1 lib/strategies/deduplication.ts"
 
-    when: str = choice("when", WHEN, WHEN_HELP)
+    when: str = choice(WHEN, WHEN_HELP)
     protected_tools: tuple[str, ...] = tools(
-        "protected-tools", DEFAULT_PROTECTED, "Tools that are left alone; * and ? stand for any characters."
+        DEFAULT_PROTECTED, "Tools that are left alone; * and ? stand for any characters.", about=ToolList.LEFT_ALONE
     )
-    protected_files: tuple[str, ...] = tools(
-        "protected-files", (), "Files whose calls are left alone, as patterns with *, ** and ?."
-    )
+    protected_files: tuple[str, ...] = tools((), "Files whose calls are left alone, as patterns with *, ** and ?.")
 
     def schedule(self, history: History) -> Schedule:
         """Output goes at the call that brings the result of the next equal call."""
@@ -246,15 +245,13 @@ class DcpPurgeErrors(Batching):
     source: ClassVar[str] = "opencode-dcp 3.1 lib/strategies/purge-errors.ts"
 
     turns: int = whole(
-        "turns", 4, "Responses of the model after which a failed call's input goes.", "turns", minimum=1, maximum=1_000
+        4, "Responses of the model after which a failed call's input goes.", "turns", minimum=1, maximum=1_000
     )
-    when: str = choice("when", WHEN, WHEN_HELP)
+    when: str = choice(WHEN, WHEN_HELP)
     protected_tools: tuple[str, ...] = tools(
-        "protected-tools", DEFAULT_PROTECTED, "Tools that are left alone; * and ? stand for any characters."
+        DEFAULT_PROTECTED, "Tools that are left alone; * and ? stand for any characters.", about=ToolList.LEFT_ALONE
     )
-    protected_files: tuple[str, ...] = tools(
-        "protected-files", (), "Files whose calls are left alone, as patterns with *, ** and ?."
-    )
+    protected_files: tuple[str, ...] = tools((), "Files whose calls are left alone, as patterns with *, ** and ?.")
 
     def schedule(self, history: History) -> Schedule:
         """Input goes at the call whose prompt holds `turns` responses after the one that made the call."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 from inspector.session.model import BlockKind
 from inspector.strategies.core.estimators import CHARACTERS_PER_TOKEN
 from inspector.strategies.core.measures import sent_text
+from inspector.strategies.core.parameters import ToolList
 from inspector.strategies.core.parametrized import Parametrized, tools, whole, written
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
@@ -139,25 +140,22 @@ class DeepagentsEvict(Parametrized):
     source: ClassVar[str] = "deepagents 0.7 FilesystemMiddleware"
 
     limit: int = whole(
-        "limit", 20_000, "Largest result that is sent whole; 0 for no limit.", "tokens", maximum=_MOST, group="result"
+        20_000, "Largest result that is sent whole; 0 for no limit.", "tokens", maximum=_MOST, group="result"
     )
     message_limit: int = whole(
-        "message-limit",
         50_000,
         "Largest message of the user that is sent whole; 0 for no limit.",
         "tokens",
         maximum=_MOST,
         group="message",
     )
-    head: int = whole("head", 5, "Lines shown from the beginning.", "lines", maximum=1_000)
-    tail: int = whole("tail", 5, "Lines shown from the end.", "lines", maximum=1_000)
+    head: int = whole(5, "Lines shown from the beginning.", "lines", maximum=1_000)
+    tail: int = whole(5, "Lines shown from the end.", "lines", maximum=1_000)
     exempt_tools: tuple[str, ...] = tools(
-        "exempt-tools", EXEMPT, "Tools whose results are never saved.", group="result"
+        EXEMPT, "Tools whose results are never saved.", group="result", about=ToolList.LEFT_ALONE
     )
-    folder: str = written("folder", "/large_tool_results", "Where the agent saves results.", group="result")
-    message_folder: str = written(
-        "message-folder", "/conversation_history", "Where the agent saves messages.", group="message"
-    )
+    folder: str = written("/large_tool_results", "Where the agent saves results.", group="result")
+    message_folder: str = written("/conversation_history", "Where the agent saves messages.", group="message")
 
     def schedule(self, history: History) -> Schedule:
         """Everything is decided when it enters."""

@@ -23,11 +23,19 @@ from inspector.strategies.core import javascript
 from inspector.strategies.core.estimators import GEMINI_TEXT, JSON_CHARACTERS
 from inspector.strategies.core.measures import sent_text
 from inspector.strategies.core.operations import RecordedBlock, RemoveBlock, SayInstead
-from inspector.strategies.core.parametrized import Parametrized, model_window, number, summary_length, whole, written
+from inspector.strategies.core.parametrized import (
+    Parametrized,
+    model_window,
+    number,
+    summary_length,
+    whole,
+    window_of,
+    written,
+)
 from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import Reader, sent_again
 from inspector.strategies.history.alternation import Alternation, Turn
-from inspector.strategies.history.history import TOOL_CALL, TOOL_RESULT, window_of
+from inspector.strategies.history.history import TOOL_CALL, TOOL_RESULT
 from inspector.strategies.library.gemini_results import FILE, KeepEnds
 from inspector.strategies.library.summarize import stand_in
 
@@ -55,17 +63,17 @@ class GeminiCompress(Parametrized):
     )
     source: ClassVar[str] = "Gemini CLI 0.61 packages/core/src/context/chatCompressionService.ts"
 
-    threshold: float = number("threshold", 0.5, "Part of the window at which it compresses.", minimum=0.0, maximum=1.0)
-    preserve: float = number("preserve", 0.3, "Newest part of the characters that stays.", minimum=0.01, maximum=0.99)
+    threshold: float = number(0.5, "Part of the window at which it compresses.", minimum=0.0, maximum=1.0)
+    preserve: float = number(0.3, "Newest part of the characters that stays.", minimum=0.01, maximum=0.99)
     window: int = model_window()
-    result_budget: int = whole(
-        "result-budget", 50_000, "Newest results that are not cut to their ends.", "tokens", maximum=1_000_000
-    )
-    limit: int = whole(
-        "limit", 40_000, "Longest result that is never cut.", "characters", minimum=1, maximum=10_000_000
-    )
+    result_budget: int = whole(50_000, "Newest results that are not cut to their ends.", "tokens", maximum=1_000_000)
+    limit: int = whole(40_000, "Longest result that is never cut.", "characters", minimum=1, maximum=10_000_000)
     summary_tokens: int = summary_length()
-    file: str = written("file", FILE, "Where cut results are said to be; {tool} and {id} stand for the call's.")
+    file: str = written(FILE, "Where cut results are said to be; {tool} and {id} stand for the call's.")
+
+    def triggers(self, window: int) -> tuple[float, ...]:
+        """Its part of the window."""
+        return ((self.window or window) * self.threshold,)
 
     def start(self, history: History) -> GeminiCompressRun:
         """A fresh run over one session."""

@@ -20,6 +20,7 @@ from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.estimators import JSON_CHARACTERS, gemini_result
 from inspector.strategies.core.measures import Measure, sent_text
 from inspector.strategies.core.operations import RecordedBlock
+from inspector.strategies.core.parameters import ToolList
 from inspector.strategies.core.parametrized import Parametrized, choice, switch, tools, whole, written
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
@@ -95,12 +96,10 @@ class GeminiTruncate(Parametrized):
     )
     source: ClassVar[str] = "Gemini CLI 0.61 packages/core/src/utils/fileUtils.ts"
 
-    limit: int = whole("limit", 40_000, "Longest output that is inserted whole.", "characters", maximum=10_000_000)
-    applies_to: str = choice(
-        "applies-to", ("commands-and-mcp", "all"), "Whose results: commands' and MCP tools', or all tools'."
-    )
-    command_tools: tuple[str, ...] = tools("command-tools", (), "Tools that run commands, besides those known to.")
-    file: str = written("file", FILE, "Where the whole output is said to be; {tool} and {id} stand for the call's.")
+    limit: int = whole(40_000, "Longest output that is inserted whole.", "characters", maximum=10_000_000)
+    applies_to: str = choice(("commands-and-mcp", "all"), "Whose results: commands' and MCP tools', or all tools'.")
+    command_tools: tuple[str, ...] = tools((), "Tools that run commands, besides those known to.")
+    file: str = written(FILE, "Where the whole output is said to be; {tool} and {id} stand for the call's.")
 
     def schedule(self, history: History) -> Schedule:
         """Every result is decided when it enters."""
@@ -200,12 +199,14 @@ class GeminiMask(Batching):
     summary: ClassVar[str] = "Replace output older than a protected amount by a preview, when there is enough of it."
     source: ClassVar[str] = "Gemini CLI 0.61 packages/core/src/context/toolOutputMaskingService.ts"
 
-    protect: int = whole("protect", 50_000, "The newest output, which is spared.", "tokens", maximum=1_000_000)
-    minimum: int = whole("minimum", 30_000, "Nothing is masked unless so much can be.", "tokens", maximum=1_000_000)
-    protect_latest: bool = switch("protect-latest", True, "The newest message's output is spared and does not count.")
-    exempt_tools: tuple[str, ...] = tools("exempt-tools", EXEMPT, "Tools whose output is never masked, nor counted.")
-    shell_tools: tuple[str, ...] = tools("shell-tools", SHELL, "Tools whose output is previewed by its lines.")
-    file: str = written("file", FILE, "Where the whole output is said to be; {tool} and {id} stand for the call's.")
+    protect: int = whole(50_000, "The newest output, which is spared.", "tokens", maximum=1_000_000)
+    minimum: int = whole(30_000, "Nothing is masked unless so much can be.", "tokens", maximum=1_000_000)
+    protect_latest: bool = switch(True, "The newest message's output is spared and does not count.")
+    exempt_tools: tuple[str, ...] = tools(
+        EXEMPT, "Tools whose output is never masked, nor counted.", about=ToolList.LEFT_ALONE
+    )
+    shell_tools: tuple[str, ...] = tools(SHELL, "Tools whose output is previewed by its lines.")
+    file: str = written(FILE, "Where the whole output is said to be; {tool} and {id} stand for the call's.")
 
     def start(self, history: History) -> GeminiMaskRun:
         """A fresh run over one session."""

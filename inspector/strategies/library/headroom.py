@@ -75,14 +75,12 @@ class HeadroomStaleReads(Batching):
     )
     source: ClassVar[str] = "headroom-ai 0.42 headroom/transforms/read_lifecycle.py"
 
-    stale: bool = switch("stale", True, "Replace reads of files that were changed since.", group="stale")
-    superseded: bool = switch("superseded", False, "Replace reads whose lines were read again.", group="superseded")
-    minimum: int = whole("minimum", 512, "Smallest result that is replaced.", "bytes", maximum=1_000_000)
-    frozen_messages: int = whole(
-        "frozen-messages", 0, "First messages taken to be cached, whose reads stay.", "messages", maximum=100_000
-    )
-    read_tools: tuple[str, ...] = tools("read-tools", (), "Tools that read files, besides those that are known to.")
-    edit_tools: tuple[str, ...] = tools("edit-tools", (), "Tools that change files, besides those that are known to.")
+    stale: bool = switch(True, "Replace reads of files that were changed since.", group="stale")
+    superseded: bool = switch(False, "Replace reads whose lines were read again.", group="superseded")
+    minimum: int = whole(512, "Smallest result that is replaced.", "bytes", maximum=1_000_000)
+    frozen_messages: int = whole(0, "First messages taken to be cached, whose reads stay.", "messages", maximum=100_000)
+    read_tools: tuple[str, ...] = tools((), "Tools that read files, besides those that are known to.")
+    edit_tools: tuple[str, ...] = tools((), "Tools that change files, besides those that are known to.")
 
     def schedule(self, history: History) -> Schedule:
         """A read goes at the call that brings the change, or the read that covers it."""

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from inspector.session.model import TextUnavailableError
 from inspector.strategies.core.measures import EntryMeasure
 from inspector.strategies.core.operations import RecordedBlock, ReplaceText
-from inspector.strategies.core.parametrized import Parametrized, model_window, number, whole
+from inspector.strategies.core.parametrized import Parametrized, model_window, number, whole, window_of
 from inspector.strategies.core.rendition import Action
 from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import Reader, sent_again
-from inspector.strategies.history.history import THINKING, TOOL_CALL, window_of
+from inspector.strategies.history.history import THINKING, TOOL_CALL
 from inspector.strategies.library.hermes_lines import (
     PER_IMAGE,
     PER_TOKEN,
@@ -291,15 +291,11 @@ def threshold_for(window: int, fraction: float) -> int:
 
 
 def _protect_last() -> Any:
-    return whole(
-        "protect-last", 20, "Newest messages that are spared, each result being one.", "messages", maximum=10_000
-    )
+    return whole(20, "Newest messages that are spared, each result being one.", "messages", maximum=10_000)
 
 
 def _minimum(default: int) -> Any:
-    return whole(
-        "minimum", default, "Longest old result that stays whole.", "characters", maximum=10_000_000, group="line"
-    )
+    return whole(default, "Longest old result that stays whole.", "characters", maximum=10_000_000, group="line")
 
 
 @dataclass(frozen=True)
@@ -314,21 +310,22 @@ class HermesPrepass(Parametrized):
     source: ClassVar[str] = "hermes-agent 0.19.0 agent/context_compressor.py, _prune_old_tool_results"
 
     threshold: float = number(
-        "threshold", 0.5, "Part of the window; at least 0.75 of one below 512,000 tokens.", minimum=0.0, maximum=1.0
+        0.5, "Part of the window; at least 0.75 of one below 512,000 tokens.", minimum=0.0, maximum=1.0
     )
     tail: float = number(
-        "tail",
         0.2,
         "Part of the threshold that the newest messages, which are spared, come to; 0 to count messages alone.",
         minimum=0.0,
         maximum=1.0,
     )
-    tail_tokens: int = whole(
-        "tail-tokens", 0, "What they come to instead; 0 for that part.", "tokens", maximum=1_000_000
-    )
+    tail_tokens: int = whole(0, "What they come to instead; 0 for that part.", "tokens", maximum=1_000_000)
     protect_last: int = _protect_last()
     minimum: int = _minimum(200)
     window: int = model_window()
+
+    def triggers(self, window: int) -> tuple[float, ...]:
+        """The threshold."""
+        return (threshold_for(self.window or window, self.threshold),)
 
     def start(self, history: History) -> HermesPrepassRun:
         """A fresh run over one session."""
@@ -348,14 +345,18 @@ class HermesProactivePrune(Parametrized):
     source: ClassVar[str] = "hermes-agent 0.20 agent/context_compressor.py, prune_tool_results_only"
 
     trigger: int = whole(
-        "trigger", 48_000, "Prompt tokens from which on results are pruned; 0 for never.", "tokens", maximum=2_000_000
+        48_000, "Prompt tokens from which on results are pruned; 0 for never.", "tokens", maximum=2_000_000
     )
     minimum: int = _minimum(8_000)
-    reclaim: int = whole("reclaim", 4_096, "Least that is to be reclaimed at once.", "tokens", maximum=1_000_000)
+    reclaim: int = whole(4_096, "Least that is to be reclaimed at once.", "tokens", maximum=1_000_000)
     protect_last: int = _protect_last()
     protect_first: int = whole(
-        "protect-first", 3, "First messages, which count where there are too few to prune.", "messages", maximum=1_000
+        3, "First messages, which count where there are too few to prune.", "messages", maximum=1_000
     )
+
+    def triggers(self, window: int) -> tuple[float, ...]:  # noqa: ARG002  a number of its own
+        """The trigger."""
+        return (self.trigger,)
 
     def start(self, history: History) -> HermesProactivePruneRun:
         """A fresh run over one session."""

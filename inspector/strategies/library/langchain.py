@@ -17,11 +17,21 @@ from inspector.session.model import BlockKind
 from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.estimators import ARGUMENT_CHARACTERS, LANGCHAIN_CHARACTERS, langchain_message
 from inspector.strategies.core.operations import RemoveBlock, ReplaceText, SayInstead
-from inspector.strategies.core.parametrized import Parametrized, number, summary_length, switch, tools, whole, written
+from inspector.strategies.core.parameters import ToolList
+from inspector.strategies.core.parametrized import (
+    Parametrized,
+    number,
+    summary_length,
+    switch,
+    tools,
+    whole,
+    window_of,
+    written,
+)
 from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import Reader, sent_again
 from inspector.strategies.core.tool_inputs import ClearInput
-from inspector.strategies.history.history import ASSISTANT, window_of
+from inspector.strategies.history.history import ASSISTANT
 from inspector.strategies.library.summarize import stand_in
 
 if TYPE_CHECKING:
@@ -47,19 +57,22 @@ class LangChainClearToolUses(Batching):
     source: ClassVar[str] = "LangChain 1.4 ContextEditingMiddleware, ClearToolUsesEdit"
 
     trigger: int = whole(
-        "trigger",
         100_000,
         "Estimated tokens of the messages above which results are cleared.",
         "tokens",
         maximum=2_000_000,
     )
-    keep: int = whole("keep", 3, "How many of the newest results stay whole.", "results", maximum=1_000)
+    keep: int = whole(3, "How many of the newest results stay whole.", "results", maximum=1_000)
     clear_at_least: int = whole(
-        "clear-at-least", 0, "Stop once so much was reclaimed; 0 to clear all that is old.", "tokens", maximum=1_000_000
+        0, "Stop once so much was reclaimed; 0 to clear all that is old.", "tokens", maximum=1_000_000
     )
-    clear_tool_inputs: bool = switch("clear-tool-inputs", False, "Clear the inputs of the cleared results' calls too.")
-    exclude_tools: tuple[str, ...] = tools("exclude-tools", (), "Tools whose results are never cleared.")
-    placeholder: str = written("placeholder", PLACEHOLDER, "What stands in the place of a cleared result.")
+    clear_tool_inputs: bool = switch(False, "Clear the inputs of the cleared results' calls too.")
+    exclude_tools: tuple[str, ...] = tools((), "Tools whose results are never cleared.", about=ToolList.LEFT_ALONE)
+    placeholder: str = written(PLACEHOLDER, "What stands in the place of a cleared result.")
+
+    def triggers(self, window: int) -> tuple[float, ...]:  # noqa: ARG002  a number of its own
+        """The trigger."""
+        return (self.trigger,)
 
     def start(self, history: History) -> LangChainClearToolUsesRun:
         """A fresh run over one session."""
@@ -185,34 +198,29 @@ class LangChainSummarization(Parametrized):
     source: ClassVar[str] = "LangChain 1.4 SummarizationMiddleware; trigger of deepagents 0.7"
 
     trigger_tokens: int = whole(
-        "trigger-tokens", 170_000, "Estimated tokens at which it summarizes; 0 for never.", "tokens", maximum=2_000_000
+        170_000, "Estimated tokens at which it summarizes; 0 for never.", "tokens", maximum=2_000_000
     )
     trigger_messages: int = whole(
-        "trigger-messages", 0, "Number of messages at which it summarizes; 0 for never.", "messages", maximum=100_000
+        0, "Number of messages at which it summarizes; 0 for never.", "messages", maximum=100_000
     )
     trigger_fraction: float = number(
-        "trigger-fraction", 0.0, "Fraction of the window at which it summarizes; 0 for never.", minimum=0.0, maximum=1.0
+        0.0, "Fraction of the window at which it summarizes; 0 for never.", minimum=0.0, maximum=1.0
     )
-    all_triggers: bool = switch("all-triggers", False, "All of the triggers have to be reached, not any of them.")
-    keep_messages: int = whole(
-        "keep-messages", 20, "How many of the newest messages stay.", "messages", minimum=1, maximum=100_000
-    )
+    all_triggers: bool = switch(False, "All of the triggers have to be reached, not any of them.")
+    keep_messages: int = whole(20, "How many of the newest messages stay.", "messages", minimum=1, maximum=100_000)
     keep_tokens: int = whole(
-        "keep-tokens",
         0,
         "Keep the newest messages up to so many tokens instead; 0 to count.",
         "tokens",
         maximum=1_000_000,
     )
     keep_fraction: float = number(
-        "keep-fraction",
         0.0,
         "Keep the newest messages up to this fraction of the window instead; 0 to count.",
         minimum=0.0,
         maximum=1.0,
     )
     characters_per_token: float = number(
-        "characters-per-token",
         4.0,
         "Characters taken for a token; LangChain takes 3.3 for Anthropic's models.",
         "characters",
@@ -220,18 +228,20 @@ class LangChainSummarization(Parametrized):
         maximum=10.0,
     )
     scaled: bool = switch(
-        "scaled",
         True,
         "Take what the provider last reported for a trigger too, and scale the estimate by it, by a quarter at most.",
     )
     window: int = whole(
-        "window",
         0,
         "Size of the model's window, for fractions; 0 for the one the chart and the report name.",
         "tokens",
         maximum=10_000_000,
     )
     summary_tokens: int = summary_length()
+
+    def triggers(self, window: int) -> tuple[float, ...]:
+        """What triggers it in tokens and by fraction."""
+        return (self.trigger_tokens, (self.window or window) * self.trigger_fraction)
 
     def start(self, history: History) -> LangChainSummarizationRun:
         """A fresh run over one session."""

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from inspector.session.model import BlockKind, TextUnavailableError
 from inspector.strategies.core.operations import RemoveBlock, SayInstead
-from inspector.strategies.core.parametrized import Parametrized, choice, model_window, number, switch, whole
+from inspector.strategies.core.parametrized import Parametrized, choice, model_window, number, switch, whole, window_of
 from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import Reader, sent_again
-from inspector.strategies.history.history import SYSTEM_TEXT, TOOL_CALL, TOOL_RESULT, window_of
+from inspector.strategies.history.history import SYSTEM_TEXT, TOOL_CALL, TOOL_RESULT
 from inspector.strategies.library.maf_messages import JSON_CHARACTERS, Groups, Messages
 
 if TYPE_CHECKING:
@@ -129,11 +129,11 @@ class _Maf(Parametrized):
 
 
 def _keep(default: int) -> Any:
-    return whole("keep", default, "How many of the newest tool uses stay as they are.", "tool uses", maximum=10_000)
+    return whole(default, "How many of the newest tool uses stay as they are.", "tool uses", maximum=10_000)
 
 
 def _first_user() -> Any:
-    return switch("keep-first-user", False, "Never leave out the first message of the user.", group="groups")
+    return switch(False, "Never leave out the first message of the user.", group="groups")
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ class MafWindow(_Maf):
     summary: ClassVar[str] = "Keep the newest groups of messages, a tool call and its results being one."
     source: ClassVar[str] = f"SlidingWindowStrategy, {SOURCE}"
 
-    keep: int = whole("keep", 20, "How many of the newest groups stay.", "groups", minimum=1, maximum=10_000)
+    keep: int = whole(20, "How many of the newest groups stay.", "groups", minimum=1, maximum=10_000)
 
     def compact(self, groups: Groups, moment: Moment) -> Iterator[Choice]:  # noqa: ARG002  nothing is measured
         """Leave the oldest groups out."""
@@ -196,9 +196,9 @@ class MafTruncation(_Maf):
     summary: ClassVar[str] = "When messages or tokens are too many, remove the oldest groups until they are few enough."
     source: ClassVar[str] = f"TruncationStrategy, {SOURCE}"
 
-    unit: str = choice("unit", ("messages", "tokens"), "What is counted.")
-    limit: int = whole("limit", 80, "Most messages or tokens.", "", minimum=1, maximum=10_000_000)
-    target: int = whole("target", 40, "How many are left when there were more.", "", minimum=1, maximum=10_000_000)
+    unit: str = choice(("messages", "tokens"), "What is counted.")
+    limit: int = whole(80, "Most messages or tokens.", "", minimum=1, maximum=10_000_000)
+    target: int = whole(40, "How many are left when there were more.", "", minimum=1, maximum=10_000_000)
     keep_first_user: bool = _first_user()
 
     def compact(self, groups: Groups, moment: Moment) -> Iterator[Choice]:  # noqa: ARG002  its own count decides
@@ -219,13 +219,11 @@ class MafContextWindow(_Maf):
     source: ClassVar[str] = f"ContextWindowCompactionStrategy, {SOURCE}"
 
     window: int = model_window()
-    max_output: int = whole("max-output", 16_384, "What of it is for output.", "tokens", maximum=1_000_000)
+    max_output: int = whole(16_384, "What of it is for output.", "tokens", maximum=1_000_000)
     evict: float = number(
-        "evict", 0.5, "Part of the rest from which on results are listed.", minimum=0.0, maximum=1.0, group="results"
+        0.5, "Part of the rest from which on results are listed.", minimum=0.0, maximum=1.0, group="results"
     )
-    truncate: float = number(
-        "truncate", 0.8, "Part of the rest from which on groups go.", minimum=0.0, maximum=1.0, group="groups"
-    )
+    truncate: float = number(0.8, "Part of the rest from which on groups go.", minimum=0.0, maximum=1.0, group="groups")
     keep: int = _keep(4)
     keep_first_user: bool = _first_user()
 

@@ -21,6 +21,7 @@ from inspector.strategies.core import javascript
 from inspector.strategies.core.estimators import ARGUMENT_UNITS
 from inspector.strategies.core.measures import Measure, sent_text
 from inspector.strategies.core.operations import RecordedBlock, ReplaceText
+from inspector.strategies.core.parameters import ToolList
 from inspector.strategies.core.parametrized import (
     Parametrized,
     choice,
@@ -29,12 +30,13 @@ from inspector.strategies.core.parametrized import (
     switch,
     tools,
     whole,
+    window_of,
     written,
 )
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import Reader
-from inspector.strategies.history.history import ASSISTANT, MEDIA, TOOL_CALL, window_of
+from inspector.strategies.history.history import ASSISTANT, MEDIA, TOOL_CALL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -124,12 +126,11 @@ class OpenClawPrune(Parametrized):
     )
     source: ClassVar[str] = "openclaw/openclaw@11b0d35 src/agents/pi-hooks/context-pruning, mode cache-ttl"
 
-    ttl: int = whole("ttl", 300, "Pause after which the cache has expired.", "seconds", minimum=1, maximum=604_800)
+    ttl: int = whole(300, "Pause after which the cache has expired.", "seconds", minimum=1, maximum=604_800)
     keep_assistants: int = whole(
-        "keep-assistants", 3, "Newest assistant messages, from which on nothing is pruned.", "messages", maximum=1_000
+        3, "Newest assistant messages, from which on nothing is pruned.", "messages", maximum=1_000
     )
     soft_ratio: float = number(
-        "soft-ratio",
         0.3,
         "Part of the window from which on results are trimmed.",
         minimum=0.0,
@@ -137,7 +138,6 @@ class OpenClawPrune(Parametrized):
         group="trim",
     )
     hard_ratio: float = number(
-        "hard-ratio",
         0.5,
         "Part of the window from which on results are cleared.",
         minimum=0.0,
@@ -145,30 +145,30 @@ class OpenClawPrune(Parametrized):
         group="clear",
     )
     minimum: int = whole(
-        "minimum",
         50_000,
         "Least that old results must come to for any to be cleared.",
         "characters",
         maximum=100_000_000,
         group="clear",
     )
-    threshold: int = whole(
-        "threshold", 4_000, "Longest old result that stays whole.", "characters", maximum=1_000_000, group="trim"
+    threshold: int = whole(4_000, "Longest old result that stays whole.", "characters", maximum=1_000_000, group="trim")
+    head: int = whole(1_500, "Kept from the beginning.", "characters", maximum=500_000, group="trim")
+    tail: int = whole(1_500, "Kept from the end.", "characters", maximum=500_000, group="trim")
+    clear: bool = switch(True, "Clear results where trimming is not enough.", group="clear")
+    placeholder: str = written("[Old tool result content cleared]", "What is left of a cleared result.", group="clear")
+    allow: tuple[str, ...] = tools(
+        (), "Tools whose results are pruned, `*` for any letters; none for all.", about=ToolList.ONLY
     )
-    head: int = whole("head", 1_500, "Kept from the beginning.", "characters", maximum=500_000, group="trim")
-    tail: int = whole("tail", 1_500, "Kept from the end.", "characters", maximum=500_000, group="trim")
-    clear: bool = switch("clear", True, "Clear results where trimming is not enough.", group="clear")
-    placeholder: str = written(
-        "placeholder", "[Old tool result content cleared]", "What is left of a cleared result.", group="clear"
-    )
-    allow: tuple[str, ...] = tools("allow", (), "Tools whose results are pruned, `*` for any letters; none for all.")
-    deny: tuple[str, ...] = tools("deny", (), "Tools whose results are never pruned.")
+    deny: tuple[str, ...] = tools((), "Tools whose results are never pruned.", about=ToolList.LEFT_ALONE)
     window: int = model_window()
     variant: str = choice(
-        "variant",
         ("one-request", "sticky"),
         "What was pruned is whole again in the next request (one-request), or stays pruned (sticky).",
     )
+
+    def triggers(self, window: int) -> tuple[float, ...]:
+        """Its parts of the window."""
+        return ((self.window or window) * self.soft_ratio, (self.window or window) * self.hard_ratio)
 
     def start(self, history: History) -> OpenClawPruneRun:
         """A fresh run over one session."""

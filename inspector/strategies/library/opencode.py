@@ -18,6 +18,7 @@ from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.cut_lines import CutLines
 from inspector.strategies.core.estimators import rounded
 from inspector.strategies.core.operations import ReplaceText
+from inspector.strategies.core.parameters import ToolList
 from inspector.strategies.core.parametrized import Parametrized, choice, tools, whole, written
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import Choice, Decision
@@ -46,17 +47,13 @@ class OpenCodePrune(Batching):
     )
     source: ClassVar[str] = "OpenCode packages/opencode/src/session/compaction.ts"
 
-    protect: int = whole(
-        "protect", 40_000, "The newest output, of earlier turns, that is spared.", "tokens", maximum=1_000_000
-    )
-    minimum: int = whole(
-        "minimum", 20_000, "Nothing is cleared unless more than this can be.", "tokens", maximum=1_000_000
-    )
-    turns: int = whole("turns", 2, "The newest user turns that are spared altogether.", "turns", maximum=100)
+    protect: int = whole(40_000, "The newest output, of earlier turns, that is spared.", "tokens", maximum=1_000_000)
+    minimum: int = whole(20_000, "Nothing is cleared unless more than this can be.", "tokens", maximum=1_000_000)
+    turns: int = whole(2, "The newest user turns that are spared altogether.", "turns", maximum=100)
     protected_tools: tuple[str, ...] = tools(
-        "protected-tools", ("skill",), "Tools whose output is never cleared, and not counted."
+        ("skill",), "Tools whose output is never cleared, and not counted.", about=ToolList.LEFT_ALONE
     )
-    placeholder: str = written("placeholder", PLACEHOLDER, "What stands in the place of cleared output.")
+    placeholder: str = written(PLACEHOLDER, "What stands in the place of cleared output.")
 
     def start(self, history: History) -> OpenCodePruneRun:
         """A fresh run over one session."""
@@ -182,16 +179,15 @@ class OpenCodeTruncate(Parametrized):
     summary: ClassVar[str] = "Insert only as many lines of a result as fit a number of lines and bytes."
     source: ClassVar[str] = "OpenCode packages/opencode/src/tool/truncate.ts"
 
-    max_lines: int = whole("max-lines", 2_000, "Most lines that are inserted.", "lines", maximum=1_000_000)
-    max_bytes: int = whole("max-bytes", 51_200, "Most bytes that are inserted.", "bytes", maximum=100_000_000)
-    direction: str = choice("direction", ("head", "tail"), "Which end is kept.")
+    max_lines: int = whole(2_000, "Most lines that are inserted.", "lines", maximum=1_000_000)
+    max_bytes: int = whole(51_200, "Most bytes that are inserted.", "bytes", maximum=100_000_000)
+    direction: str = choice(("head", "tail"), "Which end is kept.")
     hint: str = choice(
-        "hint",
         ("search", "delegate"),
         "What the model is told to do: search the file itself, or have a subagent do it, where there is one.",
     )
-    exempt_tools: tuple[str, ...] = tools("exempt-tools", (), "Tools that shorten their own output.")
-    folder: str = written("folder", "~/.local/share/opencode/tool-output", "Where the agent saves the whole output.")
+    exempt_tools: tuple[str, ...] = tools((), "Tools that shorten their own output.", about=ToolList.LEFT_ALONE)
+    folder: str = written("~/.local/share/opencode/tool-output", "Where the agent saves the whole output.")
 
     def schedule(self, history: History) -> Schedule:
         """Every result is decided when it enters."""

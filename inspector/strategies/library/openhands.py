@@ -22,7 +22,15 @@ import numpy as np
 from inspector.session.model import BlockKind
 from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import RemoveBlock, ReplaceText, SayInstead
-from inspector.strategies.core.parametrized import Parametrized, model_window, number, summary_length, tools, whole
+from inspector.strategies.core.parametrized import (
+    Parametrized,
+    model_window,
+    number,
+    summary_length,
+    tools,
+    whole,
+    window_of,
+)
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import Reader, sent_again
@@ -30,7 +38,7 @@ from inspector.strategies.history.arguments import url_of
 from inspector.strategies.history.arrival_order import arrivals
 from inspector.strategies.history.conversation_items import Unit, entries_of
 from inspector.strategies.history.event_log import Event, EventLog, events_in
-from inspector.strategies.history.history import NEVER, SYSTEM_TEXT, window_of
+from inspector.strategies.history.history import NEVER, SYSTEM_TEXT
 from inspector.strategies.history.memo import Remembered
 from inspector.strategies.library.summarize import stand_in
 
@@ -56,21 +64,17 @@ class OpenHandsCondenser(Parametrized):
     source: ClassVar[str] = "openhands-sdk 1.58 LLMSummarizingCondenser; limits of its default agent"
 
     max_size: int = whole(
-        "max-size",
         80,
         "How many events are sent at most; with one more, half as many are. The class alone has 240.",
         "events",
         minimum=4,
         maximum=10_000,
     )
-    keep_first: int = whole(
-        "keep-first", 4, "How many of the first events stay; the class alone has 2.", "events", maximum=1_000
-    )
+    keep_first: int = whole(4, "How many of the first events stay; the class alone has 2.", "events", maximum=1_000)
     max_tokens: int = whole(
-        "max-tokens", 0, "Most tokens that are sent; 0 for as many as the window holds.", "tokens", maximum=10_000_000
+        0, "Most tokens that are sent; 0 for as many as the window holds.", "tokens", maximum=10_000_000
     )
     minimum_progress: float = number(
-        "minimum-progress",
         0.1,
         "Smallest part of the events that is worth condensing.",
         minimum=0.0,
@@ -78,6 +82,10 @@ class OpenHandsCondenser(Parametrized):
     )
     window: int = model_window()
     summary_tokens: int = summary_length()
+
+    def triggers(self, window: int) -> tuple[float, ...]:
+        """Most tokens that are sent."""
+        return (min(self.max_tokens or (self.window or window), self.window or window),)
 
     def start(self, history: History) -> OpenHandsCondenserRun:
         """A fresh run over one session."""
@@ -191,7 +199,6 @@ class MaskObservations(Batching):
     source: ClassVar[str] = "ObservationMaskingCondenser, OpenHands 0.62 openhands/memory/condenser/impl"
 
     window: int = whole(
-        "window",
         100,
         "How many of the newest events stay whole; the class alone has 5, its configuration 100.",
         "events",
@@ -231,9 +238,9 @@ class MaskBrowserOutput(Batching):
     source: ClassVar[str] = "BrowserOutputCondenser, OpenHands 0.62 openhands/memory/condenser/impl"
 
     window: int = whole(
-        "window", 1, "How many of the newest results of the browser stay whole.", "results", minimum=1, maximum=1_000
+        1, "How many of the newest results of the browser stay whole.", "results", minimum=1, maximum=1_000
     )
-    tools: tuple[str, ...] = tools("tools", (), "Tools that show web pages, besides those named browser….")
+    tools: tuple[str, ...] = tools((), "Tools that show web pages, besides those named browser….")
 
     def schedule(self, history: History) -> Schedule:
         """A result is masked at the call that brings the browser's result `window` places after it."""
@@ -298,10 +305,9 @@ class RecentEvents(Batching):
     source: ClassVar[str] = "RecentEventsCondenser, OpenHands 0.62 openhands/memory/condenser/impl"
 
     keep_first: int = whole(
-        "keep-first", 1, "How many of the first events stay; they count among those sent.", "events", maximum=1_000
+        1, "How many of the first events stay; they count among those sent.", "events", maximum=1_000
     )
     max_events: int = whole(
-        "max-events",
         100,
         "How many events are sent; the class alone has 10, its configuration 100.",
         "events",
@@ -335,7 +341,6 @@ class AmortizedForgetting(Batching):
     source: ClassVar[str] = "AmortizedForgettingCondenser, OpenHands 0.62 openhands/memory/condenser/impl"
 
     max_size: int = whole(
-        "max-size",
         100,
         "How many events are sent at most; with one more, half as many are.",
         "events",
@@ -343,7 +348,7 @@ class AmortizedForgetting(Batching):
         maximum=10_000,
     )
     keep_first: int = whole(
-        "keep-first", 1, "How many of the first events stay; less than half of the limit.", "events", maximum=1_000
+        1, "How many of the first events stay; less than half of the limit.", "events", maximum=1_000
     )
 
     def schedule(self, history: History) -> Schedule:

@@ -21,22 +21,22 @@ from inspector.strategies.core.cut_lines import fitting
 from inspector.strategies.core.estimators import ARGUMENT_UNITS, UNITS, bytes_of
 from inspector.strategies.core.measures import sent_text
 from inspector.strategies.core.operations import RemoveBlock, SayInstead
-from inspector.strategies.core.parametrized import Parametrized, model_window, summary_length, switch, whole, written
+from inspector.strategies.core.parametrized import (
+    USUAL_WINDOW,
+    Parametrized,
+    model_window,
+    summary_length,
+    switch,
+    whole,
+    written,
+)
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import Reader, sent_again
 from inspector.strategies.history.arguments import path_of
 from inspector.strategies.history.event_log import Event, messages_in
-from inspector.strategies.history.history import (
-    ASSISTANT,
-    MEDIA,
-    NEVER,
-    TOOL_CALL,
-    TOOL_RESULT,
-    USER_TEXT,
-    USUAL_WINDOW,
-)
+from inspector.strategies.history.history import ASSISTANT, MEDIA, NEVER, TOOL_CALL, TOOL_RESULT, USER_TEXT
 from inspector.strategies.history.reads import lines_of
 from inspector.strategies.history.tools import Meaning, meaning_mask
 from inspector.strategies.library.summarize import stand_in
@@ -183,10 +183,10 @@ class PiTruncate(Parametrized):
     summary: ClassVar[str] = "Insert only as many lines as fit: the first of files and searches, the last of commands."
     source: ClassVar[str] = "@mariozechner/pi-coding-agent 0.73.1 core/tools/truncate.js"
 
-    max_lines: int = whole("max-lines", 2_000, "Most lines that are inserted.", "lines", maximum=1_000_000)
-    max_bytes: int = whole("max-bytes", 51_200, "Most bytes that are inserted.", "bytes", maximum=100_000_000)
-    notes: bool = switch("notes", True, "Say what is shown and how to see the rest.")
-    file: str = written("file", "/tmp/pi-bash-{id}.log", "Where the agent saves the whole output of a command.")  # noqa: S108  what the described system writes into its note; nothing is saved here
+    max_lines: int = whole(2_000, "Most lines that are inserted.", "lines", maximum=1_000_000)
+    max_bytes: int = whole(51_200, "Most bytes that are inserted.", "bytes", maximum=100_000_000)
+    notes: bool = switch(True, "Say what is shown and how to see the rest.")
+    file: str = written("/tmp/pi-bash-{id}.log", "Where the agent saves the whole output of a command.")  # noqa: S108  what the described system writes into its note; nothing is saved here
 
     def schedule(self, history: History) -> Schedule:
         """Every result is decided when it enters."""
@@ -251,10 +251,14 @@ class PiCompaction(Parametrized):
     )
     source: ClassVar[str] = "@mariozechner/pi-coding-agent 0.73.1 core/compaction/compaction.js"
 
-    reserve: int = whole("reserve", 16_384, "What is to be left of the window.", "tokens", maximum=1_000_000)
-    keep: int = whole("keep", 20_000, "What the newest messages that stay come to.", "tokens", maximum=1_000_000)
+    reserve: int = whole(16_384, "What is to be left of the window.", "tokens", maximum=1_000_000)
+    keep: int = whole(20_000, "What the newest messages that stay come to.", "tokens", maximum=1_000_000)
     window: int = model_window()
     summary_tokens: int = summary_length()
+
+    def triggers(self, window: int) -> tuple[float, ...]:
+        """What is left of the window without the reserve."""
+        return ((self.window or window) - self.reserve,)
 
     def start(self, history: History) -> PiCompactionRun:
         """A fresh run over one session."""

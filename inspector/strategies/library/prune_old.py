@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import CutText, CutTokens, ReplaceText, cut_in
-from inspector.strategies.core.parameters import TOKENS, Parameter, ParameterKind
-from inspector.strategies.core.parametrized import limit_unit, parameter_field
+from inspector.strategies.core.parameters import TOKENS
+from inspector.strategies.core.parametrized import choice, limit_unit, whole
 from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import Reader
 
@@ -34,12 +34,6 @@ PLACEHOLDER = "[Tool result cleared — old context]"
 MARKER = "\n\n... [{removed} chars trimmed] ...\n\n"
 
 
-def _number(name: str, default: int, text: str, unit: str, maximum: int, group: str = "") -> Parameter:
-    kind = ParameterKind.WHOLE_NUMBER
-    logarithmic = maximum > 1_000
-    return Parameter(name, kind, default, text, unit, 0, maximum, group=group, logarithmic=logarithmic)
-
-
 @dataclass(frozen=True)
 class PruneOld(Batching):
     """Head and tail of large old results; nothing of any once they are too much together."""
@@ -51,38 +45,22 @@ class PruneOld(Batching):
     )
     source: ClassVar[str] = "pruneOldToolResults, inngest/utah src/agent-loop.ts"
 
-    keep_turns: int = parameter_field(
-        _number("keep-turns", 3, "Newest turns that are spared, two messages each.", "turns", 100)
-    )
-    from_iteration: int = parameter_field(
-        _number("from-iteration", 4, "First iteration since the user's question that prunes.", "iterations", 100)
-    )
-    threshold: int = parameter_field(
-        _number("threshold", 4_000, "Longest old result that stays whole.", "characters", 1_000_000, "trim")
-    )
-    head: int = parameter_field(
-        _number("head", 1_500, "Characters kept from the beginning.", "characters", 500_000, "trim")
-    )
-    tail: int = parameter_field(_number("tail", 1_500, "Characters kept from the end.", "characters", 500_000, "trim"))
-    clear_above: int = parameter_field(
-        _number(
-            "clear-above",
-            50_000,
-            "What old results may come to before all are cleared.",
-            "characters",
-            10_000_000,
-            "clear",
-        )
+    keep_turns: int = whole(3, "Newest turns that are spared, two messages each.", "turns", maximum=100)
+    from_iteration: int = whole(4, "First iteration since the user's question that prunes.", "iterations", maximum=100)
+    threshold: int = whole(4_000, "Longest old result that stays whole.", "characters", maximum=1_000_000, group="trim")
+    head: int = whole(1_500, "Characters kept from the beginning.", "characters", maximum=500_000, group="trim")
+    tail: int = whole(1_500, "Characters kept from the end.", "characters", maximum=500_000, group="trim")
+    clear_above: int = whole(
+        50_000,
+        "What old results may come to before all are cleared.",
+        "characters",
+        maximum=10_000_000,
+        group="clear",
     )
     unit: str = limit_unit()
-    variant: str = parameter_field(
-        Parameter(
-            "variant",
-            ParameterKind.CHOICE,
-            "in-place",
-            "What old results come to: as earlier iterations left them (in-place), or as recorded (projection).",
-            choices=("in-place", "projection"),
-        )
+    variant: str = choice(
+        ("in-place", "projection"),
+        "What old results come to: as earlier iterations left them (in-place), or as recorded (projection).",
     )
 
     def start(self, history: History) -> PruneOldRun:

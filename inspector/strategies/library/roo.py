@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from inspector.session.model import BlockKind
 from inspector.strategies.core.operations import RemoveBlock, SayInstead
-from inspector.strategies.core.parametrized import Parametrized, model_window, number, whole
+from inspector.strategies.core.parametrized import Parametrized, model_window, number, whole, window_of
 from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import Reader, sent_again
 from inspector.strategies.history.alternation import Alternation
-from inspector.strategies.history.history import window_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -38,11 +37,13 @@ class RooTruncate(Parametrized):
     summary: ClassVar[str] = "When a prompt nearly fills the window, hide the oldest half after the first message."
     source: ClassVar[str] = "RooCodeInc/Roo-Code src/core/context-management/index.ts"
 
-    fraction: float = number(
-        "fraction", 0.5, "Part of the messages after the first that is hidden.", minimum=0.0, maximum=1.0
-    )
+    fraction: float = number(0.5, "Part of the messages after the first that is hidden.", minimum=0.0, maximum=1.0)
     window: int = model_window()
-    reserved: int = whole("reserved", 8_192, "Room kept for the answer.", "tokens", maximum=1_000_000)
+    reserved: int = whole(8_192, "Room kept for the answer.", "tokens", maximum=1_000_000)
+
+    def triggers(self, window: int) -> tuple[float, ...]:
+        """What is left of the window without a buffer and the room for the answer."""
+        return ((self.window or window) * (1 - _BUFFER) - self.reserved,)
 
     def start(self, history: History) -> RooTruncateRun:
         """A fresh run over one session."""

@@ -19,8 +19,8 @@ import numpy as np
 from inspector.session.model import BlockKind
 from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import RemoveBlock, ReplaceText, cut_in
-from inspector.strategies.core.parameters import CHARACTERS, Parameter, ParameterKind
-from inspector.strategies.core.parametrized import limit_unit, parameter_field
+from inspector.strategies.core.parameters import CHARACTERS
+from inspector.strategies.core.parametrized import choice, limit_unit, tools, whole
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import (
     ScheduleBuilder,
@@ -157,89 +157,43 @@ class SmartRetention(Batching):
     )
     source: ClassVar[str] = "Smart Tool History Strategy; smart_tool_retention(), ground_truth.py"
 
-    max_reads: int = parameter_field(
-        Parameter(
-            "max-reads",
-            ParameterKind.WHOLE_NUMBER,
-            5,
-            "How many reads stay whole of a file that is read more often: the first, the last and samples between.",
-            unit="reads",
-            minimum=2,
-            maximum=50,
-            group="reads",
-        )
+    max_reads: int = whole(
+        5,
+        "How many reads stay whole of a file that is read more often: the first, the last and samples between.",
+        "reads",
+        minimum=2,
+        maximum=50,
+        group="reads",
     )
-    read_tools: tuple[str, ...] = parameter_field(
-        Parameter(
-            "read-tools",
-            ParameterKind.TOOLS,
-            (),
-            "Tools that read files, besides those that are known to.",
-            group="reads",
-        )
+    read_tools: tuple[str, ...] = tools((), "Tools that read files, besides those that are known to.", group="reads")
+    output_limit: int = whole(
+        10_000,
+        "Longest command output that stays whole.",
+        "characters",
+        maximum=1_000_000,
+        group="output",
     )
-    output_limit: int = parameter_field(
-        Parameter(
-            "output-limit",
-            ParameterKind.WHOLE_NUMBER,
-            10_000,
-            "Longest command output that stays whole.",
-            unit="characters",
-            minimum=0,
-            maximum=1_000_000,
-            group="output",
-            logarithmic=True,
-        )
-    )
-    output_keep: int = parameter_field(
-        Parameter(
-            "output-keep",
-            ParameterKind.WHOLE_NUMBER,
-            2_000,
-            "Characters kept at each end of longer output; the shipped variant keeps half the limit instead.",
-            unit="characters",
-            minimum=0,
-            maximum=500_000,
-            group="output",
-            logarithmic=True,
-        )
+    output_keep: int = whole(
+        2_000,
+        "Characters kept at each end of longer output; the shipped variant keeps half the limit instead.",
+        "characters",
+        maximum=500_000,
+        group="output",
     )
     unit: str = limit_unit("the limits of output", group="output")
-    output_tools: tuple[str, ...] = parameter_field(
-        Parameter(
-            "output-tools", ParameterKind.TOOLS, (), "Tools that run commands, besides those known to.", group="output"
-        )
+    output_tools: tuple[str, ...] = tools((), "Tools that run commands, besides those known to.", group="output")
+    light_keep: int = whole(
+        30,
+        "How many of the newest listings stay; older ones go with their calls. The shipped variant keeps all.",
+        "results",
+        minimum=1,
+        maximum=1_000,
+        group="light",
+        logarithmic=True,
     )
-    light_keep: int = parameter_field(
-        Parameter(
-            "light-keep",
-            ParameterKind.WHOLE_NUMBER,
-            30,
-            "How many of the newest listings stay; older ones go with their calls. The shipped variant keeps all.",
-            unit="results",
-            minimum=1,
-            maximum=1_000,
-            group="light",
-            logarithmic=True,
-        )
-    )
-    light_tools: tuple[str, ...] = parameter_field(
-        Parameter(
-            "light-tools",
-            ParameterKind.TOOLS,
-            (),
-            "Tools whose results are light, besides those known to be.",
-            group="light",
-        )
-    )
-    variant: str = parameter_field(
-        Parameter(
-            "variant",
-            ParameterKind.CHOICE,
-            "document",
-            "The rules of the document, or what the agent it was written for runs.",
-            choices=("document", "shipped"),
-        )
+    light_tools: tuple[str, ...] = tools((), "Tools whose results are light, besides those known to be.", group="light")
+    variant: str = choice(
+        ("document", "shipped"), "The rules of the document, or what the agent it was written for runs."
     )
 
     def schedule(self, history: History) -> Schedule:
@@ -304,17 +258,8 @@ class KeepRecent(Batching):
     summary: ClassVar[str] = "Keep the newest tool results and remove older ones together with their calls."
     source: ClassVar[str] = "keep_recent_tool_results(30), Smart Tool History Strategy, ground_truth.py"
 
-    keep: int = parameter_field(
-        Parameter(
-            "keep",
-            ParameterKind.WHOLE_NUMBER,
-            30,
-            "How many of the newest tool results stay.",
-            unit="results",
-            minimum=1,
-            maximum=1_000,
-            logarithmic=True,
-        )
+    keep: int = whole(
+        30, "How many of the newest tool results stay.", "results", minimum=1, maximum=1_000, logarithmic=True
     )
 
     def schedule(self, history: History) -> Schedule:
@@ -334,9 +279,7 @@ class DedupeReads(Batching):
     summary: ClassVar[str] = "When a file is read again, remove the earlier read together with its call."
     source: ClassVar[str] = "dedupe_file_reads(), Smart Tool History Strategy, ground_truth.py"
 
-    read_tools: tuple[str, ...] = parameter_field(
-        Parameter("read-tools", ParameterKind.TOOLS, (), "Tools that read files, besides those that are known to.")
-    )
+    read_tools: tuple[str, ...] = tools((), "Tools that read files, besides those that are known to.")
 
     def schedule(self, history: History) -> Schedule:
         """A read goes at the call that brings the next read of the same file."""

@@ -16,8 +16,8 @@ import numpy as np
 
 from inspector.session.model import TextUnavailableError
 from inspector.strategies.core.operations import RecordedBlock
-from inspector.strategies.core.parameters import Parameter, ParameterKind
-from inspector.strategies.core.parametrized import Parametrized, parameter_field
+from inspector.strategies.core.parameters import ToolList
+from inspector.strategies.core.parametrized import Parametrized, tools, whole, written
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import Decision
@@ -128,71 +128,31 @@ class StoreLarge(Parametrized):
     )
     source: ClassVar[str] = "hermes-agent 0.19.0 tools/tool_result_storage.py"
 
-    limit: int = parameter_field(
-        Parameter(
-            "limit",
-            ParameterKind.WHOLE_NUMBER,
-            100_000,
-            "Longest result that is inserted whole.",
-            unit="characters",
-            minimum=0,
-            maximum=1_000_000,
-            group="result",
-            logarithmic=True,
-        )
+    limit: int = whole(
+        100_000, "Longest result that is inserted whole.", "characters", maximum=1_000_000, group="result"
     )
-    batch_budget: int = parameter_field(
-        Parameter(
-            "batch-budget",
-            ParameterKind.WHOLE_NUMBER,
-            200_000,
-            "What all results of one batch may come to; the largest are stored until they do.",
-            unit="characters",
-            minimum=0,
-            maximum=10_000_000,
-            group="batch",
-            logarithmic=True,
-        )
+    batch_budget: int = whole(
+        200_000,
+        "What all results of one batch may come to; the largest are stored until they do.",
+        "characters",
+        maximum=10_000_000,
+        group="batch",
     )
-    preview: int = parameter_field(
-        Parameter(
-            "preview",
-            ParameterKind.WHOLE_NUMBER,
-            1_500,
-            "Characters shown of a stored result.",
-            unit="characters",
-            minimum=0,
-            maximum=100_000,
-            logarithmic=True,
-        )
+    preview: int = whole(1_500, "Characters shown of a stored result.", "characters", maximum=100_000)
+    window: int = whole(
+        0,
+        "Size of the model's window; a result may take 15 % of it and a batch 30 %. 0 for the budgets alone.",
+        "tokens",
+        maximum=10_000_000,
     )
-    window: int = parameter_field(
-        Parameter(
-            "window",
-            ParameterKind.WHOLE_NUMBER,
-            0,
-            "Size of the model's window; a result may take 15 % of it and a batch 30 %. 0 for the budgets alone.",
-            unit="tokens",
-            minimum=0,
-            maximum=10_000_000,
-            logarithmic=True,
-        )
+    exempt_tools: tuple[str, ...] = tools(
+        ("read_file",),
+        "Tools whose results have no limit of their own, so that reading a stored result does not store it again.",
+        about=ToolList.LEFT_ALONE,
     )
-    exempt_tools: tuple[str, ...] = parameter_field(
-        Parameter(
-            "exempt-tools",
-            ParameterKind.TOOLS,
-            ("read_file",),
-            "Tools whose results have no limit of their own, so that reading a stored result does not store it again.",
-        )
-    )
-    folder: str = parameter_field(
-        Parameter(
-            "folder",
-            ParameterKind.TEXT,
-            "/tmp/hermes-results",  # noqa: S108  what the described system writes into its notice; nothing is saved here
-            "Where the agent saves results, as its notice names it; empty for an agent that cannot save any.",
-        )
+    folder: str = written(
+        "/tmp/hermes-results",  # noqa: S108  what the described system writes into its notice; nothing is saved here
+        "Where the agent saves results, as its notice names it; empty for an agent that cannot save any.",
     )
 
     def schedule(self, history: History) -> Schedule:

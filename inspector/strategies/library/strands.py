@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, ClassVar
 from inspector.session.model import BlockKind, TextUnavailableError
 from inspector.strategies.core.measures import sent_text
 from inspector.strategies.core.operations import RemoveBlock
-from inspector.strategies.core.parametrized import Parametrized, choice, model_window, switch, whole
+from inspector.strategies.core.parametrized import Parametrized, choice, model_window, switch, whole, window_of
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import Reader, sent_again
-from inspector.strategies.history.history import NEVER, TOOL_RESULT, window_of
+from inspector.strategies.history.history import NEVER, TOOL_RESULT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -73,14 +73,12 @@ class StrandsWindow(Parametrized):
     )
     source: ClassVar[str] = "strands-agents 1.62 SlidingWindowConversationManager"
 
-    window_size: int = whole(
-        "window-size", 40, "How many messages stay; all results of a batch are one.", "messages", maximum=10_000
-    )
+    window_size: int = whole(40, "How many messages stay; all results of a batch are one.", "messages", maximum=10_000)
     per_turn: int = whole(
-        "per-turn", 0, "Drop messages before every so many calls too; 0 only when a run ends.", "calls", maximum=10_000
+        0, "Drop messages before every so many calls too; 0 only when a run ends.", "calls", maximum=10_000
     )
-    truncate_results: bool = switch("truncate-results", True, "Cut results when a prompt overflows the window.")
-    pin_first: int = whole("pin-first", 0, "First messages, which are never dropped.", "messages", maximum=1_000)
+    truncate_results: bool = switch(True, "Cut results when a prompt overflows the window.")
+    pin_first: int = whole(0, "First messages, which are never dropped.", "messages", maximum=1_000)
     window: int = model_window()
 
     def start(self, history: History) -> StrandsWindowRun:
@@ -330,16 +328,15 @@ class StrandsOffload(Parametrized):
     source: ClassVar[str] = "strands-agents 1.62 _context_manager, preset large_tool_offloading"
 
     threshold: int = whole(
-        "threshold",
         2_500,
         "Largest result that is inserted whole, at four characters a token.",
         "tokens",
         maximum=10**6,
     )
     preview_tokens: int = whole(
-        "preview-tokens", 1_000, "Length of the preview, at four characters a token.", "tokens", maximum=1_000_000
+        1_000, "Length of the preview, at four characters a token.", "tokens", maximum=1_000_000
     )
-    preview: str = choice("preview", ("head-tail", "head", "tail"), "Which part is kept.")
+    preview: str = choice(("head-tail", "head", "tail"), "Which part is kept.")
 
     def schedule(self, history: History) -> Schedule:
         """Every result is decided when it enters."""

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from inspector.session.model import BlockKind
 from inspector.strategies.core.operations import RemoveBlock
-from inspector.strategies.core.parameters import Parameter, ParameterKind
-from inspector.strategies.core.parametrized import Parametrized, parameter_field
+from inspector.strategies.core.parametrized import Parametrized, choice, whole
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import Reader, sent_again
@@ -67,51 +66,30 @@ class Summarize(Parametrized):
     )
     source: ClassVar[str] = "SummarizeCompactionStrategy, micro-x-agent-loop-python compaction.py"
 
-    threshold: int = parameter_field(
-        Parameter(
-            "threshold",
-            ParameterKind.WHOLE_NUMBER,
-            80_000,
-            "Tokens at which the conversation is summarized.",
-            unit="tokens",
-            minimum=1_000,
-            maximum=2_000_000,
-            logarithmic=True,
-        )
+    threshold: int = whole(
+        80_000,
+        "Tokens at which the conversation is summarized.",
+        "tokens",
+        minimum=1_000,
+        maximum=2_000_000,
     )
-    tail: int = parameter_field(
-        Parameter(
-            "tail",
-            ParameterKind.WHOLE_NUMBER,
-            6,
-            "How many of the newest messages stay.",
-            unit="messages",
-            minimum=1,
-            maximum=1_000,
-        )
+    tail: int = whole(6, "How many of the newest messages stay.", "messages", minimum=1, maximum=1_000)
+    trigger: str = choice(
+        ("content", "prompt"),
+        "What is held against the threshold: the messages' own tokens, or the last prompt's with all around them.",
     )
-    trigger: str = parameter_field(
-        Parameter(
-            "trigger",
-            ParameterKind.CHOICE,
-            "content",
-            "What is held against the threshold: the messages' own tokens, or the last prompt's with all around them.",
-            choices=("content", "prompt"),
-        )
+    summary_tokens: int = whole(
+        1_500,
+        "How long each summary is taken to be; the default is what the session's own compactions left, where it "
+        "recorded any. The described program allows 4,096.",
+        "tokens",
+        minimum=50,
+        maximum=50_000,
     )
-    summary_tokens: int = parameter_field(
-        Parameter(
-            "summary-tokens",
-            ParameterKind.WHOLE_NUMBER,
-            1_500,
-            "How long each summary is taken to be; the default is what the session's own compactions left, where it "
-            "recorded any. The described program allows 4,096.",
-            unit="tokens",
-            minimum=50,
-            maximum=50_000,
-            logarithmic=True,
-        )
-    )
+
+    def triggers(self, window: int) -> tuple[float, ...]:  # noqa: ARG002  a number of its own
+        """The threshold."""
+        return (self.threshold,)
 
     def start(self, history: History) -> SummarizeRun:
         """A fresh run over one session."""

@@ -19,6 +19,7 @@ from inspector.session.model import BlockKind
 from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.measures import sent_text
 from inspector.strategies.core.operations import RemoveBlock
+from inspector.strategies.core.parameters import ToolList
 from inspector.strategies.core.parametrized import switch, tools, whole
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
@@ -62,17 +63,16 @@ class LastObservations(Batching):
     )
     source: ClassVar[str] = "LastNObservations, SWE-agent sweagent/agent/history_processors.py"
 
-    keep: int = whole("keep", 5, "How many of the newest observations stay.", "observations", minimum=1, maximum=1_000)
+    keep: int = whole(5, "How many of the newest observations stay.", "observations", minimum=1, maximum=1_000)
     polling: int = whole(
-        "polling",
         1,
         "How many observations arrive before the next older ones go; more of them keep the prompt cache whole.",
         "observations",
         minimum=1,
         maximum=1_000,
     )
-    keep_tools: tuple[str, ...] = tools("keep-tools", (), "Tools whose results always stay.")
-    remove_tools: tuple[str, ...] = tools("remove-tools", (), "Tools whose results go at once.")
+    keep_tools: tuple[str, ...] = tools((), "Tools whose results always stay.", about=ToolList.LEFT_ALONE)
+    remove_tools: tuple[str, ...] = tools((), "Tools whose results go at once.")
 
     def schedule(self, history: History) -> Schedule:
         """An observation goes at the call that brings the number of observations to the next multiple of `polling`."""
@@ -187,7 +187,7 @@ class ClosedWindows(Batching):
     )
     source: ClassVar[str] = "ClosedWindowHistoryProcessor, SWE-agent sweagent/agent/history_processors.py"
 
-    results: bool = switch("results", False, "Look at tool results too, not only at what the user said.")
+    results: bool = switch(False, "Look at tool results too, not only at what the user said.")
 
     def schedule(self, history: History) -> Schedule:
         """A window closes at the call that brings the next one of its file."""

@@ -12,15 +12,14 @@ five more tools are classified, and outdated state is dropped from the front of 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from inspector.session.model import BlockKind, Role
 from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import cut_in
-from inspector.strategies.core.parameters import Parameter, ParameterKind
-from inspector.strategies.core.parametrized import limit_unit, parameter_field
+from inspector.strategies.core.parametrized import choice, limit_unit, switch, tools, whole, written
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.strategy import Decision, Schedule
 from inspector.strategies.history.freshness import Ageing, ageing, last_members, result_runs
@@ -80,23 +79,15 @@ MARKER = "\n...[truncated, already processed]"
 TIERS = ("confirmation", "action", "data", "search", "default")
 
 
-def _limit(tier: str, characters: int, what: str) -> Parameter:
-    return Parameter(
-        tier,
-        ParameterKind.WHOLE_NUMBER,
-        characters,
-        f"Characters kept of a stale result of {what}.",
-        unit="characters",
-        minimum=0,
-        maximum=100_000,
-        group=tier,
-        logarithmic=True,
-    )
+def _limit(tier: str, characters: int, what: str) -> Any:
+    """The field of what is kept in a tier."""
+    text = f"Characters kept of a stale result of {what}."
+    return whole(characters, text, "characters", maximum=100_000, group=tier)
 
 
-def _tools(tier: str) -> Parameter:
-    what = f"Tools put in the tier {tier}, whatever the tool set says of them."
-    return Parameter(f"{tier}-tools", ParameterKind.TOOLS, (), what, group=tier)
+def _tools(tier: str) -> Any:
+    """The field of the tools put in a tier."""
+    return tools((), f"Tools put in the tier {tier}, whatever the tool set says of them.", group=tier)
 
 
 @dataclass(frozen=True)
@@ -111,63 +102,43 @@ class TieredStale(Batching):
     )
     source: ClassVar[str] = "TO-3 tiered stale tool result truncation, 12DDFF/Hynous src/hynous/intelligence/agent.py"
 
-    confirmation: int = parameter_field(_limit("confirmation", 150, "a tool that only confirms"))
-    confirmation_tools: tuple[str, ...] = parameter_field(_tools("confirmation"))
-    action: int = parameter_field(_limit("action", 300, "a tool that does something and sums it up"))
-    action_tools: tuple[str, ...] = parameter_field(_tools("action"))
-    data: int = parameter_field(_limit("data", 400, "a tool that returns data"))
-    data_tools: tuple[str, ...] = parameter_field(_tools("data"))
-    search: int = parameter_field(_limit("search", 600, "a tool that returns search results"))
-    search_tools: tuple[str, ...] = parameter_field(_tools("search"))
-    default: int = parameter_field(_limit("default", 800, "any other tool"))
-    default_tools: tuple[str, ...] = parameter_field(_tools("default"))
-    tool_set: str = parameter_field(
-        Parameter(
-            "tool-set",
-            ParameterKind.CHOICE,
-            "document",
-            "Which tools are in which tier before your own lists: the document's, or those of coding agents.",
-            choices=("document", "coding"),
-        )
+    confirmation: int = _limit("confirmation", 150, "a tool that only confirms")
+    confirmation_tools: tuple[str, ...] = _tools("confirmation")
+    action: int = _limit("action", 300, "a tool that does something and sums it up")
+    action_tools: tuple[str, ...] = _tools("action")
+    data: int = _limit("data", 400, "a tool that returns data")
+    data_tools: tuple[str, ...] = _tools("data")
+    search: int = _limit("search", 600, "a tool that returns search results")
+    search_tools: tuple[str, ...] = _tools("search")
+    default: int = _limit("default", 800, "any other tool")
+    default_tools: tuple[str, ...] = _tools("default")
+    tool_set: str = choice(
+        ("document", "coding"),
+        "Which tools are in which tier before your own lists: the document's, or those of coding agents.",
     )
-    variant: str = parameter_field(
-        Parameter(
-            "variant",
-            ParameterKind.CHOICE,
-            "document",
-            "What is fresh: the whole batch the prompt ends with (document), or the last single result (shipped).",
-            choices=("document", "shipped"),
-        )
+    variant: str = choice(
+        ("document", "shipped"),
+        "What is fresh: the whole batch the prompt ends with (document), or the last single result (shipped).",
     )
-    snapshots: str = parameter_field(
-        Parameter(
-            "snapshots",
-            ParameterKind.CHOICE,
-            "by-variant",
-            "Drop live state, briefing and update from older questions; by-variant: only in the shipped variant.",
-            choices=("by-variant", "keep", "strip"),
-        )
+    snapshots: str = choice(
+        ("by-variant", "keep", "strip"),
+        "Drop live state, briefing and update from older questions; by-variant: only in the shipped variant.",
     )
-    lists: bool = parameter_field(
-        Parameter(
-            "lists",
-            ParameterKind.SWITCH,
-            False,
-            "Cut results recorded as a list of parts too; the described system cuts plain strings only.",
-        )
+    lists: bool = switch(
+        False, "Cut results recorded as a list of parts too; the described system cuts plain strings only."
     )
     unit: str = limit_unit("the limits of the tiers")
-    never_longer: bool = parameter_field(
-        Parameter(
-            "never-longer",
-            ParameterKind.SWITCH,
-            False,
-            "Leave a result whole where its cut form with the marker would not be shorter.",
-        )
-    )
-    marker: str = parameter_field(
-        Parameter("marker", ParameterKind.TEXT, MARKER, "What stands at the end of a cut result.")
-    )
+    never_longer: bool = switch(False, "Leave a result whole where its cut form with the marker would not be shorter.")
+    marker: str = written(MARKER, "What stands at the end of a cut result.")
+
+    tiers: ClassVar[tuple[str, ...]] = TIERS
+
+    @classmethod
+    def for_session(cls, session: Session) -> TieredStale:
+        """The strategy with the tiers that fit a session's tools; for coding agents, results in parts are cut too."""
+        if tool_set_for(tools_of_session(session)) == "document":
+            return cls()
+        return cls(tool_set="coding", lists=True)
 
     def limit(self, tier: str) -> int:
         """Characters kept in a tier."""
@@ -241,10 +212,3 @@ def _groups(history: History, results: NDArray[np.int32], variant: str) -> tuple
     final_result = np.full(len(history.message_enters) + 1, -1, dtype=np.int32)
     final_result[history.message[history.results]] = history.results
     return results, final_result[last]
-
-
-def tiered_stale_for(session: Session) -> TieredStale:
-    """The strategy with the tiers that fit a session's tools; for coding agents, results in parts are cut too."""
-    if tool_set_for(tools_of_session(session)) == "document":
-        return TieredStale()
-    return TieredStale(tool_set="coding", lists=True)

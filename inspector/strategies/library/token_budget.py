@@ -20,8 +20,8 @@ import numpy as np
 from inspector.session.model import Role, TextUnavailableError
 from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import cut_in
-from inspector.strategies.core.parameters import CHARACTERS, TOKENS, Parameter, ParameterKind
-from inspector.strategies.core.parametrized import Parametrized, limit_unit, parameter_field
+from inspector.strategies.core.parameters import CHARACTERS, TOKENS
+from inspector.strategies.core.parametrized import Parametrized, choice, limit_unit, whole, written
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import Reader
@@ -56,40 +56,19 @@ class TokenBudget(Batching):
     )
     source: ClassVar[str] = "Token Budget Tool Result Compaction, micro-x-agent-loop-python agent.py"
 
-    budget: int = parameter_field(
-        Parameter(
-            "budget",
-            ParameterKind.WHOLE_NUMBER,
-            40_000,
-            "Prompt tokens above which old results are cut; 0 for never.",
-            unit="tokens",
-            minimum=0,
-            maximum=2_000_000,
-            logarithmic=True,
-        )
+    budget: int = whole(
+        40_000, "Prompt tokens above which old results are cut; 0 for never.", "tokens", maximum=2_000_000
     )
-    keep: int = parameter_field(
-        Parameter(
-            "keep",
-            ParameterKind.WHOLE_NUMBER,
-            500,
-            "Characters kept of each old result.",
-            unit="characters",
-            minimum=0,
-            maximum=100_000,
-            logarithmic=True,
-        )
-    )
+    keep: int = whole(500, "Characters kept of each old result.", "characters", maximum=100_000)
     unit: str = limit_unit("what is kept")
-    variant: str = parameter_field(
-        Parameter(
-            "variant",
-            ParameterKind.CHOICE,
-            "document",
-            "The marker follows the text at once (document) or after a blank line (shipped).",
-            choices=("document", "shipped"),
-        )
+    variant: str = choice(
+        ("document", "shipped"),
+        "The marker follows the text at once (document) or after a blank line (shipped).",
     )
+
+    def triggers(self, window: int) -> tuple[float, ...]:  # noqa: ARG002  a number of its own
+        """The budget."""
+        return (self.budget,)
 
     def start(self, history: History) -> TokenBudgetRun:
         """A fresh run over one session."""
@@ -208,22 +187,9 @@ class TruncateAfterUse(Batching):
     summary: ClassVar[str] = "Cut every tool result to its beginning from the call after the one that first sent it."
     source: ClassVar[str] = "Token Budget Tool Result Compaction, approach 1, micro-x-agent-loop"
 
-    keep: int = parameter_field(
-        Parameter(
-            "keep",
-            ParameterKind.WHOLE_NUMBER,
-            500,
-            "Characters kept of a result that was answered.",
-            unit="characters",
-            minimum=0,
-            maximum=100_000,
-            logarithmic=True,
-        )
-    )
+    keep: int = whole(500, "Characters kept of a result that was answered.", "characters", maximum=100_000)
     unit: str = limit_unit("what is kept")
-    marker: str = parameter_field(
-        Parameter("marker", ParameterKind.TEXT, MARKER, "What stands at the end of a cut result.")
-    )
+    marker: str = written(MARKER, "What stands at the end of a cut result.")
 
     def schedule(self, history: History) -> Schedule:
         """A result is cut at the call of its thread after the one that first sent it, or when it comes answered."""
@@ -275,17 +241,11 @@ class CapAtInsertion(Parametrized):
     summary: ClassVar[str] = "Keep only the beginning of results over a limit, from the moment they are inserted."
     source: ClassVar[str] = "MaxToolResultChars, micro-x-agent-loop-python agent.py"
 
-    limit: int = parameter_field(
-        Parameter(
-            "limit",
-            ParameterKind.WHOLE_NUMBER,
-            40_000,
-            "Longest result that is inserted whole, and what is kept of longer ones; 0 for no limit.",
-            unit="characters",
-            minimum=0,
-            maximum=1_000_000,
-            logarithmic=True,
-        )
+    limit: int = whole(
+        40_000,
+        "Longest result that is inserted whole, and what is kept of longer ones; 0 for no limit.",
+        "characters",
+        maximum=1_000_000,
     )
 
     unit: str = limit_unit("the limit")

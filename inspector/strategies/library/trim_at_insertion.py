@@ -13,16 +13,24 @@ the threshold does. A result is trimmed by the threshold of the call it enters a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from inspector.strategies.core.operations import CutText, CutTokens, cut_in
-from inspector.strategies.core.parameters import CHARACTERS, Parameter, ParameterKind
-from inspector.strategies.core.parametrized import Parametrized, choice, limit_unit, number, parameter_field, whole
+from inspector.strategies.core.parameters import CHARACTERS, Parameter, ToolList
+from inspector.strategies.core.parametrized import (
+    Parametrized,
+    choice,
+    limit_unit,
+    number,
+    switch,
+    tools,
+    whole,
+    window_of,
+)
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import Choice, Decision
-from inspector.strategies.history.history import window_of
 from inspector.strategies.history.tools import meaning_mask, meaning_of
 
 if TYPE_CHECKING:
@@ -79,33 +87,24 @@ def hard_cap(limit: int, unit: str = CHARACTERS) -> CutText | CutTokens:
     return cut_in(unit, limit, limit, 0, note, numbered=True)
 
 
-def _profile_settings(group: str, what: str, threshold: int, head: int, tail: int) -> tuple[Parameter, ...]:
-    def parameter(name: str, default: int, text: str) -> Parameter:
-        return Parameter(
-            f"{group}-{name}" if group else name,
-            ParameterKind.WHOLE_NUMBER,
-            default,
-            text,
-            unit="characters",
-            minimum=0,
-            maximum=1_000_000,
-            group=group or "default",
-            logarithmic=True,
-        )
-
-    return (
-        parameter("threshold", threshold, f"Longest result of {what} that is inserted whole."),
-        parameter("head", head, f"Characters kept from the beginning of a longer result of {what}."),
-        parameter("tail", tail, f"Characters kept from the end of a longer result of {what}."),
-    )
+def _threshold(characters: int, what: str, profile: str = "default") -> Any:
+    return _part(characters, f"Longest result of {what} that is inserted whole.", profile)
 
 
-_ALL = _profile_settings("", "any tool", 12_000, 4_000, 4_000)
-_SHELL = _profile_settings("shell", "a command, with per-tool", 15_000, 2_000, 8_000)
-_READ = _profile_settings("read", "a file read, with per-tool", 10_000, 5_000, 3_000)
-_SEARCH = _profile_settings("search", "a search, with per-tool", 8_000, 4_000, 4_000)
-_WEB = _profile_settings("web", "a web page, with per-tool", 8_000, 4_000, 2_000)
+def _head(characters: int, what: str, profile: str = "default") -> Any:
+    return _part(characters, f"Characters kept from the beginning of a longer result of {what}.", profile)
 
+
+def _tail(characters: int, what: str, profile: str = "default") -> Any:
+    return _part(characters, f"Characters kept from the end of a longer result of {what}.", profile)
+
+
+def _part(characters: int, text: str, profile: str) -> Any:
+    return whole(characters, text, "characters", maximum=1_000_000, group=profile)
+
+
+_SHELL, _READ = "a command, with per-tool", "a file read, with per-tool"
+_SEARCH, _WEB = "a search, with per-tool", "a web page, with per-tool"
 
 ADAPTIVE = ("off", "window", "remaining")
 
@@ -121,54 +120,39 @@ class TrimAtInsertion(Parametrized):
     )
     source: ClassVar[str] = "Insertion-Time Tool Result Trimming, hermes-agent issue 415"
 
-    threshold: int = parameter_field(_ALL[0])
-    head: int = parameter_field(_ALL[1])
-    tail: int = parameter_field(_ALL[2])
-    per_tool: bool = parameter_field(
-        Parameter("per-tool", ParameterKind.SWITCH, False, "Use the profile of each kind of tool where it has one.")
-    )
-    shell_threshold: int = parameter_field(_SHELL[0])
-    shell_head: int = parameter_field(_SHELL[1])
-    shell_tail: int = parameter_field(_SHELL[2])
-    read_threshold: int = parameter_field(_READ[0])
-    read_head: int = parameter_field(_READ[1])
-    read_tail: int = parameter_field(_READ[2])
-    search_threshold: int = parameter_field(_SEARCH[0])
-    search_head: int = parameter_field(_SEARCH[1])
-    search_tail: int = parameter_field(_SEARCH[2])
-    web_threshold: int = parameter_field(_WEB[0])
-    web_head: int = parameter_field(_WEB[1])
-    web_tail: int = parameter_field(_WEB[2])
-    cap: int = parameter_field(
-        Parameter(
-            "cap",
-            ParameterKind.WHOLE_NUMBER,
-            100_000,
-            "Hard cap on a result after trimming, keeping its beginning; 0 for none.",
-            unit="characters",
-            minimum=0,
-            maximum=1_000_000,
-            logarithmic=True,
-        )
+    threshold: int = _threshold(12_000, "any tool")
+    head: int = _head(4_000, "any tool")
+    tail: int = _tail(4_000, "any tool")
+    per_tool: bool = switch(False, "Use the profile of each kind of tool where it has one.")
+    shell_threshold: int = _threshold(15_000, _SHELL, "shell")
+    shell_head: int = _head(2_000, _SHELL, "shell")
+    shell_tail: int = _tail(8_000, _SHELL, "shell")
+    read_threshold: int = _threshold(10_000, _READ, "read")
+    read_head: int = _head(5_000, _READ, "read")
+    read_tail: int = _tail(3_000, _READ, "read")
+    search_threshold: int = _threshold(8_000, _SEARCH, "search")
+    search_head: int = _head(4_000, _SEARCH, "search")
+    search_tail: int = _tail(4_000, _SEARCH, "search")
+    web_threshold: int = _threshold(8_000, _WEB, "web")
+    web_head: int = _head(4_000, _WEB, "web")
+    web_tail: int = _tail(2_000, _WEB, "web")
+    cap: int = whole(
+        100_000,
+        "Hard cap on a result after trimming, keeping its beginning; 0 for none.",
+        "characters",
+        maximum=1_000_000,
     )
     unit: str = limit_unit("thresholds, heads, tails and the cap")
-    exempt_tools: tuple[str, ...] = parameter_field(
-        Parameter(
-            "exempt-tools",
-            ParameterKind.TOOLS,
-            (),
-            "Tools whose results are not trimmed; the hard cap holds for them too.",
-        )
+    exempt_tools: tuple[str, ...] = tools(
+        (), "Tools whose results are not trimmed; the hard cap holds for them too.", about=ToolList.LEFT_ALONE
     )
 
     adaptive: str = choice(
-        "adaptive",
         ADAPTIVE,
         "Lower every threshold to a share of the window, or of what the last prompt left of it; head and tail with it.",
         group="adaptive",
     )
     adaptive_share: float = number(
-        "adaptive-share",
         0.02,
         "That share: so many characters for each of its tokens.",
         minimum=0.0,
@@ -176,7 +160,6 @@ class TrimAtInsertion(Parametrized):
         group="adaptive",
     )
     adaptive_least: int = whole(
-        "adaptive-least",
         1_000,
         "No threshold is lowered below this.",
         "characters",
@@ -184,7 +167,6 @@ class TrimAtInsertion(Parametrized):
         group="adaptive",
     )
     window: int = whole(
-        "window",
         0,
         "Size of the model's window; 0 for the one the chart and the report name.",
         "tokens",

@@ -22,6 +22,7 @@ import numpy as np
 from inspector.session.model import BlockKind
 from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import RemoveBlock
+from inspector.strategies.core.parameters import ToolList
 from inspector.strategies.core.parametrized import choice, tools, whole
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import Decision
@@ -53,26 +54,23 @@ class VercelPrune(Batching):
     source: ClassVar[str] = "ai 7.0 pruneMessages, generate-text/prune-messages.ts"
 
     reasoning: str = choice(
-        "reasoning",
         ("all", "before-last-message", "none"),
         "Which assistant messages lose their reasoning.",
         group="reasoning",
     )
     tool_calls: str = choice(
-        "tool-calls",
         ("before-last-message", "before-last-messages", "all", "none"),
         "Which messages lose their tool uses.",
         group="tools",
     )
     messages: int = whole(
-        "messages",
         2,
         "How many messages keep their tool uses with before-last-messages; all results of a batch are one.",
         "messages",
         maximum=10_000,
         group="tools",
     )
-    tools: tuple[str, ...] = tools("tools", (), "Tools whose uses are pruned; none for all.", group="tools")
+    tools: tuple[str, ...] = tools((), "Tools whose uses are pruned; none for all.", group="tools", about=ToolList.ONLY)
 
     def schedule(self, history: History) -> Schedule:
         """A tool use goes at the call that brings the last of the messages that are kept after it."""

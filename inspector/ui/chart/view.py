@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from inspector.replay.engine.replay import Replay
     from inspector.strategies.history.history import History
-    from inspector.strategies.triggers import Trigger
+    from inspector.strategies.plan import Trigger
     from inspector.ui.outcome import Outcome
 
 
@@ -155,10 +155,8 @@ def chart_of(outcome: Outcome, call: int | None, *, by_time: bool = False) -> Ch
         call: The call looked at; None for the next one, not yet made.
         by_time: Calls stand at the time they were made, where the session says it.
     """
-    from inspector.strategies.triggers import triggers_of
-
     history, replay = outcome.replay.history, outcome.replay
-    triggers = triggers_of(outcome.plan, outcome.inputs.window.size)
+    triggers = outcome.plan.triggers(outcome.inputs.window.size)
     return ChartSeries(
         recorded=outcome.baseline.ledger.prompt_tokens,
         planned=replay.ledger.prompt_tokens if replay is not outcome.baseline else None,

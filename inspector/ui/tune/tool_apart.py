@@ -7,10 +7,11 @@ of it, which follows it in the plan, leaves all others alone. What treats all to
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from inspector.replay.analysis.tunable_limits import tunable_limits
-from inspector.strategies.library.tiered_stale import TIERS, TieredStale
+from inspector.strategies.core.parameters import ToolList
+from inspector.strategies.core.strategy import TieredStrategy
 from inspector.strategies.plan import Plan, PlanEntry
 from inspector.strategies.registry import parameter_of, value_of, with_values
 from inspector.ui.plan.tools import tool_choices, with_tools
@@ -20,11 +21,6 @@ if TYPE_CHECKING:
     from inspector.strategies.core.strategy import Strategy
     from inspector.strategies.history.history import History
     from inspector.ui.plan.tools import ToolChoice
-
-LEFT_ALONE: Final = ("exempt-tools", "exclude-tools", "protected-tools", "keep-tools", "deny")
-"""Parameters that name the tools a strategy leaves alone."""
-ONLY: Final = {"openclaw-prune": "allow", "vercel-prune": "tools"}
-"""Per strategy, the parameter that names the only tools it is about, all where it names none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +46,7 @@ class ToolApart:
 
 def can_take_apart(strategy: Strategy) -> bool:
     """Whether a strategy can treat one tool unlike the others."""
-    return isinstance(strategy, TieredStale) or _left_alone(strategy) is not None or strategy.name in ONLY
+    return isinstance(strategy, TieredStrategy) or any(_lists(strategy))
 
 
 def entry_to_take_apart(plan: Plan, wanted: int | None = None) -> int | None:
@@ -65,7 +61,7 @@ def entry_to_take_apart(plan: Plan, wanted: int | None = None) -> int | None:
         return wanted
 
     def rank(place: int) -> tuple[bool, bool]:
-        return not plan.entries[place].enabled, not isinstance(plan.entries[place].strategy, TieredStale)
+        return not plan.entries[place].enabled, not isinstance(plan.entries[place].strategy, TieredStrategy)
 
     return min(places, key=rank, default=None)
 
@@ -82,12 +78,15 @@ def tools_with_results(plan: Plan, history: History, entry: int | None = None) -
     if place is None or not can_take_apart(plan.entries[place].strategy):
         return []
     strategy = plan.entries[place].strategy
-    if isinstance(strategy, TieredStale):
-        listed = parameter_of(strategy, "default-tools")
+    if isinstance(strategy, TieredStrategy):
+        listed = parameter_of(strategy, f"{strategy.tiers[-1]}-tools")
         choices = (each for each in tool_choices(history, strategy, listed) if each.results)
         return [replace(each, place=f"now {strategy.tier_of(each.name)}") for each in choices]
-    parameter = _left_alone(strategy) or parameter_of(strategy, ONLY[strategy.name])
-    alone = set(_listed(strategy, _left_alone(strategy)))
+    left_alone, only = _lists(strategy)
+    alone = set(_listed(strategy, left_alone))
+    parameter = left_alone or only
+    if parameter is None:
+        return []
     choices = (each for each in tool_choices(history, strategy, parameter) if each.results)
     return [replace(each, place="left alone now" if each.name in alone else "as the others") for each in choices]
 
@@ -109,7 +108,7 @@ def tool_apart(plan: Plan, history: History, tool: str, entry: int | None = None
     if place is None or not can_take_apart(plan.entries[place].strategy):
         return None
     strategy = plan.entries[place].strategy
-    if isinstance(strategy, TieredStale):
+    if isinstance(strategy, TieredStrategy):
         return _in_a_tier(plan, history, place, strategy, tool)
     others = tuple(each.name for each in tools_with_results(plan, history, place) if each.name != tool)
     made = Plan(
@@ -127,43 +126,50 @@ def tool_apart(plan: Plan, history: History, tool: str, entry: int | None = None
     return ToolApart(plan, made, place + 1, limit if limit in limits else limits[0], tool, is_copy=True)
 
 
-def _in_a_tier(plan: Plan, history: History, entry: int, strategy: TieredStale, tool: str) -> ToolApart | None:
+def _in_a_tier(plan: Plan, history: History, entry: int, strategy: TieredStrategy, tool: str) -> ToolApart | None:
     """A plan with the tool in a tier no other tool of the session is in."""
     now = strategy.tier_of(tool)
     taken = {strategy.tier_of(each.name) for each in tools_with_results(plan, history, entry) if each.name != tool}
-    tier = next((tier for tier in (now, *TIERS) if tier not in taken), None)
+    tier = next((tier for tier in (now, *strategy.tiers) if tier not in taken), None)
     if tier is None:
         return None
     if tier == now:
         return ToolApart(plan, plan, entry, tier, tool)
     edited = parameter_of(strategy, f"{tier}-tools")
     moved = with_tools(strategy, edited, (*_listed(strategy, edited), tool))
-    moved = with_values(moved, {tier: strategy.limit(now)})
+    moved = with_values(moved, {tier: value_of(strategy, now)})
     return ToolApart(plan, plan.with_strategy(entry, moved), entry, tier, tool)
 
 
 def _without(strategy: Strategy, tool: str, others: tuple[str, ...]) -> Strategy:
     """The strategy, about every tool but one."""
-    parameter = _left_alone(strategy)
-    if parameter is not None:
-        return with_values(strategy, {parameter.name: _with(_listed(strategy, parameter), tool)})
-    only = _listed(strategy, parameter_of(strategy, ONLY[strategy.name])) or others
-    return with_values(strategy, {ONLY[strategy.name]: tuple(each for each in only if each != tool)})
+    left_alone, only = _lists(strategy)
+    if left_alone is not None:
+        return with_values(strategy, {left_alone.name: _with(_listed(strategy, left_alone), tool)})
+    if only is None:
+        raise AssertionError(f"{strategy.name} treats all tools alike")
+    about = _listed(strategy, only) or others
+    return with_values(strategy, {only.name: tuple(each for each in about if each != tool)})
 
 
 def _for_only(strategy: Strategy, tool: str, others: tuple[str, ...]) -> Strategy:
     """The strategy, about one tool alone."""
-    if strategy.name in ONLY:
-        return with_values(strategy, {ONLY[strategy.name]: (tool,)})
-    parameter = _left_alone(strategy)
-    if parameter is None:
+    left_alone, only = _lists(strategy)
+    if only is not None:
+        return with_values(strategy, {only.name: (tool,)})
+    if left_alone is None:
         raise AssertionError(f"{strategy.name} treats all tools alike")
-    kept = (each for each in _listed(strategy, parameter) if each != tool)
-    return with_values(strategy, {parameter.name: _with(tuple(kept), *others)})
+    kept = (each for each in _listed(strategy, left_alone) if each != tool)
+    return with_values(strategy, {left_alone.name: _with(tuple(kept), *others)})
 
 
-def _left_alone(strategy: Strategy) -> Parameter | None:
-    return next((each for each in strategy.parameters if each.name in LEFT_ALONE), None)
+def _lists(strategy: Strategy) -> tuple[Parameter | None, Parameter | None]:
+    """The parameter that names the tools a strategy leaves alone, and the one that names the only tools it is about."""
+    left_alone, only = (
+        next((each for each in strategy.parameters if each.about is about), None)
+        for about in (ToolList.LEFT_ALONE, ToolList.ONLY)
+    )
+    return left_alone, only
 
 
 def _listed(strategy: Strategy, parameter: Parameter | None) -> tuple[str, ...]:
