@@ -11,18 +11,273 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from inspector.session.blocks import CHAT, TextBlock
+from inspector.session.blocks import CHAT, TextBlock, text_block
 from inspector.session.builder import Thread
 from inspector.session.call_matching import CallMatcher
-from inspector.session.formats.plain.blocks import TOOLS, blocks_beside, blocks_of_entry, role_of
-from inspector.session.model import Message, Origin, Role
+from inspector.session.json.codec import clean_text, compact_json, lenient_json
+from inspector.session.json.values import objects
+from inspector.session.media import media_of_base64, media_of_data_url
+from inspector.session.model import BlockKind, Media, Message, Origin, Role, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from inspector.session.builder import SessionBuilder
     from inspector.session.json.nodes import Node
-    from inspector.session.model import Block, Usage
+    from inspector.session.model import Block
+
+ROLE_OF = {
+    "system": Role.SYSTEM,
+    "developer": Role.SYSTEM,
+    "user": Role.USER,
+    "assistant": Role.ASSISTANT,
+    "tool": Role.TOOL,
+    "function": Role.TOOL,
+}
+
+TEXT_KIND = {
+    Role.SYSTEM: BlockKind.SYSTEM_TEXT,
+    Role.USER: BlockKind.USER_TEXT,
+    Role.ASSISTANT: BlockKind.ASSISTANT_TEXT,
+    Role.TOOL: BlockKind.TOOL_RESULT,
+    Role.OTHER: BlockKind.OTHER,
+}
+
+TEXT_PARTS = frozenset({"text", "input_text", "output_text"})
+
+IMAGE_PARTS = frozenset({"computer_screenshot", "image", "image_url", "input_image"})
+
+DOCUMENT_PARTS = frozenset({"audio", "document", "file", "input_audio", "input_file"})
+"""Sound counts among documents: what is sent with it is no text either."""
+
+SEARCH_RESULT = "search_result"
+"""A part of Anthropic's API whose texts are quoted: sent as they are, with their source."""
+
+COMPACTION = "compaction"
+"""A part of Anthropic's API: the summary that stands for everything before it."""
+
+SYSTEM, TOOLS = "system", "tools"
+"""Locators of what stands beside a message list."""
+
+Names = dict[str, str]
+
+
+def role_of(entry: Mapping[str, Any]) -> Role:
+    """Who an entry speaks for."""
+    name = entry.get("role") or entry.get("from") or ""
+    return ROLE_OF.get(SPEAKERS.get(name, name) if isinstance(name, str) else "", Role.OTHER)
+
+
+def blocks_of_entry(entry: Mapping[str, Any], offset: int, length: int, names: Names) -> list[TextBlock]:
+    """The blocks of one chat message.
+
+    Args:
+        entry: The message.
+        offset: Where it stands.
+        length: How many bytes it has there.
+        names: Names of the tools of known call ids, for results.
+    """
+    role = role_of(entry)
+    blocks = []
+    reasoning = entry.get("reasoning_content") or entry.get("reasoning")
+    if role is Role.ASSISTANT and isinstance(reasoning, str):
+        blocks.append(text_block(BlockKind.THINKING, clean_text(reasoning), Origin(offset, length, 0, 0, "reasoning")))
+    if role is Role.TOOL:
+        blocks.append(_tool_entry(entry, Origin(offset, length), names))
+        return blocks
+    content = entry["value"] if "from" in entry and "role" not in entry else entry.get("content")
+    if entry.get("from") == FUNCTION_CALL and (called := _called(content)):
+        return [_call(one, "", Origin(offset, length, index)) for index, one in enumerate(called)]
+    if isinstance(content, str):
+        if content or not entry.get("tool_calls"):
+            blocks.append(text_block(TEXT_KIND[role], clean_text(content), Origin(offset, length)))
+    elif content is not None:
+        for index, part in enumerate(content if isinstance(content, list) else [content]):
+            blocks.append(_block_of_part(part, role, Origin(offset, length, index), names))
+    if isinstance(entry.get("refusal"), str):
+        blocks.append(
+            text_block(TEXT_KIND[role], clean_text(entry["refusal"]), Origin(offset, length, 0, 0, "refusal"))
+        )
+    blocks.extend(_tool_calls(entry, offset, length))
+    return blocks
+
+
+def _called(content: Any) -> list[dict[str, Any]]:
+    """The calls that a ShareGPT file writes down as the text of a message; none where that is no JSON."""
+    value = lenient_json(content.encode(errors="replace"))[0] if isinstance(content, str) else content
+    calls = value if isinstance(value, list) else [value]
+    return objects(calls) if all(isinstance(call, dict) and "name" in call for call in calls) else []
+
+
+def blocks_beside(value: Any, raw: bytes, offset: int, length: int, locator: str) -> list[TextBlock]:
+    """The blocks of a system text or of tool definitions that stand beside the messages."""
+    if locator == SYSTEM and isinstance(value, list):
+        return [
+            text_block(BlockKind.SYSTEM_TEXT, text_of_part(part), Origin(offset, length, index, 0, locator))
+            for index, part in enumerate(value)
+        ]
+    # Line breaks and indentation of a document written for people are not sent.
+    written = compact_json(value) if b"\n" in raw else raw.decode(errors="replace")
+    text = value if isinstance(value, str) else written
+    return [text_block(BlockKind.SYSTEM_TEXT, clean_text(text), Origin(offset, length, 0, 0, locator))]
+
+
+def _tool_calls(entry: Mapping[str, Any], offset: int, length: int) -> Iterator[TextBlock]:
+    calls = entry.get("tool_calls")
+    for index, call in enumerate(calls if isinstance(calls, list) else ()):
+        if isinstance(call, dict):
+            function = call.get("function") or call.get("custom") or call
+            origin = Origin(offset, length, index, 0, "tool_calls")
+            yield _call(function if isinstance(function, dict) else {}, _string(call.get("id")), origin)
+    call = entry.get("function_call")
+    if isinstance(call, dict):
+        yield _call(call, "", Origin(offset, length, 0, 0, "function_call"))
+
+
+def _call(function: Mapping[str, Any], identifier: str, origin: Origin) -> TextBlock:
+    arguments = function.get("arguments", function.get("input", "{}"))
+    text = arguments if isinstance(arguments, str) else compact_json(arguments)
+    name = _string(function.get("name"))
+    return text_block(BlockKind.TOOL_CALL, clean_text(text), origin, tool_call_id=identifier, tool_name=name)
+
+
+def _tool_entry(entry: Mapping[str, Any], origin: Origin, names: Names) -> TextBlock:
+    call = _string(entry.get("tool_call_id"))
+    name = (names.get(call) if call else "") or _string(entry.get("name"))
+    content = entry["value"] if "from" in entry and "role" not in entry else entry.get("content")
+    return result_block(content, call, name, bool(entry.get("is_error")), origin)
+
+
+def _block_of_part(part: Any, role: Role, origin: Origin, names: Names) -> TextBlock:
+    kind = str(part.get("type")) if isinstance(part, dict) else ""
+    if isinstance(part, str) or kind in TEXT_PARTS or kind == SEARCH_RESULT:
+        return text_block(TEXT_KIND[role], text_of_part(part), origin)
+    if not isinstance(part, dict):
+        return text_block(BlockKind.OTHER, clean_text(compact_json(part)), origin)
+    if is_summary_part(part):
+        return text_block(TEXT_KIND[role], clean_text(part["content"]), origin)
+    if kind in ("thinking", "reasoning"):
+        text = clean_text(_string(part.get("thinking") or part.get("text") or part.get("reasoning")))
+        return text_block(BlockKind.THINKING, text, origin, signature_characters=len(_string(part.get("signature"))))
+    if kind == "redacted_thinking":
+        return text_block(BlockKind.THINKING, "", origin, signature_characters=len(_string(part.get("data"))))
+    if kind == "refusal":
+        return text_block(TEXT_KIND[role], clean_text(_string(part.get("refusal"))), origin)
+    if kind.endswith("tool_use"):
+        return _call(part, _string(part.get("id")), origin)
+    if kind.endswith("tool_result"):
+        call = _string(part.get("tool_use_id"))
+        name = names.get(call, "") if call else ""
+        return result_block(part.get("content"), call, name, bool(part.get("is_error")), origin)
+    if kind in IMAGE_PARTS or kind in DOCUMENT_PARTS:
+        media, data, text = media_of_part(part)
+        block_kind = BlockKind.IMAGE if kind in IMAGE_PARTS else BlockKind.DOCUMENT
+        return text_block(block_kind, text, origin, media=(media,), media_data=(data,))
+    return text_block(BlockKind.OTHER, clean_text(compact_json(part)), origin)
+
+
+def is_summary_part(part: Any) -> bool:
+    """Whether a part stands for everything before it; one without a text is a compaction that failed."""
+    return isinstance(part, dict) and part.get("type") == COMPACTION and bool(_string(part.get("content")))
+
+
+def result_block(content: Any, call: str, name: str, is_error: bool, origin: Origin) -> TextBlock:
+    """A tool's result, from one string or from a list of parts.
+
+    Args:
+        content: What the tool returned.
+        call: The id of its call.
+        name: The tool's name where known.
+        is_error: Whether it reports failure.
+        origin: Where it stands.
+    """
+    if content is None or isinstance(content, str):
+        text = clean_text(content or "")
+        return text_block(BlockKind.TOOL_RESULT, text, origin, tool_call_id=call, tool_name=name, is_error=is_error)
+    texts, media, data = [], [], []
+    for item in content if isinstance(content, list) else [content]:
+        kind = str(item.get("type")) if isinstance(item, dict) else ""
+        if kind in IMAGE_PARTS or kind in DOCUMENT_PARTS:
+            one, encoded, text = media_of_part(item)
+            media.append(one)
+            data.append(encoded)
+            if text:
+                texts.append(text)
+        else:
+            texts.append(text_of_part(item))
+    return text_block(
+        BlockKind.TOOL_RESULT,
+        "\n".join(texts),
+        origin,
+        tool_call_id=call,
+        tool_name=name,
+        is_error=is_error,
+        media=tuple(media),
+        media_data=data,
+        plain_text=False,
+    )
+
+
+def media_of_part(part: Mapping[str, Any]) -> tuple[Media, bytes, str]:
+    """What it is, its encoded bytes, and its text where it is a document of plain text."""
+    source = part.get("source")
+    if isinstance(source, dict):
+        data, media_type = source.get("data"), _string(source.get("media_type"))
+        if isinstance(data, str) and source.get("type") == "text":
+            text = clean_text(data)
+            return Media(media_type or "text/plain", len(text.encode())), b"", text
+        if isinstance(data, str):
+            encoded = data.encode(errors="replace")
+            return media_of_base64(media_type, encoded), encoded, ""
+        text = _joined(source.get("content"))
+        if text:
+            return Media(media_type or "text/plain", len(text.encode())), b"", text
+        return Media(media_type, 0), _address(source, part), ""
+    sound = part.get("input_audio")
+    if isinstance(sound, dict):
+        encoded = _string(sound.get("data")).encode(errors="replace")
+        return media_of_base64(f"audio/{_string(sound.get('format')) or 'unknown'}", encoded), encoded, ""
+    url = part.get("image_url") or part.get("file_data") or part.get("file") or part.get("url")
+    if isinstance(url, dict):
+        url = url.get("url") or url.get("file_data")
+    address = _string(url).encode(errors="replace") or _address(part, {})
+    return media_of_data_url(_string(url)), address, ""
+
+
+def _address(*places: Mapping[str, Any]) -> bytes:
+    """What tells media apart that the record only names: two of them are not the same."""
+    named = (place.get(name) for place in places for name in ("url", "file_url", "file_id"))
+    return next((name.encode(errors="replace") for name in named if isinstance(name, str)), b"")
+
+
+def _joined(content: Any) -> str:
+    """The texts of a document that was given in parts."""
+    if isinstance(content, list):
+        return "\n".join(text_of_part(part) for part in content)
+    return clean_text(_string(content))
+
+
+def text_of_part(part: Any) -> str:
+    """The text of a part of content, as JSON where it is of no known form."""
+    if isinstance(part, str):
+        return clean_text(part)
+    if isinstance(part, dict):
+        for name in ("text", "content", "tool_name", "logs"):
+            if isinstance(part.get(name), str):
+                return clean_text(part[name])
+        if part.get("type") == SEARCH_RESULT:
+            return _joined(part.get("content"))
+    return clean_text(compact_json(part))
+
+
+def _string(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def value_of(raw: bytes) -> Any:
+    """An entry read again."""
+    return lenient_json(raw)[0]
+
 
 NOTICE = "notice"
 """The role of what is shown and never sent."""
@@ -170,3 +425,55 @@ class ChatThread:
             is_summary=spoken.is_summary,
             is_inherited=spoken.is_inherited,
         )
+
+
+def usage_of(reported: object) -> Usage | None:
+    """Reported usage as ours; None where there is none or only zeros.
+
+    Anthropic's `input_tokens` leaves out what was read from or written to a cache; OpenAI's `prompt_tokens`, and its
+    `input_tokens` beside `input_tokens_details`, include what was read, and proxies that answer in OpenAI's form also
+    what was written.
+    """
+    if not isinstance(reported, dict):
+        return None
+    prompt_details = _details(reported, "prompt_tokens_details", "input_tokens_details")
+    output_details = _details(reported, "completion_tokens_details", "output_tokens_details")
+    read = _count(prompt_details, "cached_tokens") or _count(
+        reported, "cache_read_input_tokens", "prompt_cache_hit_tokens", "cached_tokens"
+    )
+    creation = _details(reported, "cache_creation")
+    hour = _count(creation, "ephemeral_1h_input_tokens")
+    written = _count(reported, "cache_creation_input_tokens") or _count(
+        prompt_details, "cache_creation_tokens", "cache_write_tokens"
+    )
+    written = max(written, hour + _count(creation, "ephemeral_5m_input_tokens"))
+    prompt = _count(reported, "prompt_tokens", "input_tokens")
+    if "prompt_tokens" in reported or "input_tokens_details" in reported:
+        prompt = max(prompt - read - written, 0)
+    usage = Usage(
+        uncached=prompt,
+        cache_read=read,
+        cache_write_5m=written - hour,
+        cache_write_1h=hour,
+        output=_count(reported, "completion_tokens", "output_tokens"),
+        reasoning=_count(output_details, "reasoning_tokens"),
+    )
+    return usage if usage.prompt or usage.output else None
+
+
+def _details(reported: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
+    return next((reported[name] for name in names if isinstance(reported.get(name), dict)), {})
+
+
+def _count(counts: Mapping[str, Any], *names: str) -> int:
+    for name in names:
+        value = counts.get(name)
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < 1 << 53:
+            return int(value)
+    return 0
+
+
+FUNCTION_CALL = "function_call"
+
+SPEAKERS = {"human": "user", "gpt": "assistant", FUNCTION_CALL: "assistant", "observation": "tool"}
+"""Roles as ShareGPT files name them, in `from`; the text stands in `value`."""

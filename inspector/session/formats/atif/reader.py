@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.formats.atif.records import is_trajectory
-from inspector.session.formats.chat import ChatMessage, ChatThread, all_blocks, notice
-from inspector.session.formats.plain.blocks import TOOLS, blocks_beside
+from inspector.session.formats.chat import TOOLS, ChatMessage, ChatThread, all_blocks, blocks_beside, notice
 from inspector.session.json.codec import clean_text, lenient_json
 from inspector.session.json.nodes import objects_among
 from inspector.session.json.values import count, mapping, objects, seconds_of_any, string

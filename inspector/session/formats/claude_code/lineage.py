@@ -5,10 +5,19 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING
 
+from inspector.session.files import exists
 from inspector.session.formats.claude_code.attachments import attachment_fields
-from inspector.session.formats.claude_code.records import EMPTY
+from inspector.session.formats.claude_code.records import EMPTY, Started
+from inspector.session.formats.claude_code.related import SUBAGENTS, _is_name, parent_file, running_identifier
+from inspector.session.json.codec import lenient_json
+from inspector.session.json.values import mapping, string
+from inspector.session.model import LinkKind, SessionLink
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from msgspec import Raw
+
     from inspector.session.builder import SessionBuilder
     from inspector.session.formats.claude_code.records import Record
 
@@ -173,3 +182,123 @@ def is_request(record: Record) -> bool:
         return False
     content = record.message.content
     return not isinstance(content, list) or not any(part.tool_use_id for part in content)
+
+
+STARTING_TOOLS = frozenset({"Agent", "Task"})
+
+
+class Family:
+    """Notes the sessions that the lines of one speak of."""
+
+    def __init__(self, path: Path, builder: SessionBuilder) -> None:
+        """Begin with what the place of the file tells."""
+        self._path = path
+        self._builder = builder
+        self._titles: dict[str, str] = {}
+        self._running: dict[str, str] = {}
+        self._origins: set[str] = set()
+        self._has_parent = False
+        if (parent := parent_file(path)) is not None:
+            self._has_parent = True
+            builder.link(SessionLink(LinkKind.PARENT, parent.stem, parent))
+            builder.title = self._described()
+
+    def note_call(self, identifier: str, tool: str, arguments: str) -> None:
+        """A tool was called: remember what for, where it starts subagents."""
+        if tool in STARTING_TOOLS:
+            given = mapping(lenient_json(arguments.encode(errors="replace"))[0])
+            self._titles[identifier] = string(given.get("description")) or string(given.get("subagent_type"))
+            if identifier and (prompt := string(given.get("prompt"))):
+                self._running[identifier] = known = running_identifier(prompt)
+                self._builder.link(SessionLink(LinkKind.SUBAGENT, known, None, identifier, self._titles[identifier]))
+
+    def note(self, record: Record, *, is_home_agent: bool, is_inherited: bool) -> None:
+        """Take what a line says.
+
+        Args:
+            record: The line.
+            is_home_agent: The file is the conversation of the subagent that the line is of.
+            is_inherited: It was copied from another session.
+        """
+        if is_inherited:
+            self._note_origin(record)
+        session = record.session or ""
+        if is_home_agent and not self._has_parent and _is_name(session):
+            self._has_parent = True
+            parent = self._path.with_name(f"{session}.jsonl")
+            self._builder.link(SessionLink(LinkKind.PARENT, session, parent))
+        for call in self._returned(record):
+            self._know(call)
+        started = (
+            record.tool_use_result if record.type == "user" else record.data if record.type == "progress" else None
+        )
+        if isinstance(started, Started) and started.agent:
+            call = self._call_of(record)
+            self._know(call)
+            title = self._titles.get(call) or _text(started.description) or _text(started.agent_type)
+            file = self.file_of(started.agent, record.session or "")
+            self._builder.link(SessionLink(LinkKind.SUBAGENT, started.agent, file, call, title))
+
+    def file_of(self, agent: str, session: str) -> Path | None:
+        """Where a subagent's conversation stands, or would stand.
+
+        Args:
+            agent: Its id.
+            session: The id of the session that started it, by which its folder is called though the file was renamed.
+        """
+        name = f"agent-{agent}.jsonl"
+        if not _is_name(name):
+            return None
+        parent = parent_file(self._path) or self._path
+        beside = self._path.with_name(name)
+        if parent != self._path:
+            return beside  # agents that agents start stand in the same folder
+        if exists(beside):
+            return beside
+        file = parent.with_suffix("") / SUBAGENTS / name
+        if _is_name(session) and session != parent.stem and not exists(file):
+            renamed = parent.with_name(session) / SUBAGENTS / name
+            return renamed if exists(renamed) else file
+        return file
+
+    def _know(self, call: str) -> None:
+        """A call returned, or its subagent is named: what stood for it until then goes."""
+        if (running := self._running.pop(call, "")) != "":
+            self._builder.links.pop((LinkKind.SUBAGENT, call, running), None)
+
+    def _returned(self, record: Record) -> list[str]:
+        content = record.message.content if self._running and record.message is not None else None
+        return [part.tool_use_id for part in content if part.tool_use_id] if isinstance(content, list) else []
+
+    def _call_of(self, record: Record) -> str:
+        if record.type == "progress":
+            return record.parent_tool_use or ""
+        content = record.message.content if record.message is not None else None
+        parts = content if isinstance(content, list) else []
+        return next((part.tool_use_id for part in parts if part.tool_use_id), "")
+
+    def _note_origin(self, record: Record) -> None:
+        identifier = record.session or ""
+        if record.forked_from != EMPTY:
+            identifier = string(mapping(lenient_json(bytes(record.forked_from))[0]).get("sessionId")) or identifier
+        self.note_origin(identifier)
+
+    def note_origin(self, identifier: str) -> None:
+        """The session goes on from another one."""
+        if _is_name(identifier) and identifier not in self._origins:
+            self._origins.add(identifier)
+            origin = self._path.with_name(f"{identifier}.jsonl")
+            self._builder.link(SessionLink(LinkKind.CONTINUED, identifier, origin))
+
+    def _described(self) -> str:
+        """What stands beside a subagent's file: what it was started for, and what kind of agent it is."""
+        try:
+            beside = self._path.with_suffix(".meta.json").read_bytes()[:65_536]
+        except OSError:
+            return ""
+        fields = mapping(lenient_json(beside)[0])
+        return string(fields.get("description")) or string(fields.get("agentType"))
+
+
+def _text(raw: Raw) -> str:
+    return string(lenient_json(bytes(raw))[0])

@@ -11,11 +11,10 @@ from msgspec import structs
 
 from inspector.session.builder import SessionBuilder
 from inspector.session.formats.claude_code.blocks import blocks_of_line, blocks_of_record
-from inspector.session.formats.claude_code.branches import Branches
-from inspector.session.formats.claude_code.compactions import compaction_of, kept_messages, sends_kept_first
-from inspector.session.formats.claude_code.lineage import Lineage, is_injected, is_prompt, is_request
+from inspector.session.formats.claude_code.compactions import Branches, compaction_of, kept_messages, sends_kept_first
+from inspector.session.formats.claude_code.lineage import Family, Lineage, is_injected, is_prompt, is_request
 from inspector.session.formats.claude_code.records import DECODER, REPEATED, RecordKind, count_name, kind_of
-from inspector.session.formats.claude_code.related import UUID, Family, is_copy
+from inspector.session.formats.claude_code.related import UUID, is_copy
 from inspector.session.model import BlockKind, Call, Compaction, ContextCause, Message, Role, Usage
 
 if TYPE_CHECKING:

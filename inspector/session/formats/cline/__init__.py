@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from inspector.session.errors import SessionError
 from inspector.session.files import is_file, is_folder
 from inspector.session.format import Format
-from inspector.session.formats.cline.related import EDITS, HISTORY, METADATA, SDK_SUFFIX, history_of
+from inspector.session.formats.cline.records import EDITS, HISTORY, METADATA, SDK_SUFFIX, history_of
 from inspector.session.json.values import objects, string
 from inspector.session.sniff import Sample
 

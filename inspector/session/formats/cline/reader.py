@@ -7,20 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from inspector.session.formats.chat import ChatThread, all_blocks
-from inspector.session.formats.cline.edits import (
+from inspector.session.formats.chat import SYSTEM, ChatThread, all_blocks, blocks_beside
+from inspector.session.formats.cline.messages import Called, calls_in, spoken_in
+from inspector.session.formats.cline.records import EDITS, HISTORY, beside, history_of, index_of
+from inspector.session.formats.cline.sidecars import (
     LOCATOR,
+    Condensed,
     Edit,
+    Request,
+    condensations,
     edited,
     edited_blocks_again,
     edits_in,
+    left_out_in,
     placed,
+    requests_of_answers,
     text_of_change,
 )
-from inspector.session.formats.cline.messages import Called, calls_in, spoken_in
-from inspector.session.formats.cline.related import EDITS, HISTORY, beside, history_of, index_of
-from inspector.session.formats.cline.shown import Condensed, Request, condensations, left_out_in, requests_of_answers
-from inspector.session.formats.plain.blocks import SYSTEM, blocks_beside
 from inspector.session.json.codec import lenient_json
 from inspector.session.json.values import mapping, objects, seconds_of_any, string
 from inspector.session.json_reader import JsonReader

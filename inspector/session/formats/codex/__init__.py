@@ -94,7 +94,7 @@ class CodexFormat(Format):
         return locate(path, identifier)
 
     def is_bookkeeping(self, count_name: str) -> bool:
-        from inspector.session.formats.codex.blocks import QUIET, QUIET_EVENTS
+        from inspector.session.formats.codex.records import QUIET, QUIET_EVENTS
 
         if count_name in (*SAY_NOTHING, TURN_ENDS):
             return True

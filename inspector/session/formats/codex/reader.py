@@ -6,17 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
+from inspector.session.blocks import TextBlock, text_block
 from inspector.session.builder import SessionBuilder
-from inspector.session.formats.codex.blocks import (
-    NOTICES,
-    QUIET,
-    QUIET_EVENTS,
-    blocks_of,
-    blocks_of_line,
-    compacted_items,
-    system_blocks,
-    unwrapped,
-)
 from inspector.session.formats.codex.compactions import (
     Compactions,
     hands_over,
@@ -25,27 +16,88 @@ from inspector.session.formats.codex.compactions import (
     kept_without_history,
     rolled_back,
 )
+from inspector.session.formats.codex.records import NOTICES, QUIET, QUIET_EVENTS, RolloutLine, unwrapped
 from inspector.session.formats.codex.related import Lineage, note_event, note_header
 from inspector.session.formats.codex.stream import StreamInterpreter
 from inspector.session.formats.codex.usage import INHERITED, NONE, Attribution, Report, TokenCounts
-from inspector.session.formats.responses.blocks import Side, side_of
-from inspector.session.formats.responses.joining import Joiner
+from inspector.session.formats.responses.items import ItemJoiner, Side, blocks_of_item, side_of
 from inspector.session.formats.responses.reader import blocks_of_record, interpret
-from inspector.session.json.lines import object_lines
-from inspector.session.json.values import count, mapping, string
+from inspector.session.json.codec import clean_text, compact_json
+from inspector.session.json.lines import object_lines, object_of
+from inspector.session.json.values import count, mapping, objects, string
 from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
-from inspector.session.model import ContextCause, Message, Origin, Role
+from inspector.session.model import BlockKind, ContextCause, Message, Origin, Role
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from inspector.session.blocks import TextBlock
-    from inspector.session.formats.codex.blocks import RolloutLine
+    from inspector.session.formats.chat import Names
     from inspector.session.json.nodes import Node
     from inspector.session.reader import Reader
     from inspector.session.texts import BlocksOfRecord
+
+
+def blocks_of_line(data: bytes, origin: Origin, /) -> Sequence[TextBlock]:
+    """The blocks of a line that is read again."""
+    value, _ = object_of(data)
+    return [] if value is None else blocks_of(unwrapped(value), data, origin, {})
+
+
+def blocks_of(line: RolloutLine, data: bytes, origin: Origin, names: Names) -> Sequence[TextBlock]:
+    """All blocks of a line, numbered in order.
+
+    Args:
+        line: The line.
+        data: Its bytes.
+        origin: Where they stand.
+        names: Names of the tools of known call ids, for outputs.
+    """
+    first = Origin(origin.offset, origin.length)
+    match line.kind:
+        case "response_item" if line.payload:
+            return blocks_of_item(line.payload, first, names)
+        case "compacted":
+            return [made for _, blocks in compacted_items(line.payload, first, names) for made in blocks]
+        case "session_meta":
+            return system_blocks(line.payload, first)
+        case "inter_agent_communication":
+            text = line.payload.get("content")
+            plain = text if isinstance(text, str) else compact_json(dict(line.payload))
+            return [text_block(BlockKind.USER_TEXT, clean_text(plain), first)]
+    return [text_block(BlockKind.OTHER, data.decode(errors="replace"), first)]
+
+
+def compacted_items(
+    payload: Mapping[str, Any], origin: Origin, names: Names
+) -> Iterator[tuple[Mapping[str, Any], Sequence[TextBlock]]]:
+    """The items that a compaction leaves, each with its blocks; older versions recorded a summary alone."""
+    items = objects(payload.get("replacement_history"))
+    if not items:
+        message = string(payload.get("message"))
+        items = [{"type": "message", "role": "user", "content": message}] if message else []
+    part = 0
+    for item in items:
+        blocks = blocks_of_item(item, Origin(origin.offset, origin.length, part), names)
+        part += len(blocks)
+        yield item, blocks
+
+
+def system_blocks(payload: Mapping[str, Any], origin: Origin) -> list[TextBlock]:
+    """What the header says that every prompt begins with: instructions, and tools added by whoever started it.
+
+    Until about 0.80 a header has `instructions` alone, which a message of the user's side may repeat.
+    """
+    instructions = payload.get("base_instructions")
+    text = string(mapping(instructions).get("text")) or string(instructions) or string(payload.get("instructions"))
+    tools = payload.get("dynamic_tools")
+    texts = [text, compact_json(tools) if tools else ""]
+    return [
+        text_block(BlockKind.SYSTEM_TEXT, clean_text(text), Origin(origin.offset, origin.length, part))
+        for part, text in enumerate(texts)
+        if text
+    ]
 
 
 class Rollout:
@@ -54,7 +106,7 @@ class Rollout:
     def __init__(self, builder: SessionBuilder) -> None:
         """Begin."""
         self._builder = builder
-        self._joiner = Joiner(builder)
+        self._joiner = ItemJoiner(builder)
         self._lineage = Lineage()
         self._counts = TokenCounts()
         self._attribution = Attribution()

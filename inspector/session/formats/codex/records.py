@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from inspector.session.formats.responses.records import is_item
+from inspector.session.json.values import mapping, seconds_of_any, string
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +21,6 @@ META, ITEM, EVENT, TURN, COMPACTED, MESSAGE_OF_AGENT = (
 
 KINDS = frozenset({META, ITEM, EVENT, TURN, COMPACTED, MESSAGE_OF_AGENT, "world_state", "rollout_reference"})
 """What `type` says in the envelope."""
-
 
 THREAD, TURN_BEGINS, TURN_ENDS, TURN_FAILS = "thread.started", "turn.started", "turn.completed", "turn.failed"
 
@@ -43,3 +45,61 @@ def is_event(record: Mapping[str, Any]) -> bool:
 def is_header(value: Mapping[str, Any]) -> bool:
     """Whether a line is the first of a rollout without envelopes."""
     return "type" not in value and all(isinstance(value.get(name), str) for name in ("id", "timestamp"))
+
+
+QUIET = frozenset({TURN, "inter_agent_communication_metadata", "rollout_reference", "state", "world_state"})
+"""Lines that say nothing to anybody but the program."""
+
+NOTICES = frozenset(
+    {"error", "guardian_warning", "stream_error", "turn_aborted", "warning", "entered_review_mode"}
+    | {"exited_review_mode", "model_reroute"}
+)
+"""Events that are recorded nowhere else and that a person would want to see."""
+
+QUIET_EVENTS = frozenset(
+    {"agent_message", "agent_reasoning", "agent_reasoning_raw_content", "agent_reasoning_section_break"}
+    | {"collab_agent_interaction_begin", "collab_agent_interaction_end", "collab_agent_spawn_begin"}
+    | {"collab_agent_spawn_end", "collab_close_begin", "collab_close_end", "collab_resume_begin", "collab_resume_end"}
+    | {"collab_waiting_begin", "collab_waiting_end", "context_compacted", "dynamic_tool_call_request"}
+    | {"dynamic_tool_call_response", "exec_command_begin", "exec_command_end", "exec_command_output_delta"}
+    | {"image_generation_end", "item_completed", "item_started", "mcp_tool_call_begin", "mcp_tool_call_end"}
+    | {"patch_apply_begin", "patch_apply_end", "plan_update", "session_configured", "sub_agent_activity"}
+    | {"task_complete", "task_started", "thread_goal_updated", "thread_name_updated", "thread_rolled_back"}
+    | {"thread_settings_applied", "token_count", "turn_complete", "turn_diff", "turn_started", "user_message"}
+    | {"view_image_tool_call", "web_search_begin", "web_search_end"}
+)
+"""Events that repeat what items say, or that are for the program's screen."""
+
+
+class RolloutLine(NamedTuple):
+    """One line, unwrapped.
+
+    Attributes:
+        kind: What the envelope says it is.
+        payload: What it holds.
+        time: Seconds since the epoch, None where the line has no time.
+    """
+
+    kind: str
+    payload: Mapping[str, Any]
+    time: float | None
+
+    @property
+    def count_name(self) -> str:
+        """The name it is counted under: its kind, and for items and events their type."""
+        inner = string(self.payload.get("type")) if self.kind in (ITEM, EVENT) else ""
+        return f"{self.kind}:{inner}" if inner else self.kind
+
+
+def unwrapped(value: Mapping[str, Any]) -> RolloutLine:
+    """A line of either envelope."""
+    kind, time = string(value.get("type")), seconds_of_any(value.get("timestamp"))
+    if isinstance(value.get("payload"), dict):
+        return RolloutLine(kind or "(no type)", value["payload"], time)
+    if "record_type" in value:
+        return RolloutLine(string(value["record_type"]) or "state", {}, time)
+    if is_header(value):
+        return RolloutLine(META, value, time)
+    if is_item(value):
+        return RolloutLine(ITEM, value, time)
+    return RolloutLine(kind or "(no type)", mapping(value.get("payload")), time)

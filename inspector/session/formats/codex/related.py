@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.session.builder import SessionBuilder
-    from inspector.session.formats.codex.blocks import RolloutLine
+    from inspector.session.formats.codex.records import RolloutLine
 
 
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")

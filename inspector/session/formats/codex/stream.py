@@ -20,8 +20,7 @@ from inspector.session.blocks import text_block
 from inspector.session.builder import SessionBuilder
 from inspector.session.formats.codex.records import ENDS_OF_TURNS, ITEM_ENDS, ITEMS, SAY_NOTHING, THREAD, TURN_ENDS
 from inspector.session.formats.codex.usage import usage_of
-from inspector.session.formats.responses.blocks import Side, blocks_of_item, side_of
-from inspector.session.formats.responses.joining import NONE, Joiner
+from inspector.session.formats.responses.items import NONE, ItemJoiner, Side, blocks_of_item, side_of
 from inspector.session.json.codec import clean_text
 from inspector.session.json.lines import object_lines, object_of
 from inspector.session.json.values import count, mapping, sequence, string
@@ -151,7 +150,7 @@ class StreamInterpreter:
         self.builder = SessionBuilder()
         self.builder.agent = "Codex"
         self.blocks_of_record: BlocksOfRecord = blocks_again
-        self._joiner = Joiner(self.builder)
+        self._joiner = ItemJoiner(self.builder)
         self._running: set[str] = set()
         self._response = NONE
         self._first_call = 0

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from inspector.session.builder import SessionBuilder
 from inspector.session.files import Locator
 from inspector.session.format import ContainedSession
-from inspector.session.formats.goose.blocks import blocks_of_record
-from inspector.session.formats.goose.reader import GooseMessage, describe, entry_of, fill
+from inspector.session.formats.goose.reader import GooseMessage, blocks_of_record, describe, entry_of, fill
 from inspector.session.json.codec import clean_text, compact_json, lenient_json
 from inspector.session.json.values import mapping, seconds_of_any, string
 from inspector.session.model import Origin

@@ -7,30 +7,100 @@ from typing import TYPE_CHECKING, Any
 from inspector.session.builder import SessionBuilder
 from inspector.session.files import Locator
 from inspector.session.format import ContainedSession
-from inspector.session.formats.hermes.blocks import (
+from inspector.session.formats.hermes.reader import (
     MESSAGE,
     SESSION,
     HermesMessage,
-    blocks_of_record,
+    StoredSession,
     blocks_of_row,
+    blocks_of_row_again,
     blocks_of_session,
     entry_of,
+    fill,
 )
-from inspector.session.formats.hermes.reader import StoredSession, fill
 from inspector.session.formats.hermes.records import is_meta
-from inspector.session.formats.hermes.related import chain_of, heads, subagent_parent
-from inspector.session.json.codec import clean_text, compact_json
-from inspector.session.json.values import seconds_of_any, string
+from inspector.session.json.codec import clean_text, compact_json, lenient_json
+from inspector.session.json.values import mapping, seconds_of_any, string
 from inspector.session.model import LinkKind, SessionLink
 from inspector.session.sqlite import Selector, row_of
 from inspector.session.sqlite_reader import RowsGoneError
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Mapping
     from pathlib import Path
 
     from inspector.session.sqlite import Columns, Row
     from inspector.session.texts import BlocksOfRecord
+
+
+FORKS = ("_branched_from", "_delegate_from", "_reset_from")
+"""Marks of sessions that begin from another one without continuing it, in `model_config`."""
+
+
+def chain_of(sessions: Mapping[str, Row], identifier: str) -> list[Row]:
+    """The sessions that make up one conversation, in order."""
+    followers = _followers(sessions)
+    first = identifier
+    seen = {first}
+    while (parent := string(sessions[first].get("parent_session_id"))) in sessions and parent not in seen:
+        if _next(sessions[parent], followers) is not sessions[first]:
+            break
+        first = parent
+        seen.add(first)
+    chain = [sessions[first]]
+    seen = {first}
+    while (following := _next(chain[-1], followers)) is not None and string(following["id"]) not in seen:
+        seen.add(string(following["id"]))
+        chain.append(following)
+    return chain
+
+
+def heads(sessions: Mapping[str, Row]) -> list[Row]:
+    """The sessions that continue no other one."""
+    followers = _followers(sessions)
+    continuing = {string(following["id"]) for row in sessions.values() if (following := _next(row, followers))}
+    return [row for identifier, row in sessions.items() if identifier not in continuing]
+
+
+def subagent_parent(sessions: Mapping[str, Row], row: Row) -> str:
+    """The session that a session was started by as a subagent; empty for one that a person began."""
+    parent = string(row.get("parent_session_id"))
+    marks = _marks(row)
+    is_branch = any(mark in marks for mark in ("_branched_from", "_reset_from"))
+    ended = string(sessions.get(parent, {}).get("end_reason"))
+    return "" if is_branch or ended in ("branched", "compression", "session_reset", "session_switch") else parent
+
+
+def _followers(sessions: Mapping[str, Row]) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = {}
+    for row in sessions.values():
+        found.setdefault(string(row.get("parent_session_id")), []).append(row)
+    return found
+
+
+def _next(row: Row, followers: Mapping[str, list[Row]]) -> Row | None:
+    """The session that continues one, the newest where there are several."""
+    mine = [child for child in followers.get(string(row.get("id")), ()) if _is_continued(row, child)]
+    return max(mine, key=lambda child: (_number(child.get("started_at")), string(child.get("id"))), default=None)
+
+
+def _is_continued(parent: Row, child: Row) -> bool:
+    if string(parent.get("end_reason")) != "compression" or string(child.get("source")) == "tool":
+        return False
+    # Continuations inherit their parent's marks; only one that names the parent itself is of the child's own.
+    marks = _marks(child)
+    return not any(marks.get(mark) == parent.get("id") for mark in FORKS)
+
+
+def _marks(row: Row) -> Mapping[str, Any]:
+    text = row.get("model_config")
+    return mapping(lenient_json(text.encode(errors="replace"))[0]) if isinstance(text, str) and "_from" in text else {}
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, (int, float)) else 0.0
+
 
 SESSION_COLUMNS = (
     *("id", "source", "model", "model_config", "parent_session_id", "started_at", "ended_at", "end_reason"),
@@ -99,7 +169,7 @@ class HermesRows:
         Args:
             session: The id of one of its sessions; empty for the conversation that was spoken in last.
         """
-        self.blocks_of_record: BlocksOfRecord = blocks_of_record
+        self.blocks_of_record: BlocksOfRecord = blocks_of_row_again
         self._session = session
         self._chain: list[Row] = []
         self._parent = ""

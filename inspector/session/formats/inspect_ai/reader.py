@@ -11,7 +11,7 @@ from msgspec import structs
 from inspector.session.builder import SessionBuilder
 from inspector.session.errors import SessionError
 from inspector.session.files import FileState, Locator
-from inspector.session.formats.chat import chat_blocks
+from inspector.session.formats.chat import TOOLS, blocks_beside, chat_blocks, role_of
 from inspector.session.formats.inspect_ai.running import buffer_of, running_in
 from inspector.session.formats.inspect_ai.samples import (
     Archive,
@@ -21,7 +21,6 @@ from inspector.session.formats.inspect_ai.samples import (
     nodes_of_samples,
     title_of,
 )
-from inspector.session.formats.plain.blocks import TOOLS, blocks_beside, role_of
 from inspector.session.formats.plain.reader import PlainMessage, PlainSession
 from inspector.session.formats.plain.records import Request
 from inspector.session.json.codec import lenient_json
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.session.blocks import TextBlock
-    from inspector.session.formats.plain.blocks import Names
+    from inspector.session.formats.chat import Names
     from inspector.session.json.nodes import Node
     from inspector.session.model import Session
     from inspector.session.reader import Reader

@@ -11,7 +11,7 @@ from inspector.session.directory_reader import DirectoryReader
 from inspector.session.errors import SessionError
 from inspector.session.files import Locator, is_folder, open_for_reading
 from inspector.session.format import ContainedSession
-from inspector.session.formats.chat import ChatMessage, ChatThread, all_blocks, notice
+from inspector.session.formats.chat import ChatMessage, ChatThread, all_blocks, notice, usage_of
 from inspector.session.formats.openhands.reader import Accumulated, Events
 from inspector.session.formats.openhands.records import (
     QUIET_ACTIONS,
@@ -21,7 +21,6 @@ from inspector.session.formats.openhands.records import (
     has_history,
     number_in,
 )
-from inspector.session.formats.plain.usage import usage_of
 from inspector.session.json.codec import compact_json, lenient_json
 from inspector.session.json.lines import object_lines
 from inspector.session.json.nodes import FileNode, objects_among

@@ -14,7 +14,7 @@ from inspector.session.blocks import TextBlock
 from inspector.session.builder import SessionBuilder
 from inspector.session.call_matching import CallMatcher
 from inspector.session.errors import SessionError
-from inspector.session.formats.plain.blocks import (
+from inspector.session.formats.chat import (
     COMPACTION,
     SYSTEM,
     TOOLS,
@@ -23,10 +23,10 @@ from inspector.session.formats.plain.blocks import (
     blocks_of_entry,
     is_summary_part,
     role_of,
+    usage_of,
     value_of,
 )
 from inspector.session.formats.plain.records import Form, form_of, is_message, is_request, requests_of
-from inspector.session.formats.plain.usage import usage_of
 from inspector.session.formats.streamed_answers import answer_of
 from inspector.session.json.lines import line_bounds
 from inspector.session.json.nodes import FileNode, MemoryNode

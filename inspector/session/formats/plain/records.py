@@ -27,12 +27,8 @@ ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function
 LISTS = ("messages", "traj", "conversations", "conversation")
 """Fields that hold a message list, in requests and in the files of datasets and benchmarks."""
 
-FUNCTION_CALL = "function_call"
-
-SPEAKERS = {"human": "user", "gpt": "assistant", FUNCTION_CALL: "assistant", "observation": "tool"}
-"""Roles as ShareGPT files name them, in `from`; the text stands in `value`."""
-
 ANTHROPIC_PARTS = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking", "document", "compaction"})
+
 OPENAI_FIELDS = ("tool_calls", "tool_call_id", "function_call", "refusal", "reasoning_content")
 
 

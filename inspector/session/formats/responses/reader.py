@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from inspector.session.builder import SessionBuilder
-from inspector.session.formats.plain.blocks import SYSTEM, TOOLS, blocks_beside
-from inspector.session.formats.plain.usage import usage_of
-from inspector.session.formats.responses.blocks import Side, blocks_of_item, side_of
-from inspector.session.formats.responses.joining import NONE, Joiner
+from inspector.session.formats.chat import SYSTEM, TOOLS, blocks_beside, usage_of
+from inspector.session.formats.responses.items import NONE, ItemJoiner, Side, blocks_of_item, side_of
 from inspector.session.formats.responses.records import (
     BEGUN,
     ENDED,
@@ -80,7 +78,7 @@ class ItemThread:
         responses: Ids of its responses.
     """
 
-    joiner: Joiner
+    joiner: ItemJoiner
     beside: Digest = ()
     sent: list[tuple[Digest, int]] = field(default_factory=list)
     responses: set[str] = field(default_factory=set)
@@ -106,7 +104,7 @@ class ResponsesSession:
         """Add a request and its response: to the conversation it continues, else as a new one."""
         conversation = self._named(exchange)
         if conversation is None:
-            reading = Joiner(self._builder, len(self._conversations))
+            reading = ItemJoiner(self._builder, len(self._conversations))
             names: dict[str, str] = {}
             items = [item for node in exchange.input if (item := self._item(node, None, names)) is not None]
             beside = self._beside(exchange)
@@ -221,8 +219,8 @@ class ResponsesSession:
         del sent[common:]
         return common
 
-    def _new(self, joiner: Joiner | None = None) -> ItemThread:
-        conversation = ItemThread(joiner or Joiner(self._builder, len(self._conversations)))
+    def _new(self, joiner: ItemJoiner | None = None) -> ItemThread:
+        conversation = ItemThread(joiner or ItemJoiner(self._builder, len(self._conversations)))
         self._conversations.append(conversation)
         return conversation
 

@@ -6,8 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.formats.chat import ChatMessage, ChatThread, all_blocks
-from inspector.session.formats.plain.usage import usage_of
+from inspector.session.formats.chat import ChatMessage, ChatThread, all_blocks, usage_of
 from inspector.session.json.codec import lenient_json
 from inspector.session.json.nodes import objects_among
 from inspector.session.json.values import mapping, objects, seconds_of_any, sequence, string
