@@ -11,7 +11,7 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from inspector.cli.growing import GrowingCopy
+from inspector.cli.fake_agent import FakeAgent
 from inspector.ui.screenshots.svg import picture_of_screen
 from inspector.ui.settings import Settings
 from inspector.ui.tour.player import TouringApp
@@ -61,7 +61,7 @@ async def frames() -> Frames:
         moving.clear()
         step = number + 1
 
-    with GrowingCopy(SESSION, 0.12, 14 / SPEED) as growing:
+    with FakeAgent(SESSION, 0.12, 14 / SPEED) as growing:
         app = TouringApp(growing.path, STEPS, speed=SPEED, settings=Settings(), seen=seen)
         async with app.run_test(size=SIZE) as pilot:
             await pilot.pause()

@@ -245,15 +245,15 @@ def test_compare_sorts_by_every_column_it_offers(small: Path, capsys):
 
 
 def test_compact_gives_well_formed_messages_under_every_strategy(corpus: Path, monkeypatch, compacted):
-    from inspector.cli import reading, replaying
+    from inspector.cli import reading
     from inspector.strategies.registry import STRATEGIES
 
     path = corpus / "claude-code-growth/cc432c40/snap4.jsonl"
     # What does not depend on the strategy is done once.
     session = reading.read_session(path)
-    inputs = replaying.replay_inputs(session)
+    inputs = reading.replay_inputs(session)
     monkeypatch.setattr("inspector.cli.compact.read_session", lambda _: session)
-    monkeypatch.setattr(replaying, "replay_inputs", lambda _: inputs)
+    monkeypatch.setattr("inspector.cli.compact.replay_inputs", lambda _: inputs)
     for name in STRATEGIES:
         messages = compacted(path, "--strategy", name)
         parts = [part for message in messages if isinstance(message["content"], list) for part in message["content"]]

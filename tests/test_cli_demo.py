@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import pexpect
 import pytest
 
-from inspector.cli.growing import GrowingCopy
-from inspector.cli.samples import sample_named, samples
+from inspector.cli.demo import sample_named, samples
+from inspector.cli.fake_agent import FakeAgent
 from inspector.session.open import open_session
 from tests.program import COMMAND, environment, run_program
 
@@ -34,7 +34,7 @@ def test_a_growing_copy_ends_up_as_the_whole_sample(tmp_path: Path):
     source = tmp_path / "source.jsonl"
     source.write_bytes(b"".join(b'{"line": %d}\n' % number for number in range(40)))
 
-    with GrowingCopy(source, beginning=0.25, seconds=0.5) as copy:
+    with FakeAgent(source, beginning=0.25, seconds=0.5) as copy:
         first = copy.path.read_bytes()
         assert first.count(b"\n") >= 10
         assert source.read_bytes().startswith(first)
@@ -43,7 +43,7 @@ def test_a_growing_copy_ends_up_as_the_whole_sample(tmp_path: Path):
 
 
 def test_leaving_a_growing_copy_early_stops_it_and_leaves_nothing_behind():
-    with GrowingCopy(sample_named("coding-agent").path, seconds=1000) as copy:
+    with FakeAgent(sample_named("coding-agent").path, seconds=1000) as copy:
         before = time.monotonic()
     assert time.monotonic() - before < 5
     assert not copy.path.parent.exists()

@@ -13,13 +13,13 @@ import pytest
 
 from inspector.cli import main
 from inspector.report.charts.palette import PAGE
-from inspector.report.folder_document import FolderReport, UnreadSession
-from inspector.report.folder_page import folder_charts, folder_content
-from inspector.report.folder_summary import folder_report
-from inspector.report.folder_text import folder_csv, folder_text
+from inspector.report.charts.specifications import folder_charts
+from inspector.report.csv_text import folder_csv
+from inspector.report.folder import FolderReport, UnreadSession, folder_report
+from inspector.report.folder_page import folder_content, folder_text
+from inspector.report.json_document import schema_text
 from inspector.report.pages.html import html
 from inspector.report.pages.markdown import markdown
-from inspector.report.schema import schema_text
 from tests.conftest import ROOT
 from tests.report.pages import Page, at
 
@@ -118,7 +118,7 @@ def test_what_only_one_session_has_is_refused_for_many(folder: Path, capsys):
 def test_the_published_schema_is_that_of_the_types():
     published = (ROOT / "docs" / "folder-report.schema.json").read_text(encoding="utf-8")
 
-    assert published == schema_text(FolderReport), "run: python -m inspector.report.schema folder > docs/…"
+    assert published == schema_text(FolderReport), "run: python -m inspector.report.json_document folder > docs/…"
 
 
 def test_calls_that_a_fork_copied_count_once(tmp_path: Path) -> None:

@@ -2,9 +2,8 @@ import shlex
 
 import pytest
 
-from inspector.cli.commands import COMMANDS
-from inspector.cli.exits import CommandError, ExitCode
-from inspector.cli.parsing import command_parser, find_command, screen_parser
+from inspector.cli.commands import COMMANDS, command_parser, find_command, screen_parser
+from inspector.cli.exit_codes import CommandError, ExitCode
 from inspector.cli.plans import PlanRequest, plan_of, specs_of
 
 

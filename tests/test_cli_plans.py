@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from inspector.cli.exits import CommandError, ExitCode
+from inspector.cli.exit_codes import CommandError, ExitCode
 from inspector.cli.plans import PlanRequest, plan_of
 from inspector.strategies.plan import Plan
 from inspector.strategies.presets import PRESETS

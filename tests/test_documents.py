@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.cli.commands import COMMANDS
-from inspector.cli.parsing import command_parser, find_command, screen_parser
+from inspector.cli.commands import COMMANDS, command_parser, find_command, screen_parser
 from inspector.replay.pricing.price_file import read_price_file
 from inspector.session.registry import all_formats
 from inspector.strategies.plan import Plan

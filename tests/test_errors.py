@@ -7,7 +7,7 @@ import pytest
 
 import inspector
 from inspector import InspectorError, Plan
-from inspector.cli import exits
+from inspector.cli.exit_codes import ExitCode
 from tests.program import run_here
 
 
@@ -56,5 +56,5 @@ def test_an_error_no_command_expected_is_one_line_and_not_called_a_bug(
 
     monkeypatch.setattr("inspector.cli._run", fail)
     outcome = run_here(capsys)
-    assert outcome.code == exits.ExitCode.UNREADABLE
+    assert outcome.code == ExitCode.UNREADABLE
     assert outcome.complaint.endswith("it is gone: open it again")

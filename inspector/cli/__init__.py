@@ -11,7 +11,7 @@ import sys
 import traceback
 from typing import TYPE_CHECKING
 
-from inspector.cli.exits import CommandError, ExitCode
+from inspector.cli.exit_codes import CommandError, ExitCode
 from inspector.errors import InspectorError
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit code, see `ExitCode`.
     """
-    from inspector.cli.console import forget_output, narrate, prepare_streams
+    from inspector.cli.output import forget_output, narrate, prepare_streams
 
     prepare_streams()
     try:
@@ -56,8 +56,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    from inspector.cli.console import write
-    from inspector.cli.parsing import command_parser, find_command, screen_parser
+    from inspector.cli.commands import command_parser, find_command, screen_parser
+    from inspector.cli.output import write
 
     command, rest = find_command(arguments)
     parser = command_parser(command) if command else screen_parser()

@@ -8,17 +8,17 @@ from argparse import ArgumentTypeError
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.cli.console import encodes_everything, narrate, wants_color, write
-from inspector.cli.exits import CommandError, ExitCode
-from inspector.cli.progress import Progress
-from inspector.cli.reporting import FORMATS, add_price_arguments, terms_of
+from inspector.cli.arguments import FORMATS, add_price_arguments
+from inspector.cli.exit_codes import CommandError, ExitCode
+from inspector.cli.output import ProgressLine, narrate, wants_color, write, write_json
+from inspector.cli.reading import priced_inputs, read_session
 from inspector.session.files import is_folder
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator, Sequence
 
-    from inspector.report.check_document import SessionCheck, Thresholds
+    from inspector.report.validation import SessionValidation, Thresholds
 
 PROMISE_PERCENT = 0.5
 """Half of the prompts are promised to be met within so many percent, nine of ten within twice as many."""
@@ -45,15 +45,13 @@ def run(options: Namespace) -> int:
     import msgspec
 
     import inspector
-    from inspector.report.check_document import Check, Thresholds
-    from inspector.report.check_text import check_text
-    from inspector.report.json_text import to_json
+    from inspector.report.validation import Thresholds, ValidationReport, validation_text
 
     share = options.threshold / 100
     thresholds = Thresholds(median=share, p90=2 * share)
     failed: list[Path] = []
     sessions = list(_checked(options, thresholds, failed))
-    check = Check(
+    check = ValidationReport(
         schema=1,
         inspector=inspector.__version__,
         thresholds=thresholds,
@@ -61,33 +59,31 @@ def run(options: Namespace) -> int:
         sessions=sessions,
     )
     if options.format == "json":
-        write(to_json(msgspec.to_builtins(check), ascii_only=not encodes_everything(sys.stdout)))
+        write_json(msgspec.to_builtins(check))
     else:
-        write(check_text(check, color=wants_color(sys.stdout)))
+        write(validation_text(check, color=wants_color(sys.stdout)))
     if failed:
         return ExitCode.UNREADABLE
     return ExitCode.FINE if check.passed else ExitCode.BEYOND_THRESHOLD
 
 
-def _checked(options: Namespace, thresholds: Thresholds, failed: list[Path]) -> Iterator[SessionCheck]:
+def _checked(options: Namespace, thresholds: Thresholds, failed: list[Path]) -> Iterator[SessionValidation]:
     """One after another; what cannot be read is told, and remembered in `failed`, and the others are checked."""
-    from inspector.cli.reading import read_session
-    from inspector.cli.replaying import replay_inputs
     from inspector.replay.analysis.validation import validate
-    from inspector.report.check_document import session_check
+    from inspector.report.validation import session_validation
 
-    with Progress("checking") as progress:
+    with ProgressLine("checking") as progress:
         paths = _sessions(options.paths, failed)
         for done, path in enumerate(paths):
             progress(done, len(paths))
             try:
                 session = read_session(path)
-                inputs = replay_inputs(session, terms_of(options), price_file=options.price_file)
+                inputs = priced_inputs(session, options)
             except CommandError as error:
                 failed.append(path)
                 narrate(error.message)
                 continue
-            yield session_check(_shown(path), session, validate(inputs), thresholds)
+            yield session_validation(_shown(path), session, validate(inputs), thresholds)
 
 
 def _sessions(paths: Sequence[Path], failed: list[Path]) -> list[Path]:

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.cli.console import encodes_everything, write
-from inspector.cli.exits import CommandError, ExitCode
-from inspector.cli.plans import add_plan_arguments, plan_of
-from inspector.cli.reading import read_session
+from inspector.cli.exit_codes import CommandError, ExitCode
+from inspector.cli.output import write_json
+from inspector.cli.plans import add_plan_arguments, joined_plan
+from inspector.cli.reading import read_session, replay_inputs
 from inspector.report.numbers import plural
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Sequence
 
-    from inspector.cli.plans import PlanRequest
     from inspector.session.model import Session
-    from inspector.strategies.plan import Plan
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -35,29 +31,20 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Print the messages."""
-    from inspector.cli.replaying import replay_inputs
     from inspector.replay.engine.replay import replay
     from inspector.replay.provider_messages import messages_at
-    from inspector.report.json_text import to_json
     from inspector.session.model import TextUnavailableError
 
-    _joined(options.plans)  # a wrong plan is told before a big file is read
+    joined_plan(options.plans)  # a wrong plan is told before a big file is read
     session = read_session(options.path)
     call = _call_index(options.call, session)
-    planned = replay(replay_inputs(session), _joined(options.plans, session))
+    planned = replay(replay_inputs(session), joined_plan(options.plans, session))
     try:
         messages = messages_at(planned, call, options.format)
     except TextUnavailableError as error:
         raise CommandError(f"{options.path}: changed while it was read ({error}); try again") from None
-    write(to_json(messages, ascii_only=not encodes_everything(sys.stdout)))
+    write_json(messages)
     return ExitCode.FINE
-
-
-def _joined(requests: Sequence[PlanRequest], session: Session | None = None) -> Plan:
-    from inspector.strategies.plan import Plan
-
-    plans = [plan_of(request, session) for request in requests]
-    return Plan(tuple(entry for plan in plans for entry in plan.entries))
 
 
 def _call_index(number: int | None, session: Session) -> int:

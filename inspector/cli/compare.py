@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from inspector.cli.reading import read_session
-from inspector.cli.reporting import add_report_arguments, check_output, deliver
+from inspector.cli.arguments import add_report_arguments
+from inspector.cli.output import check_output, deliver
+from inspector.cli.reading import priced_inputs, read_session
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -33,15 +34,16 @@ def run(options: Namespace) -> int:
 
     import msgspec
 
-    from inspector.cli.replaying import priced_inputs
     from inspector.replay.analysis.comparison import plans_to_compare
     from inspector.report.comparison import comparison_text, in_order
-    from inspector.report.summary import report_of
-    from inspector.report.wanted import Wanted
+    from inspector.report.options import ReportOptions
+    from inspector.report.session_report import report_of
 
     check_output(options)
     session = read_session(options.path)
-    wanted = Wanted(options.runs_per_day, options.next_calls, details=False, days_per_month=options.days_per_month)
-    report = report_of(priced_inputs(session, options), plans_to_compare(session), wanted)
+    asked = ReportOptions(
+        options.runs_per_day, options.next_calls, details=False, days_per_month=options.days_per_month
+    )
+    report = report_of(priced_inputs(session, options), plans_to_compare(session), asked)
     report = msgspec.structs.replace(report, plans=in_order(report.plans, options.sort))
     return deliver(report, options, partial(comparison_text, sort=options.sort))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.cli.console import encodes_everything, narrate, write
-from inspector.cli.exits import CommandError, ExitCode
+from inspector.cli.exit_codes import CommandError, ExitCode
+from inspector.cli.output import check_target, narrate, save, write_json
 from inspector.cli.reading import read_session
 
 if TYPE_CHECKING:
@@ -31,9 +30,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Print or save the session; what the form cannot say goes to standard error."""
-    from inspector.cli.saving import check_target, save
     from inspector.report.conversion import convert
-    from inspector.report.json_text import to_json
+    from inspector.report.json_document import to_json
     from inspector.session.model import TextUnavailableError
 
     if options.output is not None:
@@ -44,7 +42,7 @@ def run(options: Namespace) -> int:
     except TextUnavailableError as error:
         raise CommandError(f"{options.path}: changed while it was read ({error}); try again") from None
     if options.output is None:
-        write(to_json(document, ascii_only=not encodes_everything(sys.stdout)))
+        write_json(document)
     else:
         save(options.output, to_json(document))
     for sentence in losses.sentences():

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.cli.console import write
-from inspector.cli.exits import ExitCode
-from inspector.cli.growing import GrowingCopy
-from inspector.cli.samples import sample_named, samples
+from inspector.cli.exit_codes import CommandError, ExitCode
+from inspector.cli.fake_agent import FakeAgent
+from inspector.cli.output import write
 from inspector.cli.screen import open_screen, require_terminal
+from inspector.session.files import is_file, is_folder
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-
-    from inspector.cli.samples import Sample
+    from collections.abc import Iterable
 
 TOUR_BEGINNING = 0.12
+
 TOUR_SECONDS = 22.0
 """A tour's session has to fill and be compacted while people look on."""
 
@@ -44,7 +46,7 @@ def run(options: Namespace) -> int:
         return play(first, options.speed)
     others = [sample.path for sample in samples() if sample != first]
     with ExitStack() as stack:
-        shown = stack.enter_context(GrowingCopy(first.path)).path if first.grows else first.path
+        shown = stack.enter_context(FakeAgent(first.path)).path if first.grows else first.path
         return open_screen([shown], listed=others)
 
 
@@ -61,7 +63,7 @@ def play(sample: Sample, speed: float) -> int:
     with ExitStack() as stack:
         shown = sample.path
         if sample.grows:
-            shown = stack.enter_context(GrowingCopy(sample.path, TOUR_BEGINNING, TOUR_SECONDS / speed)).path
+            shown = stack.enter_context(FakeAgent(sample.path, TOUR_BEGINNING, TOUR_SECONDS / speed)).path
         app = TouringApp(shown, STEPS, speed=speed)
         app.run()
         return app.return_code or ExitCode.FINE
@@ -72,3 +74,65 @@ def _speed(text: str) -> float:
     if not SLOWEST <= speed <= FASTEST:
         raise ValueError(text)
     return speed
+
+
+FOLDER = "sample_sessions"
+
+_NOT_SESSIONS = {".md", ".txt", ".toml", ".py"}
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One bundled session.
+
+    Attributes:
+        name: What it is called on the command line: its file's or folder's name up to the first dot.
+        path: Where it lies.
+    """
+
+    name: str
+    path: Path
+
+    @property
+    def grows(self) -> bool:
+        """Whether it can be replayed line by line, as an agent appends to it."""
+        return is_file(self.path) and self.path.suffix == ".jsonl"
+
+
+def sample_folder() -> Path:
+    """Where the samples are.
+
+    Raises:
+        CommandError: They are in neither place.
+    """
+    package = Path(__file__).resolve().parent.parent
+    for folder in (package / FOLDER, package.parent / FOLDER):
+        if is_folder(folder):
+            return folder
+    raise CommandError(f"{package / FOLDER}: the sample sessions are not there; install the program again")
+
+
+def samples() -> tuple[Sample, ...]:
+    """All samples, by name."""
+    return tuple(
+        Sample(path.name.partition(".")[0], path)
+        for path in sorted(sample_folder().iterdir())
+        if path.suffix not in _NOT_SESSIONS and not path.name.startswith((".", "_"))
+    )
+
+
+def sample_named(name: str) -> Sample:
+    """The sample of that name.
+
+    Raises:
+        CommandError: There is none; the message lists those there are.
+    """
+    found = samples()
+    for sample in found:
+        if name in (sample.name, sample.path.name):
+            return sample
+    raise CommandError(f"{name}: no such sample; there are {_listed(found)}", ExitCode.WRONG_USAGE)
+
+
+def _listed(found: Iterable[Sample]) -> str:
+    return ", ".join(sample.name for sample in found)

@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.cli.console import write
-from inspector.cli.exits import CommandError, ExitCode
-from inspector.cli.plans import add_plan_arguments, plan_of
+from inspector.cli.exit_codes import CommandError, ExitCode
+from inspector.cli.output import check_target, save, write
+from inspector.cli.plans import add_plan_arguments, joined_plan
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -24,9 +24,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Print or save the configuration; what is left out goes to standard error."""
-    from inspector.cli.saving import check_target, save
     from inspector.report.export import TARGETS, ExportError, export_plan
-    from inspector.strategies.plan import Plan
 
     if options.list:
         width = max(map(len, TARGETS))
@@ -35,9 +33,9 @@ def run(options: Namespace) -> int:
     if options.to is None or not options.plans:
         message = "say which plan (--plan or --strategy) and for which system (--to); --list names the systems"
         raise CommandError(message, ExitCode.WRONG_USAGE)
-    plans = [plan_of(request) for request in options.plans]
+    plan = joined_plan(options.plans)
     try:
-        exported = export_plan(Plan(tuple(entry for plan in plans for entry in plan.entries)), options.to)
+        exported = export_plan(plan, options.to)
     except ExportError as error:
         raise CommandError(str(error), ExitCode.WRONG_USAGE) from None
     if options.output is None:

@@ -12,16 +12,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from inspector.cli.exits import CommandError, ExitCode
+from inspector.cli.exit_codes import CommandError, ExitCode
+from inspector.cli.output import ProgressLine
 from inspector.cli.plans import plan_of
-from inspector.cli.progress import Progress
-from inspector.cli.reading import read_session
-from inspector.cli.replaying import priced_inputs
-from inspector.report.folder_document import SessionRow, UnreadSession
-from inspector.report.folder_summary import folder_report, session_row
-from inspector.report.private_paths import shown_path, without_home
-from inspector.report.summary import report_of
-from inspector.report.wanted import Wanted
+from inspector.cli.reading import priced_inputs, read_session
+from inspector.report.folder import SessionRow, UnreadSession, folder_report, session_row
+from inspector.report.options import ReportOptions
+from inspector.report.path_redaction import shown_path, without_home
+from inspector.report.session_report import report_of
 from inspector.session.discovery import describe_folder, sessions_in
 from inspector.session.duplicate_calls import call_keys, counted_elsewhere, counted_here, without_calls
 
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from inspector.report.folder_document import FolderReport
+    from inspector.report.folder import FolderReport
 
 OF_ONE_SESSION = ("ledger", "compare", "explain", "include_text", "next_calls", "runs_per_day")
 """Options that ask for something only the report on one session has."""
@@ -97,7 +95,7 @@ def _reported(paths: Sequence[Path], options: Namespace) -> tuple[list[SessionRo
     workers = min(len(paths), os.cpu_count() or 1)
     # Started anew, not forked: the tokenizer and numpy hold threads, which a fork would leave behind half-way.
     pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_leave_interrupts)
-    with Progress("replaying sessions") as progress, pool:
+    with ProgressLine("replaying sessions") as progress, pool:
         try:
             done = _run(pool, [Task(path, options) for path in paths], progress)
             read = [path for path in paths if done[path].row]
@@ -113,7 +111,7 @@ def _reported(paths: Sequence[Path], options: Namespace) -> tuple[list[SessionRo
     return rows, unread
 
 
-def _run(pool: ProcessPoolExecutor, tasks: Sequence[Task], progress: Progress) -> dict[Path, Done]:
+def _run(pool: ProcessPoolExecutor, tasks: Sequence[Task], progress: ProgressLine) -> dict[Path, Done]:
     running = {pool.submit(_done, task): task.path for task in tasks}
     found = {}
     for count, future in enumerate(as_completed(running), 1):
@@ -132,7 +130,7 @@ def _done(task: Task) -> Done:
     try:
         session = without_calls(counted_here(read_session(task.path)), task.elsewhere)
         plans = [plan_of(request, session) for request in task.options.plans]
-        report = report_of(priced_inputs(session, task.options), plans, Wanted(details=False))
+        report = report_of(priced_inputs(session, task.options), plans, ReportOptions(details=False))
     except CommandError as error:
         return Done(problem=without_home(error.message))
     ended = max((call.time for call in session.calls if call.time is not None), default=0.0)

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.cli.console import wants_color, write
-from inspector.cli.exits import ExitCode
+from inspector.cli.exit_codes import ExitCode
+from inspector.cli.output import wants_color, write
 from inspector.cli.reading import detect_format, read_session
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """List the formats, or explain one file."""
-    from inspector.report.format_pages import formats_text, reading_text
+    from inspector.report.session_listings import formats_text, reading_text
     from inspector.session.registry import all_formats
 
     color = wants_color(sys.stdout)

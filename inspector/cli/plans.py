@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from inspector.cli.exits import CommandError, ExitCode
+from inspector.cli.exit_codes import CommandError, ExitCode
 from inspector.cli.reading import read_text
 from inspector.session.files import exists
 
@@ -100,6 +100,18 @@ def plan_of(request: PlanRequest, session: Session | None = None) -> Plan:
         return Plan.from_specs(specs_of(request.spec), session=session)
     except PlanError as error:
         raise CommandError(f"--strategy {request.spec}: {error.message}", ExitCode.WRONG_USAGE) from None
+
+
+def joined_plan(requests: Sequence[PlanRequest], session: Session | None = None) -> Plan:
+    """The plans that were asked for, as one: their strategies one after the other.
+
+    Raises:
+        CommandError: As of `plan_of`.
+    """
+    from inspector.strategies.plan import Plan
+
+    plans = [plan_of(request, session) for request in requests]
+    return Plan(tuple(entry for plan in plans for entry in plan.entries))
 
 
 def _named_plan(text: str, session: Session | None) -> Plan:

@@ -1,16 +1,20 @@
-"""Session files as commands read them: with progress where a person looks, and failures as one line."""
+"""From a path to a session and to what replays start from: with progress where a person looks, failures as one line."""
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING
 
-from inspector.cli.exits import CommandError
-from inspector.cli.progress import Progress
+from inspector.cli.exit_codes import CommandError
+from inspector.cli.output import ProgressLine
 from inspector.session.files import why_not_opened
 
 if TYPE_CHECKING:
+    from argparse import Namespace
     from pathlib import Path
 
+    from inspector.replay.assumptions import Assumptions
+    from inspector.replay.engine.inputs import ReplayInputs
     from inspector.session.format import Detection
     from inspector.session.model import Session
 
@@ -38,7 +42,7 @@ def read_session(path: Path) -> Session:
     """
     from inspector.session.open import SessionError, open_session
 
-    with Progress("reading") as progress:
+    with ProgressLine("reading") as progress:
         try:
             return open_session(path, progress=progress)
         except SessionError as error:
@@ -57,3 +61,60 @@ def read_text(path: Path) -> str:
         raise CommandError(why_not_opened(path, error)) from None
     except UnicodeDecodeError as error:
         raise CommandError(f"{path}: not a text file (byte {error.start} is no UTF-8)") from None
+
+
+def terms_of(options: Namespace) -> Assumptions:
+    """What to price and serve calls as, from the arguments of `inspector.cli.arguments`."""
+    from inspector.replay.assumptions import NEXT_CALLS, Assumptions
+
+    asked = vars(options)
+    return Assumptions(
+        factor=options.factor,
+        model=options.model,
+        rates=options.rates,
+        cache=asked.get("cache"),
+        window=asked.get("window"),
+        next_calls=asked.get("next_calls") or NEXT_CALLS,
+        days_per_month=asked.get("days_per_month", 30.0),
+    )
+
+
+def replay_inputs(
+    session: Session,
+    terms: Assumptions | None = None,
+    *,
+    price_file: Path | None = None,
+) -> ReplayInputs:
+    """Count a session's tokens and look up its prices.
+
+    Args:
+        session: What was read.
+        terms: What to price and serve calls as; as recorded where not given.
+        price_file: A price file in place of the one in the settings folder.
+
+    Raises:
+        CommandError: The user's price file cannot be used.
+    """
+    from inspector.replay.assumptions import Assumptions
+    from inspector.replay.engine.inputs import ReplayInputs
+    from inspector.replay.pricing.price_file import PriceFileError
+    from inspector.strategies.history.history import History
+    from inspector.tokens.counter import load_counter
+    from inspector.tokens.token_table import count_session
+
+    terms = terms or Assumptions()
+    try:
+        pricing = terms.pricing(price_file)
+    except PriceFileError as error:
+        raise CommandError(str(error)) from None
+    with ProgressLine("counting tokens") as progress:
+        # Only the last table is of use here; keeping them all would keep a copy for every tenth of a second.
+        table = deque(count_session(session, load_counter(), progress=progress), maxlen=1).pop()
+    return ReplayInputs.of(
+        History.of(session), table, pricing=pricing, cache=terms.cache, window=terms.window, precise=True
+    )
+
+
+def priced_inputs(session: Session, options: Namespace) -> ReplayInputs:
+    """The same, priced and served as the command line asks."""
+    return replay_inputs(session, terms_of(options), price_file=options.price_file)

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from argparse import BooleanOptionalAction
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from inspector.cli.exits import CommandError
-from inspector.cli.finding import is_list
+from inspector.cli.arguments import FORMATS, add_report_arguments
+from inspector.cli.exit_codes import CommandError
+from inspector.cli.output import ProgressLine, check_output, deliver, require_drawing
 from inspector.cli.plans import add_plan_arguments, plan_of
-from inspector.cli.progress import Progress
-from inspector.cli.reading import read_session
-from inspector.cli.reporting import FORMATS, add_report_arguments, check_output, deliver
+from inspector.cli.reading import priced_inputs, read_session
+from inspector.cli.resolve_paths import is_list
 from inspector.session.files import is_folder
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Mapping
 
-    from inspector.cli.reporting import TextWriter
     from inspector.report.document import Report
-    from inspector.report.folder_document import FolderReport
-    from inspector.report.wanted import Wanted
+    from inspector.report.folder import FolderReport
+    from inspector.report.options import ReportOptions
+    from inspector.report.pages.model import PageContent
 
 
 REPORT_FORMATS = {
@@ -65,53 +66,34 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Print or save the report."""
-    from inspector.cli.replaying import priced_inputs
-    from inspector.report.summary import report_of
+    from inspector.report.session_report import report_of
 
     for request in options.plans:
         plan_of(request)  # a wrong plan is told before a big file is read
     check_output(options)
     if options.format == "html":
-        _check_drawing()
+        require_drawing()
     if options.include_text:
         _check_detector()
     if is_folder(options.path) and is_list(options.path):
         return _report_on_folder(options)
     session = read_session(options.path)
     plans = [plan_of(request, session) for request in options.plans]
-    with Progress("comparing strategies") as progress:
-        report = report_of(priced_inputs(session, options), plans, _wanted(options), progress)
-    return deliver(report, options, _writer(options))
+    with ProgressLine("comparing strategies") as progress:
+        report = report_of(priced_inputs(session, options), plans, _report_options(options), progress)
+    return deliver(report, options, partial(_session_text, options=options))
 
 
 def _report_on_folder(options: Namespace) -> int:
     from inspector.cli.folder_report import report_on_folder
-    from inspector.report.folder_text import folder_csv, folder_text
 
-    report = report_on_folder(options)
-    if options.format in ("md", "html"):
-        return deliver(
-            report, options, partial(_folder_page, form=options.format, answers_pointer=not options.no_script)
-        )
-    return deliver(report, options, folder_csv if options.format == "csv" else folder_text)
+    return deliver(report_on_folder(options), options, partial(_folder_text, options=options))
 
 
-def _folder_page(report: FolderReport, *, color: bool, form: str, answers_pointer: bool) -> str:  # noqa: ARG001  pages have their own colours
-    from inspector.report.charts.palette import PAGE
-    from inspector.report.folder_page import folder_charts, folder_content
-    from inspector.report.pages.html import html
-    from inspector.report.pages.markdown import markdown
+def _report_options(options: Namespace) -> ReportOptions:
+    from inspector.report.options import ReportOptions
 
-    content = folder_content(report)
-    if form == "md":
-        return markdown(content)
-    return html(content, folder_charts(report, PAGE), answers_pointer=answers_pointer)
-
-
-def _wanted(options: Namespace) -> Wanted:
-    from inspector.report.wanted import Wanted
-
-    return Wanted(
+    return ReportOptions(
         options.runs_per_day,
         options.next_calls,
         options.explain,
@@ -122,67 +104,67 @@ def _wanted(options: Namespace) -> Wanted:
     )
 
 
-def _check_drawing() -> None:
-    """Tell what is not installed before a big file is read."""
-    from inspector.report.charts.drawing import ChartsMissingError, load_drawing
-
-    try:
-        load_drawing()
-    except ChartsMissingError as error:
-        raise CommandError(str(error)) from None
-
-
 def _check_detector() -> None:
     """Tell what is not installed before a big file is read."""
-    from inspector.report.masking import DetectorMissingError, Masker
+    from inspector.report.secret_redaction import DetectorMissingError, SecretRedactor
 
     try:
-        Masker()
+        SecretRedactor()
     except DetectorMissingError as error:
         raise CommandError(str(error)) from None
 
 
-def _writer(options: Namespace) -> TextWriter[Report]:
-    if options.format == "csv":
-        return _csv_of_blocks if options.rows == "blocks" else _csv_of_calls
-    if options.format == "md":
-        return _markdown
-    if options.format == "html":
-        return partial(_html, answers_pointer=not options.no_script)
-    from inspector.report.text import report_text
+def _session_text(report: Report, *, color: bool, options: Namespace) -> str:
+    """The report on a session in the form that was asked for; colours are for the plain text of a terminal."""
+    match options.format:
+        case "csv":
+            from inspector.report.csv_text import blocks_csv, calls_csv
 
-    return report_text
+            return blocks_csv(report) if options.rows == "blocks" else calls_csv(report)
+        case "md":
+            from inspector.report.pages.content import page_content
+            from inspector.report.pages.markdown import markdown
 
+            return markdown(page_content(report))
+        case "html":
+            from inspector.report.charts.palette import PAGE
+            from inspector.report.charts.specifications import report_charts
+            from inspector.report.pages.content import page_content
 
-def _csv_of_calls(report: Report, *, color: bool) -> str:  # noqa: ARG001  a sheet has no colours
-    from inspector.report.csv_text import calls_csv
+            return _html(page_content(report), report_charts(report, PAGE), options)
+        case _:
+            from inspector.report.text import report_text
 
-    return calls_csv(report)
-
-
-def _csv_of_blocks(report: Report, *, color: bool) -> str:  # noqa: ARG001  a sheet has no colours
-    from inspector.report.csv_text import blocks_csv
-
-    return blocks_csv(report)
-
-
-def _markdown(report: Report, *, color: bool) -> str:  # noqa: ARG001  Markdown has no colours
-    from inspector.report.pages.content import page_content
-    from inspector.report.pages.markdown import markdown
-
-    return markdown(page_content(report))
+            return report_text(report, color=color)
 
 
-def _html(report: Report, *, color: bool, answers_pointer: bool) -> str:  # noqa: ARG001  the reader's settings decide on colours
-    from inspector.report.charts import CHARTS, chart
+def _folder_text(report: FolderReport, *, color: bool, options: Namespace) -> str:
+    """The report on a folder in the form that was asked for."""
+    from inspector.report import folder_page
+
+    match options.format:
+        case "csv":
+            from inspector.report.csv_text import folder_csv
+
+            return folder_csv(report)
+        case "md":
+            from inspector.report.pages.markdown import markdown
+
+            return markdown(folder_page.folder_content(report))
+        case "html":
+            from inspector.report.charts.palette import PAGE
+            from inspector.report.charts.specifications import folder_charts
+
+            return _html(folder_page.folder_content(report), folder_charts(report, PAGE), options)
+        case _:
+            return folder_page.folder_text(report, color=color)
+
+
+def _html(content: PageContent, charts: Mapping[str, dict[str, Any]], options: Namespace) -> str:
     from inspector.report.charts.drawing import ChartsMissingError
-    from inspector.report.charts.palette import PAGE
-    from inspector.report.pages.content import page_content
     from inspector.report.pages.html import html
 
-    charts = {name: chart(name, report, PAGE) for name in CHARTS}
     try:
-        drawn = {name: each for name, each in charts.items() if each is not None}
-        return html(page_content(report), drawn, answers_pointer=answers_pointer)
+        return html(content, charts, answers_pointer=not options.no_script)
     except ChartsMissingError as error:
         raise CommandError(str(error)) from None

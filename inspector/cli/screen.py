@@ -8,10 +8,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.cli.console import is_terminal, wants_color, write
-from inspector.cli.exits import CommandError, ExitCode
-from inspector.cli.finding import newest, wanted
-from inspector.cli.progress import Progress
+from inspector.cli.exit_codes import CommandError, ExitCode
+from inspector.cli.output import ProgressLine, is_terminal, wants_color, write
+from inspector.cli.resolve_paths import newest, resolve_targets
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -35,7 +34,7 @@ def run(options: Namespace) -> int:
         session = max(found, key=lambda header: header.modified).path
         require_terminal(f"inspector report {session}")
         return open_screen([session])
-    asked = wanted(paths, waits=is_terminal(sys.stdin) and is_terminal(sys.stdout))
+    asked = resolve_targets(paths, waits=is_terminal(sys.stdin) and is_terminal(sys.stdout))
     if not asked.sessions and not is_terminal(sys.stdout) and not is_served():
         return print_list(asked.folders)
     require_terminal(f"inspector report {asked.sessions[0] if asked.sessions else 'PATH'}")
@@ -46,8 +45,8 @@ def print_list(folders: Sequence[Path] | None) -> int:
     """Print the sessions in folders, or of this machine's agents, newest first."""
     from inspector.replay.pricing.price_file import PriceFileError
     from inspector.replay.pricing.prices import Pricing
+    from inspector.report.session_listings import sessions_text
     from inspector.report.session_summary import summarise
-    from inspector.report.session_table import sessions_text
     from inspector.session.discovery import list_sessions, places
 
     found = [header for batch in list_sessions(places(folders)) for header in batch]
@@ -57,7 +56,7 @@ def print_list(folders: Sequence[Path] | None) -> int:
     except PriceFileError as error:
         raise CommandError(str(error)) from None
     rows = []
-    with Progress("reading") as progress:
+    with ProgressLine("reading") as progress:
         for place, header in enumerate(found[:MOST_LISTED]):
             summary = summarise(header.path, pricing)
             if summary.format or header.is_told:

@@ -8,10 +8,10 @@ from argparse import ArgumentTypeError
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.cli.console import is_terminal, write
-from inspector.cli.exits import CommandError, ExitCode
-from inspector.cli.plans import add_plan_arguments, plan_of
-from inspector.cli.saving import check_target, save
+from inspector.cli.exit_codes import CommandError, ExitCode
+from inspector.cli.output import check_target, is_terminal, require_drawing, save, write
+from inspector.cli.plans import add_plan_arguments, joined_plan, plan_of
+from inspector.cli.reading import read_session, replay_inputs
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -51,8 +51,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     """Take the picture and print or save it."""
     _check(options)
-    plans = [plan_of(request) for request in options.plans]
-    picture = _chart(options) if options.chart else _screen(options, plans)
+    plan = joined_plan(options.plans) if options.plans else None
+    picture = _chart(options) if options.chart else _screen(options, plan)
     if options.output is None:
         write(picture)
     elif options.output.suffix.lower() == ".png":
@@ -77,25 +77,14 @@ def _check(options: Namespace) -> None:
     if options.theme not in THEMES:
         raise CommandError(f"no theme {options.theme!r}; there are {', '.join(THEMES)}", ExitCode.WRONG_USAGE)
     if options.chart or (options.output is not None and options.output.suffix.lower() == ".png"):
-        _drawing()
+        require_drawing()
 
 
-def _drawing() -> None:
-    from inspector.report.charts.drawing import ChartsMissingError, load_drawing
-
-    try:
-        load_drawing()
-    except ChartsMissingError as error:
-        raise CommandError(str(error)) from None
-
-
-def _screen(options: Namespace, plans: list[Plan]) -> str:
+def _screen(options: Namespace, plan: Plan | None) -> str:
     import asyncio
 
     from inspector.session.errors import SessionError
-    from inspector.strategies.plan import Plan
 
-    plan = Plan(tuple(entry for each in plans for entry in each.entries)) if plans else None
     try:
         return asyncio.run(_picture(options, plan))
     except SessionError as error:
@@ -118,18 +107,16 @@ async def _picture(options: Namespace, plan: Plan | None) -> str:
 
 
 def _chart(options: Namespace) -> str:
-    from inspector.cli.reading import read_session
-    from inspector.cli.replaying import replay_inputs
-    from inspector.report.charts import chart
     from inspector.report.charts.drawing import still, svg
     from inspector.report.charts.palette import LIGHT
-    from inspector.report.summary import report_of
-    from inspector.report.wanted import Wanted
+    from inspector.report.charts.specifications import context_chart
+    from inspector.report.options import ReportOptions
+    from inspector.report.session_report import report_of
 
     session = read_session(options.path)
     plans = [plan_of(request, session) for request in options.plans]
-    report = report_of(replay_inputs(session), plans, Wanted(details=False, ledger=True))
-    drawn = chart("context", report, LIGHT)
+    report = report_of(replay_inputs(session), plans, ReportOptions(details=False, ledger=True))
+    drawn = context_chart(report, LIGHT)
     if drawn is None:
         raise CommandError(f"{options.path}: holds no call to a model; there is nothing to draw")
     return svg(still(drawn)) + "\n"

@@ -7,9 +7,9 @@ from argparse import ArgumentTypeError
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.cli.console import narrate, write
-from inspector.cli.exits import CommandError, ExitCode
-from inspector.cli.finding import wanted
+from inspector.cli.exit_codes import CommandError, ExitCode
+from inspector.cli.output import narrate, write
+from inspector.cli.resolve_paths import resolve_targets
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -47,7 +47,7 @@ def run(options: Namespace) -> int:
     if _is_every_address(options.host):
         message = f"{options.host} is no address a browser can open; name the one this machine is reached at"
         raise CommandError(message, ExitCode.WRONG_USAGE)
-    wanted([Path(path) for path in options.paths])  # what cannot be read is told before a browser asks
+    resolve_targets([Path(path) for path in options.paths])  # what cannot be read is told before a browser asks
     try:
         listening = listening_socket(options.host, options.port)
     except OSError as error:

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.cli.console import encodes_everything, wants_color, write
-from inspector.cli.exits import CommandError, ExitCode
+from inspector.cli.exit_codes import CommandError, ExitCode
+from inspector.cli.output import wants_color, write, write_json
 from inspector.cli.reading import read_session
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Print one strategy or all of them, one plan or all of them, or how a session's tools are classed."""
-    from inspector.report.strategy_pages import strategies_text, strategy_data, strategy_text
+    from inspector.report.strategy_listings import strategies_text, strategy_data, strategy_text
     from inspector.strategies.core.parameters import ParameterError
     from inspector.strategies.presets import PRESETS
     from inspector.strategies.registry import STRATEGIES, strategy_type, suggestion
@@ -42,8 +42,9 @@ def run(options: Namespace) -> int:
         return _show_plans(options, color=color)
     if options.name is None:
         if options.json:
-            return _write_json([strategy_data(each) for each in STRATEGIES.values()])
-        write(strategies_text(STRATEGIES.values(), color=color))
+            write_json([strategy_data(each) for each in STRATEGIES.values()])
+        else:
+            write(strategies_text(STRATEGIES.values(), color=color))
         return ExitCode.FINE
     try:
         named = strategy_type(options.name)
@@ -52,13 +53,14 @@ def run(options: Namespace) -> int:
         message = f"no strategy or ready plan is called {options.name!r}{known}"
         raise CommandError(message, ExitCode.WRONG_USAGE) from None
     if options.json:
-        return _write_json(strategy_data(named))
-    write(strategy_text(named, color=color))
+        write_json(strategy_data(named))
+    else:
+        write(strategy_text(named, color=color))
     return ExitCode.FINE
 
 
 def _show_plans(options: Namespace, *, color: bool) -> int:
-    from inspector.report.plan_pages import KnownPlan, plan_data, plan_text, plans_text
+    from inspector.report.strategy_listings import KnownPlan, plan_data, plans_text
     from inspector.strategies.presets import PRESETS
     from inspector.ui.plan.library import saved_plans
 
@@ -75,29 +77,22 @@ def _show_plans(options: Namespace, *, color: bool) -> int:
             meant = suggestion(options.name, [each.name for each in known])
             raise CommandError(f"no plan is called {options.name!r}{meant}", ExitCode.WRONG_USAGE)
         if options.json:
-            return _write_json(plan_data(named))
-        write(plan_text(named, color=color))
-        return ExitCode.FINE
-    if options.json:
-        return _write_json([plan_data(each) for each in known])
-    write(plans_text(known, color=color))
-    return ExitCode.FINE
-
-
-def _write_json(data: object) -> int:
-    from inspector.report.json_text import to_json
-
-    write(to_json(data, ascii_only=not encodes_everything(sys.stdout)))
+            write_json(plan_data(named))
+        else:
+            write(plans_text([named], color=color))
+    elif options.json:
+        write_json([plan_data(each) for each in known])
+    else:
+        write(plans_text(known, color=color))
     return ExitCode.FINE
 
 
 def _show_tools(options: Namespace, *, color: bool) -> int:
-    from inspector.report.json_text import to_json
-    from inspector.report.tool_pages import tools_data, tools_text
+    from inspector.report.strategy_listings import tools_data, tools_text
 
     session = read_session(options.tools)
     if options.json:
-        write(to_json(tools_data(session), ascii_only=not encodes_everything(sys.stdout)))
+        write_json(tools_data(session))
     else:
         write(tools_text(session, color=color))
     return ExitCode.FINE

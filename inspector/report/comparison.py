@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from inspector.report.detail_text import next_calls_rows
 from inspector.report.figures_table import MARKS, legend, shown_saving
 from inspector.report.layout import LABEL, LEFT, RIGHT, WIDTH, Page
 from inspector.report.numbers import NOTHING, compact, dollars, percent, whole
-from inspector.report.text import heading, worth_knowing
+from inspector.report.text import heading, next_calls_rows, worth_knowing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""The ledger as CSV: one row a call, or one row a block.
+"""Reports as sheets of CSV: one row a call or a block of a session, or one row a session of a folder.
 
 The names of columns are those of the JSON report. What a spreadsheet would take for a formula is quoted with an
 apostrophe, as OWASP recommends against CSV injection; numbers are never touched, negative ones included.
@@ -10,21 +10,30 @@ import csv
 from io import StringIO
 from typing import TYPE_CHECKING
 
+from inspector.report.document import CallFigures, FigureSet, PlannedBlock, PlannedCall
 from inspector.report.layout import plain
-from inspector.report.ledger_document import CallFigures, PlannedBlock, PlannedCall
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from inspector.report.document import Report
+    from inspector.report.folder import FolderReport
 
 FORMULA_BEGINS = ("=", "+", "-", "@", "\t", "\r", "\N{FULLWIDTH EQUALS SIGN}", "\N{FULLWIDTH PLUS SIGN}")
 
 _CALL = ("call", "message", "time", "model", "compacted")
+
 _FIGURES = tuple(CallFigures.__struct_fields__)
+
 _PLANNED = tuple(PlannedCall.__struct_fields__)
+
 _BLOCK = ("block", "message", "kind", "tool", "tokens", "calls", "sent_tokens", "usd", "known")
+
 _PLANNED_BLOCK = tuple(PlannedBlock.__struct_fields__)
+
+_TOTALS = tuple(name for name in FigureSet.__struct_fields__ if name not in ("calls", "known"))
+
+_OF_PLANS = ("saved_tokens", "saved_usd", "saved_percent", "edits", "hazards")
 
 
 def calls_csv(report: Report) -> str:
@@ -42,7 +51,7 @@ def calls_csv(report: Report) -> str:
         *(f"baseline_{name}" for name in _FIGURES),
         *(f"{plan}_{name}" for plan in plans for name in _PLANNED),
     ]
-    return written(
+    return _sheet(
         head,
         (
             [
@@ -65,13 +74,41 @@ def blocks_csv(report: Report) -> str:
     if report.ledger is None:
         raise ValueError("the report holds no ledger")
     plans = _plan_names(len(report.plans))
-    return written(
+    return _sheet(
         [*_BLOCK, *(f"{plan}_{name}" for plan in plans for name in _PLANNED_BLOCK)],
         (
             [*_values(block, _BLOCK), *(value for each in block.plans for value in _values(each, _PLANNED_BLOCK))]
             for block in report.ledger.blocks
         ),
     )
+
+
+def folder_csv(report: FolderReport) -> str:
+    """A folder: one row a session."""
+    plans = range(len(report.plans))
+    head = ["path", "format", "id", "model", "messages", "calls"]
+    head += [f"baseline_{name}" for name in _TOTALS]
+    for index in plans:
+        head += [f"plan_{index + 1}_{name}" for name in _TOTALS]
+        head += [f"plan_{index + 1}_{name}" for name in _OF_PLANS]
+    rows = []
+    for row in report.sessions:
+        cells: list[object] = [row.path, row.format, row.id, row.model, row.messages, row.calls]
+        cells += [getattr(row.baseline, name) for name in _TOTALS]
+        for each in row.plans:
+            cells += [getattr(each.figures, name) for name in _TOTALS]
+            cells += [each.saved.tokens, each.saved.usd, each.saved.percent, each.edits, each.hazards]
+        rows.append(cells)
+    return _sheet(head, rows)
+
+
+def _sheet(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A sheet with a head, every cell safe in a spreadsheet."""
+    file = StringIO()
+    writer = csv.writer(file, lineterminator="\r\n")  # as RFC 4180 has it
+    writer.writerow(head)
+    writer.writerows([cell_text(value) for value in row] for row in rows)
+    return file.getvalue()
 
 
 def cell_text(value: object) -> str:
@@ -94,12 +131,3 @@ def _plan_names(count: int) -> list[str]:
 
 def _values(row: object, names: Sequence[str]) -> list[object]:
     return [None if row is None else getattr(row, name) for name in names]
-
-
-def written(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A sheet with a head, every cell safe in a spreadsheet."""
-    file = StringIO()
-    writer = csv.writer(file, lineterminator="\r\n")  # as RFC 4180 has it
-    writer.writerow(head)
-    writer.writerows([cell_text(value) for value in row] for row in rows)
-    return file.getvalue()

@@ -1,20 +1,21 @@
-"""A folder of sessions as a page: totals, how savings are spread, and the sessions a plan helps most and least."""
+"""A folder of sessions for people: totals, how savings are spread, and the sessions a plan helps most and least.
+
+One content, which Markdown, HTML and the plain text of a terminal write.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from inspector.report.charts.palette import config
-from inspector.report.figures_table import plan_letter
-from inspector.report.layout import plain
+from inspector.report.figures_table import MARKS, plan_letter
+from inspector.report.layout import HEADING, LEFT, LOSS, RIGHT, WIDTH, Page, plain
 from inspector.report.numbers import dollars, percent, plural
-from inspector.report.pages.figures import Figures, name_cell, word
-from inspector.report.pages.model import Cell, Chart, Line, PageContent, Section, Table
-from inspector.report.pages.totals import TOTALS
+from inspector.report.pages.model import Cell, Chart, FigureCells, Line, PageContent, Section, Table, name_cell, word
+from inspector.report.pages.session_sections import TOTALS
+from inspector.safe_text import clip_cells
 
 if TYPE_CHECKING:
-    from inspector.report.charts.palette import Palette
-    from inspector.report.folder_document import FolderReport
+    from inspector.report.folder import FolderReport
     from inspector.report.pages.model import Part
 
 MOST_AND_LEAST = 10
@@ -22,13 +23,12 @@ MOST_AND_LEAST = 10
 
 ABOUT = "What these agent sessions cost, and what a plan would change. Every session was replayed by itself."
 
-STEPS = 20
-"""Bars of the histogram, at most."""
+TEXT_NAME_WIDTH = 28
 
 
 def folder_content(report: FolderReport) -> PageContent:
     """The whole page."""
-    figures = Figures(report)
+    figures = FigureCells(report)
     plans = [section for index in range(len(report.plans)) for section in _plan_sections(report, figures, index)]
     return PageContent(
         title=plain(f"{plural(len(report.sessions), 'session')} in {report.path}"),
@@ -39,16 +39,7 @@ def folder_content(report: FolderReport) -> PageContent:
     )
 
 
-def folder_charts(report: FolderReport, palette: Palette) -> dict[str, dict[str, Any]]:
-    """A histogram a plan: how many sessions save how much."""
-    return {
-        f"spread-{index + 1}": _histogram(report, index, palette)
-        for index, plan in enumerate(report.plans)
-        if plan.percent is not None
-    }
-
-
-def _lead(report: FolderReport, figures: Figures) -> tuple[Line, ...]:
+def _lead(report: FolderReport, figures: FigureCells) -> tuple[Line, ...]:
     if not report.plans:
         cost = figures.cell(dollars, "baseline", "cost_usd")
         return (Line((Cell("These sessions cost "), cost, Cell(". No plan was tried on them."))),)
@@ -75,7 +66,7 @@ def _lead(report: FolderReport, figures: Figures) -> tuple[Line, ...]:
     return tuple(lines)
 
 
-def _large(report: FolderReport, figures: Figures) -> tuple[tuple[str, Cell], ...]:
+def _large(report: FolderReport, figures: FigureCells) -> tuple[tuple[str, Cell], ...]:
     found = [("cost without a plan", figures.money("baseline", "cost_usd"))]
     if report.plans:
         found += [
@@ -89,7 +80,7 @@ def _large(report: FolderReport, figures: Figures) -> tuple[tuple[str, Cell], ..
     return tuple((title, cell) for title, cell in found if cell.value is not None)
 
 
-def _totals(report: FolderReport, figures: Figures) -> Section:
+def _totals(report: FolderReport, figures: FigureCells) -> Section:
     places: list[tuple[str, tuple[str | int, ...]]] = [("baseline", ("baseline",))]
     places += [(f"plan {plan_letter(index)}", ("plans", index, "figures")) for index in range(len(report.plans))]
     rows = [(Cell(label), *(figures.count(*place, name) for _, place in places)) for label, name in TOTALS]
@@ -122,7 +113,7 @@ def _totals(report: FolderReport, figures: Figures) -> Section:
     )
 
 
-def _plan_sections(report: FolderReport, figures: Figures, index: int) -> list[Section]:
+def _plan_sections(report: FolderReport, figures: FigureCells, index: int) -> list[Section]:
     plan = report.plans[index]
     parts: list[Part] = [Line((Cell(plain(plan.name), is_code=True),), is_item=True)]
     if plan.percent is not None:
@@ -151,7 +142,7 @@ def _plan_sections(report: FolderReport, figures: Figures, index: int) -> list[S
     return [Section(f"plan-{index + 1}", f"Plan {plan_letter(index)}", tuple(parts))]
 
 
-def _listed(figures: Figures, report: FolderReport, index: int, order: list[int], caption: str) -> Table:
+def _listed(figures: FigureCells, report: FolderReport, index: int, order: list[int], caption: str) -> Table:
     rows = tuple(
         (
             _name(report, report.sessions[at].path),
@@ -173,7 +164,7 @@ def _name(report: FolderReport, path: str) -> Cell:
     return name_cell(path.removeprefix(report.path).lstrip("/") or path)
 
 
-def _sessions(report: FolderReport, figures: Figures) -> Section:
+def _sessions(report: FolderReport, figures: FigureCells) -> Section:
     plans = range(len(report.plans))
     rows = tuple(
         (
@@ -219,30 +210,28 @@ def _notes(report: FolderReport) -> list[Section]:
     return [Section("method", "How this was worked out", tuple(parts))]
 
 
-def _histogram(report: FolderReport, index: int, palette: Palette) -> dict[str, Any]:
-    values = [
-        {"percent": row.plans[index].saved.percent}
-        for row in report.sessions
-        if row.plans[index].saved.percent is not None
-    ]
-    field = {"field": "percent", "bin": {"maxbins": STEPS}, "type": "quantitative"}
-    return {
-        "data": {"values": values},
-        "width": 720,
-        "height": 200,
-        "mark": {"type": "bar"},
-        "encoding": {
-            "x": {**field, "title": "percent saved; left of zero it costs more"},
-            "y": {
-                "aggregate": "count",
-                "title": "sessions",
-                "axis": {"format": ",~f", "labelExpr": "datum.value % 1 ? '' : datum.label"},
-            },
-            "color": {
-                "condition": {"test": "datum.bin_maxbins_20_percent < 0", "value": palette.loss},
-                "value": palette.plans[0],
-            },
-            "tooltip": [{**field, "title": "percent saved"}, {"aggregate": "count", "title": "sessions"}],
-        },
-        "config": config(palette),
-    }
+def folder_text(report: FolderReport, width: int = WIDTH, *, color: bool = False) -> str:
+    """The same tables as the page's, in plain characters."""
+    from rich.text import Text
+
+    content = folder_content(report)
+    page = Page(width, color=color)
+
+    def shown(cell: Cell) -> Text:
+        return Text(f"{cell.text} {MARKS.get(cell.known, '')}".rstrip(), LOSS if cell.is_loss else "")
+
+    page.line(content.title, HEADING)
+    for line in content.lead:
+        page.line("".join(cell.text for cell in line.cells), indent=2)
+    for section in content.sections:
+        page.line()
+        page.line(section.title, HEADING)
+        for part in section.parts:
+            if isinstance(part, Line):
+                page.line("".join(cell.text for cell in part.cells), indent=2)
+            elif isinstance(part, Table) and part.rows:
+                page.line(part.caption, indent=2)
+                columns = "".join(RIGHT if at in part.right else LEFT for at in range(len(part.head)))
+                rows = [[Text(clip_cells(row[0].text, TEXT_NAME_WIDTH)), *map(shown, row[1:])] for row in part.rows]
+                page.table(part.head, rows, columns)
+    return page.text()

@@ -11,7 +11,7 @@ import numpy as np
 from inspector.replay.analysis.resend_cost import resend_cost
 from inspector.replay.engine.changes import RECORDED
 from inspector.replay.figure import HowKnown
-from inspector.report.ledger_document import BlockFacts, CallFacts, CallFigures, Ledger, PlannedBlock, PlannedCall
+from inspector.report.document import BlockFacts, CallFacts, CallFigures, Ledger, PlannedBlock, PlannedCall
 from inspector.report.numbers import DOLLAR_DIGITS
 from inspector.session.model import ContextCause
 from inspector.strategies.core.rendition import Action

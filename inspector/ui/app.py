@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from textual.screen import Screen
 
-    from inspector.report.summary_cache import ReadSummary
+    from inspector.report.session_summary import ReadSummary
     from inspector.strategies.plan import Plan
     from inspector.ui.sessions.screen import SessionsScreen
 

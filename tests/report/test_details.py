@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from inspector.cli import main
-from inspector.cli.reporting import CACHE_NAMES
+from inspector.cli.arguments import CACHE_NAMES
 from inspector.replay.cache.cache_models import CACHE_MODELS
 from inspector.report.document import Report
 from inspector.report.numbers import dollars, whole

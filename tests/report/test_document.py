@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.report.document import Report
-from inspector.report.schema import schema_text
+from inspector.report.json_document import schema_text
 from tests.conftest import ROOT
 
 FIELDS_OF_THE_CONTRACT = {
@@ -26,18 +26,18 @@ FIELDS_OF_THE_CONTRACT = {
 def test_the_published_schema_is_the_one_the_types_make():
     published = (ROOT / "docs" / "report.schema.json").read_text(encoding="utf-8")
 
-    assert published == schema_text(), "run: python -m inspector.report.schema > docs/report.schema.json"
+    assert published == schema_text(Report), "run: python -m inspector.report.json_document > docs/report.schema.json"
 
 
 @pytest.mark.parametrize(("name", "fields"), FIELDS_OF_THE_CONTRACT.items())
 def test_every_field_of_the_contract_is_required_by_the_schema(name: str, fields: str):
-    definition = json.loads(schema_text())["$defs"][name]
+    definition = json.loads(schema_text(Report))["$defs"][name]
 
     assert set(fields.split()) <= set(definition["required"])
 
 
 def test_every_field_says_what_it_means():
-    definitions = json.loads(schema_text())["$defs"]
+    definitions = json.loads(schema_text(Report))["$defs"]
     silent = [
         f"{name}.{field}"
         for name, definition in definitions.items()
@@ -50,7 +50,7 @@ def test_every_field_says_what_it_means():
 
 @given(st.data())
 def test_a_report_written_as_json_reads_back_the_same(data: st.DataObject):
-    from inspector.report.json_text import to_json
+    from inspector.report.json_document import to_json
 
     report = data.draw(_reports())
     text = to_json(msgspec.to_builtins(report))

@@ -82,8 +82,7 @@ def test_the_recorded_tokens_and_cost_are_those_in_the_file():
 
 
 def test_the_tokens_a_plan_saves_are_those_missing_from_the_messages_it_would_send():
-    from inspector.cli.reading import read_session
-    from inspector.cli.replaying import replay_inputs
+    from inspector.cli.reading import read_session, replay_inputs
     from inspector.tokens.counter import load_counter
 
     report = golden_report()

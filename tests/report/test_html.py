@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from inspector.cli import main
-from inspector.cli.reading import read_session
-from inspector.cli.replaying import replay_inputs
-from inspector.report.charts import CHARTS, chart
+from inspector.cli.reading import read_session, replay_inputs
 from inspector.report.charts.palette import PAGE
+from inspector.report.charts.specifications import report_charts
 from inspector.report.numbers import dollars, percent, whole
+from inspector.report.options import ReportOptions
 from inspector.report.pages.content import page_content
 from inspector.report.pages.html import html
-from inspector.report.summary import report_of
-from inspector.report.wanted import Wanted
+from inspector.report.session_report import report_of
 from inspector.strategies.plan import Plan
 from tests.conftest import ROOT
 from tests.hostile import hostile_copy
@@ -118,8 +117,8 @@ def test_the_page_points_nowhere_but_into_itself(sample_page: Callable[[], str])
 def test_ten_thousand_messages_make_a_page_of_less_than_two_megabytes(tmp_path: Path):
     inputs = replay_inputs(read_session(long_session(tmp_path / "long.json", 10_000)))
     plans = [Plan.from_specs([spec]) for spec in ("tiered-stale", "clear-old", "token-budget")]
-    report = report_of(inputs, plans, Wanted(24, ledger=True))
-    charts = {name: drawn for name in CHARTS if (drawn := chart(name, report, PAGE)) is not None}
+    report = report_of(inputs, plans, ReportOptions(24, ledger=True))
+    charts = report_charts(report, PAGE)
     page = html(page_content(report), charts)
 
     assert report.session.messages == 10_000
@@ -128,7 +127,9 @@ def test_ten_thousand_messages_make_a_page_of_less_than_two_megabytes(tmp_path: 
 
 
 def test_a_page_without_a_comparison_replays_no_strategy_but_its_plans(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("inspector.report.summary.plans_to_compare", lambda _: pytest.fail("compared all the same"))
+    monkeypatch.setattr(
+        "inspector.report.session_report.plans_to_compare", lambda _: pytest.fail("compared all the same")
+    )
     text = saved(SAMPLE, tmp_path / "page.html", *PLANS, "--no-compare", "--no-script")
 
     assert "Strategies compared" not in text

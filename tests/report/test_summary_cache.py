@@ -10,8 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.replay.pricing.prices import Pricing
-from inspector.report.session_summary import SessionSummary, summarise
-from inspector.report.summary_cache import FILE_NAME, LONGEST_TEXT, ReadSummary, SummaryCache
+from inspector.report.session_summary import (
+    FILE_NAME,
+    LONGEST_TEXT,
+    ReadSummary,
+    SessionSummary,
+    SummaryCache,
+    summarise,
+)
 from inspector.ui.sessions.finding import SessionFinder
 from tests.session.growing import GROWING
 
@@ -52,11 +58,11 @@ def test_other_prices_make_summaries_anew(tmp_path: Path) -> None:
 
 
 def test_no_more_is_kept_than_there_is_room_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("inspector.report.summary_cache.MOST_KEPT", 2)
+    monkeypatch.setattr("inspector.report.session_summary.MOST_KEPT", 2)
     cache = SummaryCache(tmp_path)
     cache.save([kept("/a"), kept("/b"), kept("/c")], PRICING)
     assert list(map(str, cache.load(PRICING))) == ["/a", "/b"]
-    monkeypatch.setattr("inspector.report.summary_cache.MOST_BYTES", 10)
+    monkeypatch.setattr("inspector.report.session_summary.MOST_BYTES", 10)
     assert cache.load(PRICING) == {}
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from inspector.cli.exits import CommandError
-from inspector.cli.finding import wanted
+from inspector.cli.exit_codes import CommandError
+from inspector.cli.resolve_paths import resolve_targets
 from inspector.session.errors import SessionError
 from inspector.session.follow import Update, follow, is_awaited, why_still_awaited
 from tests.session.codex_lines import Rollout
@@ -96,11 +96,11 @@ def test_nothing_is_awaited_where_there_is_no_folder_or_something_else(tmp_path:
 def test_the_screen_waits_for_a_named_path_but_not_for_a_slip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "later.jsonl"
-    assert wanted([path], waits=True).sessions == (path,)
+    assert resolve_targets([path], waits=True).sessions == (path,)
     with pytest.raises(CommandError, match="no such file"):
-        wanted([path])
+        resolve_targets([path])
     rollout().write(tmp_path / "rollout-1.jsonl")
     with pytest.raises(CommandError, match="no such file"):
-        wanted([tmp_path / "rolout-1.jsonl"], waits=True)
+        resolve_targets([tmp_path / "rolout-1.jsonl"], waits=True)
     with pytest.raises(CommandError, match="Did you mean the command report"):
-        wanted([tmp_path.relative_to(tmp_path) / "reprot"], waits=True)
+        resolve_targets([tmp_path.relative_to(tmp_path) / "reprot"], waits=True)

@@ -37,7 +37,7 @@ def compare(name: str, shown: str) -> None:
 def old_session(session_file, monkeypatch) -> Path:
     os.utime(session_file.path, (NOW - 3 * 86_400, NOW - 3 * 86_400))
     for module in ("screen", "session_screen"):
-        monkeypatch.setattr(f"inspector.ui.main.{module}.time", lambda: NOW)
+        monkeypatch.setattr(f"inspector.cli.main.{module}.time", lambda: NOW)
     return session_file.path
 
 

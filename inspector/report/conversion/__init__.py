@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from inspector.report.conversion.anthropic import anthropic_request
 from inspector.report.conversion.atif import trajectory
-from inspector.report.conversion.loss import Losses
-from inspector.report.conversion.openai import openai_request
-from inspector.report.conversion.selection import Selection, select
+from inspector.report.conversion.requests import anthropic_request, openai_request
+from inspector.report.conversion.selection import Losses, Selection, select
 
 if TYPE_CHECKING:
     from collections.abc import Callable

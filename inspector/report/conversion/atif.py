@@ -5,14 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from inspector.report.conversion.parts import TEXTS, call_input, definitions, media_text
+from inspector.report.conversion.selection import TEXTS, call_input, definitions, media_text
 from inspector.session.model import BlockKind, Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from inspector.report.conversion.loss import Losses
-    from inspector.report.conversion.selection import Selection
+    from inspector.report.conversion.selection import Losses, Selection
     from inspector.session.model import Block, Call, Message, Session, Usage
 
 SCHEMA = "ATIF-v1.7"

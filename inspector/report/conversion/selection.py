@@ -1,15 +1,22 @@
-"""Which messages of a session are written."""
+"""Which messages of a session are written, what forms have in common, and what of it a form cannot say, counted."""
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from inspector.replay.provider_messages import media_notice, tool_input
 from inspector.session.model import BlockKind, Role
 
 if TYPE_CHECKING:
-    from inspector.report.conversion.loss import Losses
-    from inspector.session.model import Call, Session
+    from inspector.session.model import Block, Call, Session
+
+TEXTS = frozenset({BlockKind.SYSTEM_TEXT, BlockKind.USER_TEXT, BlockKind.ASSISTANT_TEXT})
+
+TOOLS = "tools"
+"""The locator of tool definitions."""
 
 
 @dataclass(frozen=True)
@@ -62,3 +69,64 @@ def select(session: Session, losses: Losses, *, whole: bool, with_subagents: boo
 def _main_thread(session: Session) -> int:
     threads = [context.thread for context in session.contexts]
     return 0 if 0 in threads or not threads else threads[0]
+
+
+def definitions(session: Session, block: Block) -> list[Any] | None:
+    """The tools that a block defines; None for any other block."""
+    if block.kind is not BlockKind.SYSTEM_TEXT or block.origin.locator != TOOLS:
+        return None
+    try:
+        value = json.loads(session.text(block))
+    except ValueError:
+        return None
+    return value if isinstance(value, list) else None
+
+
+def call_input(text: str, losses: Losses) -> dict[str, Any]:
+    """The input of a call as an object, which two of the forms ask for."""
+    value = tool_input(text)
+    if list(value) == ["input"] and not _is_object(text):
+        losses.note("calls with plain text for input, written as {input: …}")
+    return dict(value)
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict) if text else True
+    except ValueError:
+        return False
+
+
+def media_text(block: Block, text: str, losses: Losses) -> str:
+    """What is written for an image or document that the form cannot carry, or the session does not hold."""
+    losses.note(f"{block.kind.label}s written as a text")
+    return text or media_notice(block)
+
+
+def note_unnamed_results(session: Session, selection: Selection, losses: Losses) -> None:
+    """Note results that only their call would name the tool of, where that call is not written."""
+    blocks = [block for index in selection.main for block in session.messages[index].blocks]
+    called = {block.tool_call_id for block in blocks if block.kind is BlockKind.TOOL_CALL}
+    unnamed = [block for block in blocks if block.kind is BlockKind.TOOL_RESULT and block.tool_call_id not in called]
+    losses.note("names of tools left out, of results without a call", sum(bool(block.tool_name) for block in unnamed))
+
+
+class Losses:
+    """What was left out or written as something else, by what it is."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+
+    def note(self, what: str, count: int = 1) -> None:
+        """Note something; `what` is in the plural and says what became of it."""
+        if count:
+            self._counts[what] += count
+
+    def sentences(self) -> list[str]:
+        """One line each, for people."""
+        return [f"{what}: {count:,}" for what, count in self._counts.items()]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many of what."""
+        return dict(self._counts)

@@ -5,18 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from inspector.report.layout import plain
-from inspector.report.pages.explanation_sections import explanation_sections
-from inspector.report.pages.figures import Figures
-from inspector.report.pages.method_sections import deploy_sections, method_section, reproduce_section
-from inspector.report.pages.model import PageContent, Section
+from inspector.report.pages.method_sections import (
+    deploy_sections,
+    explanation_sections,
+    method_section,
+    reproduce_section,
+)
+from inspector.report.pages.model import FigureCells, PageContent, Section
 from inspector.report.pages.plan_sections import comparison_section, plan_sections, risks_section
 from inspector.report.pages.session_sections import (
     calls_sections,
     composition_section,
+    facts_table,
     heaviest_section,
+    large_figures,
+    lead,
     projection_section,
+    totals_section,
 )
-from inspector.report.pages.totals import facts_table, large_figures, lead, totals_section
 
 if TYPE_CHECKING:
     from inspector.report.document import Report
@@ -24,7 +30,7 @@ if TYPE_CHECKING:
 
 def page_content(report: Report) -> PageContent:
     """The whole page."""
-    figures = Figures(report)
+    figures = FigureCells(report)
     sections = (
         *calls_sections(report),
         totals_section(report, figures),

@@ -1,4 +1,4 @@
-"""How figures are known, how to get them again, and how to use the plan elsewhere."""
+"""How figures are known and came about, how to get them again, and how to use the plan elsewhere."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from inspector.report.export import TARGETS, ExportError, export_plan
 from inspector.report.figures_table import legend, plan_letter
 from inspector.report.layout import plain
 from inspector.report.numbers import percent, whole
-from inspector.report.pages.model import Cell, Code, Line, Section
-from inspector.report.pages.totals import plan_title
+from inspector.report.pages.model import Cell, Code, FigureCells, Line, Section, Table, pointer, word
+from inspector.report.pages.session_sections import plan_title
+from inspector.report.text import given_text, quantity
 from inspector.safe_text import safe_text
 from inspector.strategies.plan import Plan, PlanError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from inspector.report.document import PlanFacts, Report
-    from inspector.report.pages.model import Part
+    from inspector.report.document import ExplanationFacts, PlanFacts, Report
+    from inspector.report.pages.model import Part, Step
 
 
 REPLAYED = (
@@ -130,3 +131,29 @@ def _previews(plan: Plan, specs: Sequence[str]) -> Iterator[Part]:
             yield Line((Cell(f"These are {PREVIEW_LINES} of {len(lines)} lines; the command writes all of them."),))
         yield from (Line((Cell(f"Left out: {plain(each)}."),), is_item=True) for each in exported.left_out)
         yield Code(f"inspector export --strategy {chosen} --to {name}\n", "sh")
+
+
+def explanation_sections(report: Report, figures: FigureCells) -> tuple[Section, ...]:
+    """A table for the baseline and one a plan; none where it was not asked for."""
+    places: list[tuple[str, tuple[Step, ...], Mapping[str, ExplanationFacts] | None]] = [
+        ("the baseline", ("explain",), report.explain)
+    ]
+    places += [
+        (f"plan {plan_letter(index)}", ("plans", index, "explain"), plan.explain)
+        for index, plan in enumerate(report.plans)
+    ]
+    tables = [_explanation_table(name, steps, explained, figures) for name, steps, explained in places if explained]
+    return (Section("explained", "How figures came about", tuple(tables), folded=True),) if tables else ()
+
+
+def _explanation_table(
+    name: str, steps: tuple[Step, ...], explained: Mapping[str, ExplanationFacts], figures: FigureCells
+) -> Table:
+    rows = []
+    for figure, each in explained.items():
+        at = (*steps, figure, "value")
+        inputs = "; ".join(f"{given.label}: {given_text(given.value, given.unit)}" for given in each.inputs)
+        value = Cell(quantity(each.value, each.unit), pointer(*at), figures.value(*at), each.known)
+        rows.append((word(figure), value, word(each.formula), word(inputs), word(each.source)))
+    head = ("figure", "value", "what was worked out", "from", "source")
+    return Table(f"Figures of {name}", head, tuple(rows), frozenset({1}))

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from inspector.report.detail_text import compaction_rows
 from inspector.report.layout import plain
 from inspector.report.numbers import percent, plural
-from inspector.report.pages.figures import Figures, name_cell, word
-from inspector.report.pages.model import Cell, Chart, Line, Section, Table
-from inspector.report.pages.totals import plan_title
+from inspector.report.pages.model import Cell, Chart, FigureCells, Line, Section, Table, name_cell, word
+from inspector.report.pages.session_sections import plan_title
+from inspector.report.text import compaction_rows
 
 if TYPE_CHECKING:
     from inspector.report.document import PlanFacts, Report
@@ -23,7 +22,7 @@ ABOUT_RISKS = (
 )
 
 
-def plan_sections(report: Report, figures: Figures) -> tuple[Section, ...]:
+def plan_sections(report: Report, figures: FigureCells) -> tuple[Section, ...]:
     """One a plan."""
     return tuple(
         Section(f"plan-{index + 1}", plan_title(report, index), _parts(report.plans[index], index, figures))
@@ -31,7 +30,7 @@ def plan_sections(report: Report, figures: Figures) -> tuple[Section, ...]:
     )
 
 
-def _parts(plan: PlanFacts, index: int, figures: Figures) -> tuple[Part, ...]:
+def _parts(plan: PlanFacts, index: int, figures: FigureCells) -> tuple[Part, ...]:
     parts: list[Part] = [Line((Cell(plain(spec), is_code=True),), is_item=True) for spec in plan.strategies]
     if not plan.strategies:
         parts.append(Line((Cell("No strategy: the same as the baseline."),)))
@@ -44,7 +43,7 @@ def _parts(plan: PlanFacts, index: int, figures: Figures) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def _tiers(plan: PlanFacts, index: int, figures: Figures) -> Table:
+def _tiers(plan: PlanFacts, index: int, figures: FigureCells) -> Table:
     rows = []
     for at, tier in enumerate(plan.tiers):
         if not tier.results:
@@ -64,7 +63,7 @@ def _tiers(plan: PlanFacts, index: int, figures: Figures) -> Table:
     return Table("By tier of each strategy", head, tuple(rows), frozenset(range(1, 6)))
 
 
-def _tools(plan: PlanFacts, index: int, figures: Figures) -> Table:
+def _tools(plan: PlanFacts, index: int, figures: FigureCells) -> Table:
     rows = []
     for at, row in enumerate(plan.carried):
         if not row.tool:
@@ -84,7 +83,7 @@ def _tools(plan: PlanFacts, index: int, figures: Figures) -> Table:
     return Table("By tool, results over all calls", head, tuple(rows), frozenset(range(1, 6)))
 
 
-def _cache(plan: PlanFacts, index: int, figures: Figures) -> list[Part]:
+def _cache(plan: PlanFacts, index: int, figures: FigureCells) -> list[Part]:
     outcome = plan.outcome
     if outcome is None:
         return []
@@ -113,7 +112,7 @@ def _cache(plan: PlanFacts, index: int, figures: Figures) -> list[Part]:
     return lines
 
 
-def risks_section(report: Report, figures: Figures) -> Section | None:
+def risks_section(report: Report, figures: FigureCells) -> Section | None:
     """Hazards, and what was needed later, of every plan."""
     rows = []
     for index, plan in enumerate(report.plans):
@@ -138,7 +137,7 @@ def risks_section(report: Report, figures: Figures) -> Section | None:
     return Section("risks", "Risks", (about, table))
 
 
-def comparison_section(report: Report, figures: Figures) -> Section | None:
+def comparison_section(report: Report, figures: FigureCells) -> Section | None:
     """Every strategy alone, what saves most first."""
     if not report.comparison:
         return None
@@ -164,7 +163,7 @@ def comparison_section(report: Report, figures: Figures) -> Section | None:
     return Section("strategies", "Strategies compared", (Chart("comparison", alternative), table))
 
 
-def _compared(index: int, figures: Figures, plan: PlanFacts) -> tuple[Cell, ...]:
+def _compared(index: int, figures: FigureCells, plan: PlanFacts) -> tuple[Cell, ...]:
     steps = ("comparison", index)
     risks = sum((plan.hazards or {}).values())
     return (

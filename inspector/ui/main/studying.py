@@ -144,7 +144,7 @@ class Related(Studying):
     @work(thread=True, group="diagnostics", exclusive=True, description="say how the file was read")
     def action_diagnostics(self) -> None:
         """Say what the file was taken for and why, what is in it, and what could not be read."""
-        from inspector.report.format_pages import reading_text
+        from inspector.report.session_listings import reading_text
         from inspector.session.errors import SessionError
         from inspector.session.registry import detect
         from inspector.ui.dialogs.diagnostics_dialog import DiagnosticsScreen

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.replay.pricing.prices import Pricing
-    from inspector.report.session_summary import SessionSummary
-    from inspector.report.summary_cache import ReadSummary
+    from inspector.report.session_summary import ReadSummary, SessionSummary
     from inspector.session.discovery import Header, Known
 
 SECONDS_BETWEEN_LOOKS = 2.0
@@ -129,8 +128,7 @@ class SessionFinder:
 
     def _read_some(self, until: float, is_cancelled: Callable[[], bool]) -> list[SessionSummary]:
         """Read what is looked at, then the newest, until a time."""
-        from inspector.report.session_summary import FIRST_BYTES, summarise
-        from inspector.report.summary_cache import ReadSummary
+        from inspector.report.session_summary import FIRST_BYTES, ReadSummary, summarise
 
         made, self._waiting = self._waiting, []
         while not is_cancelled() and (not made or time.monotonic() < until):
@@ -153,7 +151,7 @@ class SessionFinder:
         """Take up what an earlier run read of sessions that have not changed since, once."""
         if self._kept is not None or self._pricing is None:
             return
-        from inspector.report.summary_cache import SummaryCache
+        from inspector.report.session_summary import SummaryCache
 
         cache = SummaryCache()
         if not self.keeps:
@@ -168,7 +166,7 @@ class SessionFinder:
         """Keep what was read for the next run, where reading it took that long."""
         if not self.keeps or self._pricing is None or self._unkept < seconds:
             return
-        from inspector.report.summary_cache import SummaryCache
+        from inspector.report.session_summary import SummaryCache
         from inspector.session.files import Locator
 
         now = {path: entry for path, entry in self.read.items() if not entry.summary.problem}

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
-    from inspector.report.session_summary import SessionSummary
-    from inspector.report.summary_cache import ReadSummary
+    from inspector.report.session_summary import ReadSummary, SessionSummary
     from inspector.session.discovery import Header
     from inspector.ui.sessions.book import Line
 

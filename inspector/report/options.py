@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ReportOptions:
     """What a report is to hold beside the totals.
 
     Attributes:

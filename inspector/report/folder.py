@@ -1,29 +1,91 @@
-"""Many sessions' reports added up."""
+"""The report on a folder of sessions as data: what `inspector report FOLDER --format json` prints, and its sums.
+
+The figures of every session are those of the report on it alone, but for calls that several sessions hold: they count
+with the session that ended first. `docs/folder-report.schema.json` is made from these types.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
+from msgspec import Struct
 
 import inspector
 from inspector.replay.figure import HowKnown, weakest
-from inspector.report.document import FigureSet, Saving
-from inspector.report.folder_document import (
-    Distribution,
-    FolderPlan,
-    FolderReport,
-    SessionRow,
-    SessionUnderPlan,
-)
+from inspector.report.document import Count, FigureSet, Saving, about
 from inspector.report.numbers import DOLLAR_DIGITS, PERCENT_DIGITS, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from inspector.report.details import How
-    from inspector.report.document import Report
-    from inspector.report.folder_document import UnreadSession
+    from inspector.report.document import How, Report
+
+
+class FolderReport(Struct, frozen=True, kw_only=True):
+    """What many sessions cost, and what each plan would make of them."""
+
+    schema: Annotated[Literal[1], about("Version of this contract.")]
+    inspector: Annotated[str, about("Version of the program that wrote it.")]
+    path: Annotated[str, about("The folder, with the home folder as `~`.")]
+    baseline: Annotated[FigureSet, about("Sums over all sessions with an empty plan.")]
+    plans: Annotated[list[FolderPlan], about("In the order they were asked for.")]
+    sessions: Annotated[list[SessionRow], about("By path.")]
+    unread: Annotated[list[UnreadSession], about("What could not be read, by path; part of no figure.")]
+    warnings: Annotated[list[str], about("What to know before believing the figures, each in a sentence.")]
+
+
+class FolderPlan(Struct, frozen=True, kw_only=True):
+    """All sessions under one plan."""
+
+    name: Annotated[str, about("The plan's own name, or its strategies as they were asked for.")]
+    figures: Annotated[FigureSet, about("Sums over all sessions; the largest of all largest prompts.")]
+    saved: Annotated[Saving, about("Sums over all sessions. Negative where the plan costs more.")]
+    helped: Annotated[Count, about("Sessions it saves something on.")]
+    unchanged: Annotated[Count, about("Sessions it makes no difference to.")]
+    worse: Annotated[Count, about("Sessions it costs more on.")]
+    percent: Annotated[Distribution | None, about("Null where no session has a figure.")]
+    order: Annotated[list[int], about("Indices of sessions, those it helps most first.")]
+
+
+class Distribution(Struct, frozen=True, kw_only=True):
+    """How what sessions save is spread, in percent of each session's cost (of its prompts without a price)."""
+
+    least: float
+    quarter: Annotated[float, about("A quarter of the sessions save less.")]
+    middle: Annotated[float, about("The median: half of them save less.")]
+    three_quarters: Annotated[float, about("A quarter of them save more.")]
+    most: float
+
+
+class SessionRow(Struct, frozen=True, kw_only=True):
+    """One session."""
+
+    path: Annotated[str, about("Its file, with the home folder as `~`.")]
+    format: Annotated[str, about("Name of its format.")]
+    id: Annotated[str, about("Its id.")]
+    model: Annotated[str | None, about("The model of its newest call, or null when no call names one.")]
+    messages: Annotated[Count, about("Entries of the conversation.")]
+    calls: Annotated[Count, about("Requests to a model.")]
+    recorded: Annotated[FigureSet | None, about("What the provider reported; null when the file has no usage.")]
+    baseline: Annotated[FigureSet, about("The session replayed with an empty plan.")]
+    plans: Annotated[list[SessionUnderPlan], about("In the order they were asked for.")]
+
+
+class SessionUnderPlan(Struct, frozen=True, kw_only=True):
+    """One session under one plan."""
+
+    figures: FigureSet
+    saved: Saving
+    edits: Annotated[Count | None, about("How often a block's rendition changed, over all calls.")]
+    hazards: Annotated[Count, about("How often something may go wrong; the report on the session names what.")]
+
+
+class UnreadSession(Struct, frozen=True, kw_only=True):
+    """A file that could not be read."""
+
+    path: Annotated[str, about("The file, with the home folder as `~`.")]
+    problem: Annotated[str, about("Why, in a line.")]
 
 
 def session_row(report: Report) -> SessionRow:
@@ -67,14 +129,14 @@ def folder_report(
         inspector=inspector.__version__,
         path=path,
         baseline=baseline,
-        plans=[_plan(name, index, rows, baseline) for index, name in enumerate(names)],
+        plans=[_folder_plan(name, index, rows, baseline) for index, name in enumerate(names)],
         sessions=rows,
         unread=sorted(unread, key=lambda each: each.path),
         warnings=_warnings(rows, unread),
     )
 
 
-def _plan(name: str, index: int, rows: Sequence[SessionRow], baseline: FigureSet) -> FolderPlan:
+def _folder_plan(name: str, index: int, rows: Sequence[SessionRow], baseline: FigureSet) -> FolderPlan:
     under = [row.plans[index] for row in rows]
     figures = _summed([each.figures for each in under])
     percents = [each.saved.percent or 0.0 for each in under]
@@ -82,7 +144,7 @@ def _plan(name: str, index: int, rows: Sequence[SessionRow], baseline: FigureSet
     return FolderPlan(
         name=name,
         figures=figures,
-        saved=_saved(baseline, figures, [each.saved for each in under]),
+        saved=_folder_saving(baseline, figures, [each.saved for each in under]),
         helped=sum(percent > 0 for percent in percents),
         unchanged=sum(percent == 0 for percent in percents),
         worse=sum(percent < 0 for percent in percents),
@@ -132,7 +194,7 @@ def _summed(sets: Sequence[FigureSet]) -> FigureSet:
     )
 
 
-def _saved(baseline: FigureSet, planned: FigureSet, each: Sequence[Saving]) -> Saving:
+def _folder_saving(baseline: FigureSet, planned: FigureSet, each: Sequence[Saving]) -> Saving:
     tokens = sum(saved.tokens or 0 for saved in each)
     dollars = [saved.usd for saved in each if saved.usd is not None]
     usd = round(sum(dollars), DOLLAR_DIGITS) if dollars else None

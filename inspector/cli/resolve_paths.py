@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from inspector.cli.commands import COMMANDS
-from inspector.cli.exits import CommandError
+from inspector.cli.exit_codes import CommandError
 from inspector.cli.reading import detect_format
 from inspector.session.files import Locator, is_folder
 
@@ -22,7 +22,7 @@ LOOKS_ALIKE = 0.9
 """From how alike names are one is taken for the other mistyped, between 0 and 1."""
 
 
-class Wanted(NamedTuple):
+class ScreenTargets(NamedTuple):
     """What a command line asks for.
 
     Attributes:
@@ -34,7 +34,7 @@ class Wanted(NamedTuple):
     folders: tuple[Path, ...] | None = None
 
 
-def wanted(paths: Sequence[Path], *, waits: bool = False) -> Wanted:
+def resolve_targets(paths: Sequence[Path], *, waits: bool = False) -> ScreenTargets:
     """The sessions to open, and the folders to list: where nothing is named, those of this machine's agents.
 
     Args:
@@ -46,7 +46,7 @@ def wanted(paths: Sequence[Path], *, waits: bool = False) -> Wanted:
     """
     if not paths:
         _require_files(None)
-        return Wanted()
+        return ScreenTargets()
     sessions, folders = [], []
     for path in dict.fromkeys(paths):
         if waits and is_named_early(path):
@@ -56,7 +56,7 @@ def wanted(paths: Sequence[Path], *, waits: bool = False) -> Wanted:
             folders.append(path)
         else:
             sessions.append(path)
-    return Wanted(tuple(sessions), tuple(folders) or None)
+    return ScreenTargets(tuple(sessions), tuple(folders) or None)
 
 
 def is_named_early(path: Path) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from inspector.cli import main
-from inspector.report.masking import Masker
+from inspector.report.secret_redaction import SecretRedactor
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def planted(source: Path, target: Path, said: str) -> Path:
 @pytest.mark.parametrize("name", SECRETS)
 def test_a_secret_is_masked_and_counted_and_what_is_around_it_stays(name: str):
     secret, text = SECRETS[name]
-    masker = Masker()
+    masker = SecretRedactor()
     masked = masker(f"before it\n{text}\nafter it, twice" if "cut off" not in name else f"before it\n{text}")
 
     assert secret not in masked
@@ -97,7 +97,7 @@ def test_a_secret_is_masked_and_counted_and_what_is_around_it_stays(name: str):
 
 def test_ordinary_words_are_left_alone():
     text = "def total(prices):\n    return sum(prices)  # 363.920 kWh, see README.md and src/billing.py:120\n"
-    masker = Masker()
+    masker = SecretRedactor()
 
     assert masker(text) == text
     assert masker.masked.total() == 0
@@ -106,7 +106,7 @@ def test_ordinary_words_are_left_alone():
 def test_home_folders_are_shortened_wherever_the_session_was_recorded():
     said = "/home/ada/shop/a.py /Users/ada/shop/a.py C:\\Users\\ada\\shop\\a.py"
 
-    assert Masker()(said) == "~/shop/a.py ~/shop/a.py ~\\shop\\a.py"
+    assert SecretRedactor()(said) == "~/shop/a.py ~/shop/a.py ~\\shop\\a.py"
 
 
 @pytest.mark.parametrize("form", ["text", "json", "md", "html", "csv"])

@@ -3,8 +3,8 @@ import sys
 
 import pytest
 
-from inspector.cli import progress
-from inspector.cli.progress import Progress
+from inspector.cli import output
+from inspector.cli.output import ProgressLine
 
 
 class Stream(io.StringIO):
@@ -20,7 +20,7 @@ class Stream(io.StringIO):
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """A clock that stands where it is put."""
     now = [0.0]
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(output.time, "monotonic", lambda: now[0])
     return now
 
 
@@ -28,7 +28,7 @@ def said(monkeypatch: pytest.MonkeyPatch, clock: list[float], steps: list[float]
     """What is written when a step is reported at each of the given seconds."""
     stream = Stream(terminal=terminal)
     monkeypatch.setattr(sys, "stderr", stream)
-    with Progress("reading") as report:
+    with ProgressLine("reading") as report:
         for done, seconds in enumerate(steps, 1):
             clock[0] = seconds
             report(done, len(steps))

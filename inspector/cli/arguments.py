@@ -1,24 +1,16 @@
-"""What commands that end in a report have in common: their arguments, and where the report goes."""
+"""Arguments that several commands take: what to report on, in which form, at which prices, from which prompt cache."""
 
 from __future__ import annotations
 
 import math
-import sys
 from argparse import ArgumentTypeError
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
-
-from inspector.cli.console import encodes_everything, wants_color, write
-from inspector.cli.exits import ExitCode
-from inspector.cli.saving import check_target, save
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
+    from argparse import ArgumentParser
     from collections.abc import Mapping
 
-    from msgspec import Struct
-
-    from inspector.replay.assumptions import Assumptions
     from inspector.replay.pricing.rates import Rates
 
 FORMATS = {"text": "for people (default)", "json": "for programs"}
@@ -38,23 +30,10 @@ CACHE_NAMES = (
 )
 """Names of `inspector.replay.cache.cache_models.CACHE_MODELS`, which takes too long to import for a line of help."""
 
-
 MOST_CALLS, MOST_DAYS = 10_000, 31
 """`MOST_NEXT_CALLS` and `MOST_DAYS` of `inspector.replay.assumptions`, for the same reason."""
 
 LARGEST_WINDOW = 1_000_000_000
-
-
-Reported_contra = TypeVar("Reported_contra", bound="Struct", contravariant=True)
-Delivered = TypeVar("Delivered", bound="Struct")
-
-
-class TextWriter(Protocol[Reported_contra]):
-    """Writes a report, on one session or many, for people."""
-
-    def __call__(self, report: Reported_contra, *, color: bool) -> str:
-        """The report as text, with or without colours."""
-        ...
 
 
 def add_report_arguments(parser: ArgumentParser, formats: Mapping[str, str] = FORMATS) -> None:
@@ -104,50 +83,6 @@ def add_price_arguments(parser: ArgumentParser, *, cache: bool = True) -> None:
         named = ", ".join(CACHE_NAMES)
         about = f"serve every call from this prompt cache, whatever was reported: {named}"
         parser.add_argument("--cache", metavar="NAME", type=_cache, help=about)
-
-
-def check_output(options: Namespace) -> None:
-    """Refuse an output file that must not be written, before anything is read.
-
-    Raises:
-        CommandError: It is a session, or a folder.
-    """
-    if options.output is not None:
-        check_target(options.output, options.path)
-
-
-def deliver(report: Delivered, options: Namespace, as_text: TextWriter[Delivered]) -> ExitCode:
-    """Print the report, or save it where it was asked to go."""
-    to_file = options.output is not None
-    if options.format == "json":
-        import msgspec
-
-        from inspector.report.json_text import to_json
-
-        text = to_json(msgspec.to_builtins(report), ascii_only=not to_file and not encodes_everything(sys.stdout))
-    else:
-        text = as_text(report, color=not to_file and wants_color(sys.stdout))
-    if to_file:
-        save(options.output, text)
-    else:
-        write(text)
-    return ExitCode.FINE
-
-
-def terms_of(options: Namespace) -> Assumptions:
-    """The terms that `add_price_arguments` and `add_report_arguments` let be asked for."""
-    from inspector.replay.assumptions import NEXT_CALLS, Assumptions
-
-    asked = vars(options)
-    return Assumptions(
-        factor=options.factor,
-        model=options.model,
-        rates=options.rates,
-        cache=asked.get("cache"),
-        window=asked.get("window"),
-        next_calls=asked.get("next_calls") or NEXT_CALLS,
-        days_per_month=asked.get("days_per_month", 30.0),
-    )
 
 
 def _rates(text: str) -> Rates:

@@ -1,18 +1,23 @@
-"""What can be read, and what one file was taken for, as text for people."""
+"""What can be read, what one file was taken for, and lists of sessions, as text for people."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from inspector.report.layout import HEADING, LEFT, RIGHT, WARNING, WIDTH, WRAPPED, Page
-from inspector.report.numbers import plural
+from inspector.report.numbers import compact, dollars, plural
 from inspector.session.files import is_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
+    from inspector.report.session_summary import SessionSummary
+    from inspector.session.discovery import Header
     from inspector.session.format import Detection, Format
     from inspector.session.model import Diagnostic, Session
+
+LONGEST_TITLE = 60
 
 
 def formats_text(formats: Iterable[Format], width: int = WIDTH, *, color: bool = False) -> str:
@@ -109,4 +114,36 @@ def _diagnostic(diagnostic: Diagnostic) -> tuple[str, str, str, str]:
         f"{diagnostic.offset:,}",
         "left out" if diagnostic.skipped else "read in part",
         diagnostic.reason,
+    )
+
+
+def sessions_text(sessions: Sequence[tuple[Header, SessionSummary]], left_out: int, *, color: bool = False) -> str:
+    """One row a session, in the order given; the path last, whole.
+
+    Args:
+        sessions: What was found, and what reading it told.
+        left_out: How many older ones are not listed.
+        color: Colour the titles of the columns.
+    """
+    page = Page(color=color)
+    head = ("changed (UTC)", "format", "model", "calls", "tokens", "cost", "subagent", "title", "path")
+    rows = [_row(header, summary) for header, summary in sessions]
+    page.table(head, rows, LEFT * 3 + RIGHT * 3 + LEFT * 3, indent=0)
+    if left_out:
+        page.line(f"and {plural(left_out, 'older session')}")
+    return page.text()
+
+
+def _row(header: Header, summary: SessionSummary) -> tuple[str, ...]:
+    title = " ".join((summary.title or summary.prompt or header.title).split())
+    return (
+        datetime.fromtimestamp(header.modified, UTC).strftime("%Y-%m-%d %H:%M"),
+        summary.format or "unreadable",
+        summary.model,
+        f"{summary.calls:,}" if summary.format else "",
+        compact(summary.tokens) if summary.tokens is not None else "",
+        dollars(summary.usd) if summary.usd is not None else "",
+        "yes" if (summary.parent or header.parent) is not None else "",
+        title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1]}…",
+        str(header.path),
     )

@@ -12,7 +12,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from inspector.errors import InspectorError
-from inspector.report.private_paths import without_home
+from inspector.report.path_redaction import without_home
 from inspector.session.model import TextUnavailableError
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class DetectorMissingError(InspectorError):
     advice = "pip install 'session-inspector[texts]'"
 
 
-class Masker:
+class SecretRedactor:
     """Masks secrets in texts, and counts them by kind.
 
     Attributes:
@@ -112,13 +112,13 @@ class Masker:
                         yield from ((each.start(), each.end(), kind) for each in re.finditer(re.escape(value), text))
 
 
-def excerpt(session: Session, block: int, masker: Masker) -> str:
+def excerpt(session: Session, block: int, redactor: SecretRedactor) -> str:
     """How a block's text begins, secrets masked before it is cut; empty where the file no longer holds it."""
     try:
         text = session.text(session.blocks[block])
     except TextUnavailableError:
         return ""
-    begin = masker(text[:LOOKED_AT])
+    begin = redactor(text[:LOOKED_AT])
     return begin if len(begin) <= SHOWN else f"{begin[:SHOWN]}…"
 
 

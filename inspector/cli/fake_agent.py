@@ -20,7 +20,7 @@ SECONDS = 90.0
 LONGEST_PAUSE = 2.0
 
 
-class GrowingCopy:
+class FakeAgent:
     """Copies a file of lines into a temporary folder, bit by bit, in a thread. Leaving the context removes the folder.
 
     Args:

@@ -1,0 +1,216 @@
+"""Where output goes: data to standard output or a file, never over a session; narration and progress elsewhere."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, Any, Protocol, Self, TextIO, TypeVar
+
+from inspector.cli.exit_codes import CommandError, ExitCode
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from pathlib import Path
+    from types import TracebackType
+
+    from msgspec import Struct
+
+LONGEST_LINE = 10_000
+"""Characters of one message: more than two of the longest paths there can be."""
+
+
+def prepare_streams() -> None:
+    """Let standard output take any character: what its encoding lacks is replaced, not raised."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+def write(text: str) -> None:
+    """Print data, as it is. The caller has made it safe: reports by `safe_text`, JSON by escaping.
+
+    Raises:
+        CommandError: It cannot be written.
+        BrokenPipeError: Nobody reads it any more.
+    """
+    if sys.stdout is None:  # the program was started with a closed output: nobody wants it
+        return
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        forget_output()
+        raise CommandError(f"standard output cannot be written: {error.strerror or error}") from None
+
+
+def write_json(data: Any) -> None:
+    """Print data as indented JSON: dictionaries, lists, strings, numbers, booleans, None.
+
+    Raises:
+        CommandError: It cannot be written.
+    """
+    from inspector.report.json_document import to_json
+
+    write(to_json(data, ascii_only=not encodes_everything(sys.stdout)))
+
+
+def forget_output() -> None:
+    """Point standard output nowhere, so that flushing it once more at exit does not fail again."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+def narrate(message: str) -> None:
+    """Print one line for people to standard error, whatever characters the message holds."""
+    from inspector.safe_text import one_line
+
+    sys.stderr.write(one_line(f"inspector: {message}", LONGEST_LINE) + "\n")
+    sys.stderr.flush()
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """Whether a person looks at this stream through a terminal."""
+    try:
+        return stream is not None and stream.isatty()
+    except ValueError:  # a closed stream
+        return False
+
+
+def wants_color(stream: TextIO) -> bool:
+    """Whether to colour what goes to `stream`: a capable terminal, and nobody said otherwise (no-color.org)."""
+    return is_terminal(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") not in ("dumb", "")
+
+
+def encodes_everything(stream: TextIO) -> bool:
+    """Whether the stream's encoding has every character."""
+    return (getattr(stream, "encoding", None) or "").lower().replace("_", "-").startswith("utf")
+
+
+def check_target(target: Path, source: Path | None = None) -> None:
+    """Refuse to write over a session.
+
+    Args:
+        target: What is to be written.
+        source: What is read, where anything is.
+
+    Raises:
+        CommandError: `target` is the source, lies in it, or is a session file itself.
+    """
+    from inspector.session.overwrite_guard import problem_with_target
+
+    problem = problem_with_target(target, source)
+    if problem:
+        raise CommandError(f"{target}: {problem}", ExitCode.WRONG_USAGE)
+
+
+def save(target: Path, text: str) -> None:
+    """Write `text` as UTF-8.
+
+    Raises:
+        CommandError: The file cannot be written.
+    """
+    try:
+        target.write_text(text, encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise CommandError(f"{target}: cannot be written: {error.strerror or error}") from None
+
+
+QUIET_SECONDS = 0.4
+"""Work that takes less than this is not worth a line."""
+
+REFRESH_SECONDS = 0.1
+
+BAR_CELLS = 24
+"""Narrow enough that the line fits in 60 columns."""
+
+
+class ProgressLine:
+    """Call it with how much is done and how much there is; leaving the context wipes the line."""
+
+    def __init__(self, doing: str) -> None:
+        self._doing = doing
+        self._shown = False
+        self._next = time.monotonic() + QUIET_SECONDS
+        self._enabled = is_terminal(sys.stderr)
+
+    def __call__(self, done: int, total: int) -> None:
+        """Show `done` of `total`, in any unit."""
+        if not self._enabled or time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + REFRESH_SECONDS
+        self._shown = True
+        percent = min(100, 100 * done // total) if total > 0 else 0
+        filled = BAR_CELLS * percent // 100
+        bar = "#" * filled + "." * (BAR_CELLS - filled)
+        sys.stderr.write(f"\r{self._doing}: [{bar}] {percent} %\x1b[K")
+        sys.stderr.flush()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+Reported_contra = TypeVar("Reported_contra", bound="Struct", contravariant=True)
+
+Delivered = TypeVar("Delivered", bound="Struct")
+
+
+class TextWriter(Protocol[Reported_contra]):
+    """Writes a report, on one session or many, for people."""
+
+    def __call__(self, report: Reported_contra, *, color: bool) -> str:
+        """The report as text, with or without colours."""
+        ...
+
+
+def check_output(options: Namespace) -> None:
+    """Refuse an output file that must not be written, before anything is read.
+
+    Raises:
+        CommandError: It is a session, or a folder.
+    """
+    if options.output is not None:
+        check_target(options.output, options.path)
+
+
+def deliver(report: Delivered, options: Namespace, as_text: TextWriter[Delivered]) -> ExitCode:
+    """Print the report, or save it where it was asked to go."""
+    to_file = options.output is not None
+    if options.format != "json":
+        text = as_text(report, color=not to_file and wants_color(sys.stdout))
+    else:
+        import msgspec
+
+        from inspector.report.json_document import to_json
+
+        text = to_json(msgspec.to_builtins(report), ascii_only=not to_file and not encodes_everything(sys.stdout))
+    if to_file:
+        save(options.output, text)
+    else:
+        write(text)
+    return ExitCode.FINE
+
+
+def require_drawing() -> None:
+    """Tell that what draws charts is not installed, before a big file is read.
+
+    Raises:
+        CommandError: It is not.
+    """
+    from inspector.report.charts.drawing import ChartsMissingError, load_drawing
+
+    try:
+        load_drawing()
+    except ChartsMissingError as error:
+        raise CommandError(str(error)) from None

@@ -1,0 +1,330 @@
+"""The charts of reports as Vega-Lite: over calls, by what takes up the prompts, by strategy, over sessions."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+from inspector.report.charts.palette import DASHES, SERIES, config
+from inspector.report.figures_table import plan_letter
+from inspector.report.layout import plain
+from inspector.safe_text import clip_cells
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from inspector.report.charts.palette import Palette
+    from inspector.report.document import Report
+    from inspector.report.folder import FolderReport
+
+MOST_POINTS = 600
+"""Points of a line: more than there are pixels for add size and no sight."""
+
+NEAR_WINDOW = 0.4
+"""The window is drawn where prompts fill at least so much of it: else it would press them flat."""
+
+HEIGHT = 260
+
+MOST_BARS = 12
+
+MOST_STRATEGIES = 30
+"""Of those, a third are the ones that cost most."""
+
+BAR, THIN_BAR, GAP = 20, 11, 12
+"""Pixels."""
+
+NAME_WIDTH = 30
+
+PLANS_IN_BARS = 3
+"""Plans shown beside the session without one; more make bars too thin to read."""
+
+STEPS = 20
+"""Bars of the histogram, at most."""
+
+WITHOUT = "without a plan"
+
+
+def report_charts(report: Report, palette: Palette) -> dict[str, dict[str, Any]]:
+    """Every picture the report holds something to draw for, as a Vega-Lite specification, by the names pages use."""
+    drawn = {
+        "context": context_chart(report, palette),
+        "cost": cost_chart(report, palette),
+        "composition": composition_chart(report, palette),
+        "comparison": comparison_chart(report, palette),
+    }
+    return {name: specification for name, specification in drawn.items() if specification is not None}
+
+
+def folder_charts(report: FolderReport, palette: Palette) -> dict[str, dict[str, Any]]:
+    """A histogram a plan: how many sessions save how much."""
+    return {
+        f"spread-{index + 1}": _histogram(report, index, palette)
+        for index, plan in enumerate(report.plans)
+        if plan.percent is not None
+    }
+
+
+def context_chart(report: Report, palette: Palette) -> dict[str, Any] | None:
+    """Tokens of every prompt, without a plan and under each; the largest of a stretch where calls share a point."""
+    ledger = report.ledger
+    if ledger is None or not ledger.calls:
+        return None
+    columns = [[call.baseline.prompt_tokens for call in ledger.calls]]
+    columns += [[call.plans[index].prompt_tokens for call in ledger.calls] for index in range(len(report.plans))]
+    rows = [
+        {"call": first + 1, "last": last, **_fields([max(column[first:last]) for column in columns])}
+        for first, last in downsample(len(ledger.calls), MOST_POINTS)
+    ]
+    layers = [_area(palette)]
+    layers += _lines(len(columns), palette, "step-after", "prompt tokens", "~s")
+    peak = max(max(column) for column in columns)
+    if ledger.window is not None and NEAR_WINDOW * ledger.window <= peak:
+        layers += _window(ledger.window, palette)
+    compacted = [{"call": call.call} for call in ledger.calls if call.compacted]
+    if compacted:
+        layers.append(_compactions(compacted, palette))
+    return _chart(rows, [*layers, _hover(len(columns), ",d", palette, shared=len(rows) < len(ledger.calls))], palette)
+
+
+def cost_chart(report: Report, palette: Palette) -> dict[str, Any] | None:
+    """Dollars spent by every call, without a plan and under each; None where calls have no price."""
+    ledger = report.ledger
+    if ledger is None or not ledger.calls or report.baseline.cost_usd is None:
+        return None
+    columns = [list(accumulate(call.baseline.cost_usd or 0 for call in ledger.calls))]
+    columns += [
+        list(accumulate(call.plans[index].cost_usd or 0 for call in ledger.calls)) for index in range(len(report.plans))
+    ]
+    rows = [
+        {"call": last, **_fields([round(column[last - 1], 4) for column in columns])}
+        for _, last in downsample(len(ledger.calls), MOST_POINTS)
+    ]
+    layers = _lines(len(columns), palette, "linear", "dollars spent so far", "$~f")
+    return _chart(rows, [*layers, _hover(len(columns), "$,.4~f", palette)], palette)
+
+
+def composition_chart(report: Report, palette: Palette) -> dict[str, Any] | None:
+    """Tokens of all prompts by kind of block and tool, without a plan and under the first plans."""
+    rows: list[dict[str, Any]] = []
+    largest = [row for row in report.carried if row.sent_tokens][:MOST_BARS]
+    if not largest:
+        return None
+    names = [WITHOUT]
+    sent = [{(row.kind, row.tool): row.sent_tokens for row in report.carried}]
+    for index, plan in enumerate(report.plans[:PLANS_IN_BARS]):
+        names.append(f"plan {plan_letter(index)}")
+        sent.append({(row.kind, row.tool): row.sent_tokens for row in plan.carried})
+    order = []
+    for index, row in enumerate(largest):
+        # Names that differ only behind where they are clipped still are two bars.
+        label = clip_cells(plain(f"{row.kind} {row.tool}".rstrip()), NAME_WIDTH)
+        order.append(label if label not in order else f"{label} ({index + 1})")
+        rows += [
+            {"what": order[-1], "plan": name, "tokens": tokens.get((row.kind, row.tool)) or 0}
+            for name, tokens in zip(names, sent, strict=True)
+        ]
+    colors = [palette.recorded, *(palette.plans[index % SERIES] for index in range(len(names) - 1))]
+    return {
+        "data": {"values": rows},
+        "width": 720,
+        "height": len(largest) * (BAR if len(names) == 1 else THIN_BAR * len(names) + GAP),
+        "mark": {"type": "bar", "height": {"band": 0.85}},
+        "encoding": {
+            "y": {"field": "what", "type": "nominal", "sort": order, "title": None, "axis": {"labelLimit": 170}},
+            "yOffset": {"field": "plan", "type": "nominal", "sort": names},
+            "x": {
+                "field": "tokens",
+                "type": "quantitative",
+                "title": "tokens in all prompts together",
+                "axis": {"format": "~s", "tickCount": 5},
+            },
+            "color": {
+                "field": "plan",
+                "type": "nominal",
+                "sort": names,
+                "scale": {"domain": names, "range": colors},
+                "legend": None if len(names) == 1 else {"columns": 2},
+            },
+            "tooltip": [
+                {"field": "what", "title": "what", "type": "nominal"},
+                {"field": "plan", "title": "plan", "type": "nominal"},
+                {"field": "tokens", "title": "tokens", "type": "quantitative", "format": ",d"},
+            ],
+        },
+        "config": config(palette),
+    }
+
+
+def comparison_chart(report: Report, palette: Palette) -> dict[str, Any] | None:
+    """What every strategy would save alone, in percent; those that change nothing are left out."""
+    found = [plan for plan in report.comparison if plan.saved.percent]
+    found.sort(key=lambda plan: -(plan.saved.percent or 0))
+    if len(found) > MOST_STRATEGIES:
+        found = [*found[: 2 * MOST_STRATEGIES // 3], *found[-(MOST_STRATEGIES // 3) :]]
+    if not found:
+        return None
+    rows = [
+        {
+            "strategy": plain(plan.name),
+            "percent": plan.saved.percent,
+            "tokens": plan.saved.tokens,
+            "usd": plan.saved.usd,
+        }
+        for plan in found
+    ]
+    tooltip = [
+        {"field": "strategy", "type": "nominal"},
+        {"field": "percent", "title": "saves percent", "type": "quantitative", "format": ",.1f"},
+        {"field": "tokens", "title": "tokens less", "type": "quantitative", "format": ",d"},
+    ]
+    if found[0].saved.usd is not None:
+        tooltip.append({"field": "usd", "title": "dollars less", "type": "quantitative", "format": "$,.4~f"})
+    return {
+        "data": {"values": rows},
+        "width": 720,
+        "height": len(rows) * BAR,
+        "mark": {"type": "bar"},
+        "encoding": {
+            "y": {
+                "field": "strategy",
+                "type": "nominal",
+                "sort": [row["strategy"] for row in rows],
+                "title": None,
+                "axis": {"labelLimit": 170},
+            },
+            "x": {"field": "percent", "type": "quantitative", "title": "percent saved; left of zero it costs more"},
+            "color": {
+                "condition": {"test": "datum.percent < 0", "value": palette.loss},
+                "value": palette.plans[0],
+            },
+            "tooltip": tooltip,
+        },
+        "config": config(palette),
+    }
+
+
+def _histogram(report: FolderReport, index: int, palette: Palette) -> dict[str, Any]:
+    values = [
+        {"percent": row.plans[index].saved.percent}
+        for row in report.sessions
+        if row.plans[index].saved.percent is not None
+    ]
+    field = {"field": "percent", "bin": {"maxbins": STEPS}, "type": "quantitative"}
+    return {
+        "data": {"values": values},
+        "width": 720,
+        "height": 200,
+        "mark": {"type": "bar"},
+        "encoding": {
+            "x": {**field, "title": "percent saved; left of zero it costs more"},
+            "y": {
+                "aggregate": "count",
+                "title": "sessions",
+                "axis": {"format": ",~f", "labelExpr": "datum.value % 1 ? '' : datum.label"},
+            },
+            "color": {
+                "condition": {"test": "datum.bin_maxbins_20_percent < 0", "value": palette.loss},
+                "value": palette.plans[0],
+            },
+            "tooltip": [{**field, "title": "percent saved"}, {"aggregate": "count", "title": "sessions"}],
+        },
+        "config": config(palette),
+    }
+
+
+def downsample(count: int, most: int) -> list[tuple[int, int]]:
+    """At most `most` stretches, nearly alike in length, that cover `count` things: first, and one after the last."""
+    parts = min(count, most)
+    return [(count * part // parts, count * (part + 1) // parts) for part in range(parts)]
+
+
+def _fields(values: Sequence[float]) -> dict[str, float]:
+    return {f"v{index}": value for index, value in enumerate(values)}
+
+
+def _names(count: int) -> list[str]:
+    return [WITHOUT, *(f"plan {plan_letter(index)}" for index in range(count - 1))]
+
+
+def _x() -> dict[str, Any]:
+    axis = {"tickMinStep": 1, "format": ",d", "grid": False}
+    return {
+        "field": "call",
+        "type": "quantitative",
+        "title": "call",
+        "axis": axis,
+        "scale": {"zero": False, "nice": False},
+    }
+
+
+def _y(field: str, title: str, form: str) -> dict[str, Any]:
+    return {"field": field, "type": "quantitative", "title": title, "axis": {"format": form, "tickCount": 5}}
+
+
+def _area(palette: Palette) -> dict[str, Any]:
+    mark = {"type": "area", "color": palette.recorded, "opacity": 0.14, "interpolate": "step-after"}
+    return {"mark": mark, "encoding": {"x": _x(), "y": {**_y("v0", "prompt tokens", "~s"), "stack": None}}}
+
+
+def _lines(count: int, palette: Palette, interpolate: str, title: str, form: str) -> list[dict[str, Any]]:
+    names = _names(count)
+    scale = {
+        "domain": names,
+        "range": [palette.recorded, *(palette.plans[index % SERIES] for index in range(count - 1))],
+    }
+    dashes = {"domain": names, "range": [[3, 3], *(list(DASHES[index % SERIES]) for index in range(count - 1))]}
+    return [
+        {
+            "mark": {"type": "line", "strokeWidth": 2, "interpolate": interpolate},
+            "encoding": {
+                "x": _x(),
+                "y": _y(f"v{index}", title, form),
+                "color": {"datum": name, "type": "nominal", "scale": scale},
+                "strokeDash": {"datum": name, "type": "nominal", "scale": dashes},
+            },
+        }
+        for index, name in enumerate(names)
+    ]
+
+
+def _window(window: int, palette: Palette) -> list[dict[str, Any]]:
+    at = {"y": {"datum": window, "type": "quantitative"}}
+    text = {"type": "text", "align": "left", "dx": 4, "dy": -6, "fontSize": 12, "color": palette.ink}
+    return [
+        {"mark": {"type": "rule", "color": palette.ink, "strokeDash": [2, 4]}, "encoding": at},
+        {"mark": {**text, "text": "the model's window"}, "encoding": {**at, "x": {"value": 0}}},
+    ]
+
+
+def _compactions(calls: list[dict[str, int]], palette: Palette) -> dict[str, Any]:
+    mark = {"type": "point", "shape": "triangle-up", "filled": True, "size": 60, "color": palette.ink, "opacity": 1}
+    return {
+        "data": {"values": calls},
+        "mark": {**mark, "tooltip": {"expr": "'the agent compacted before call ' + datum.call"}},
+        "encoding": {"x": _x(), "y": {"datum": 0, "type": "quantitative"}},
+    }
+
+
+def _hover(count: int, form: str, palette: Palette, *, shared: bool = False) -> dict[str, Any]:
+    """A line at the nearest call, with every series' value there."""
+    tooltip = [{"field": "call", "title": "from call" if shared else "call", "type": "quantitative", "format": ",d"}]
+    if shared:
+        tooltip.append({"field": "last", "title": "to call", "type": "quantitative", "format": ",d"})
+    tooltip += [
+        {"field": f"v{index}", "title": name, "type": "quantitative", "format": form}
+        for index, name in enumerate(_names(count))
+    ]
+    select = {"type": "point", "fields": ["call"], "nearest": True, "on": "pointerover", "clear": "pointerout"}
+    return {
+        "mark": {"type": "rule", "color": palette.ink},
+        "params": [{"name": "hover", "select": select}],
+        "encoding": {
+            "x": _x(),
+            "opacity": {"condition": {"param": "hover", "empty": False, "value": 0.5}, "value": 0},
+            "tooltip": tooltip,
+        },
+    }
+
+
+def _chart(rows: list[dict[str, Any]], layers: list[dict[str, Any]], palette: Palette) -> dict[str, Any]:
+    return {"data": {"values": rows}, "height": HEIGHT, "width": 720, "layer": layers, "config": config(palette)}

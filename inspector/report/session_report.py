@@ -1,0 +1,219 @@
+"""A session replayed under every plan, as a `Report`: the one place where a report's figures come from."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import inspector
+from inspector.replay.analysis.breakdown import Breakdown
+from inspector.replay.analysis.comparison import plans_to_compare
+from inspector.replay.analysis.reuse import find_reuse
+from inspector.replay.engine.replay import replay
+from inspector.replay.explain.plan import overhead_explanation, replay_explanations
+from inspector.replay.figure import HowKnown
+from inspector.report.document import SCHEMA_VERSION, CalibrationFacts, Report, SessionFacts, TokenFacts
+from inspector.report.facts import (
+    block_facts,
+    carried_facts,
+    explanation_facts,
+    figure_set,
+    plan_facts,
+    price_facts,
+    recorded_figures,
+)
+from inspector.report.ledger_facts import ledger_facts
+from inspector.report.numbers import plural
+from inspector.report.options import ReportOptions
+from inspector.report.path_redaction import shown_path
+from inspector.report.secret_redaction import SecretRedactor, excerpt
+from inspector.session.model import BlockKind
+from inspector.strategies.plan import Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from inspector.replay.engine.inputs import ReplayInputs
+    from inspector.replay.engine.replay import Replay
+    from inspector.report.document import CarriedBlockFacts, ExplanationFacts, PlanFacts
+    from inspector.session.model import Session
+
+HEAVIEST = 5
+"""So many of the tool results that cost most are listed."""
+
+LISTED_DIAGNOSTICS = 100
+"""How many diagnostics a session lists; there may be more."""
+
+
+def report_of(
+    inputs: ReplayInputs,
+    plans: Sequence[Plan] = (),
+    options: ReportOptions | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,  # noqa: ARG005  nobody looks
+) -> Report:
+    """Replay a session under an empty plan and every given one, and say what came of it.
+
+    Args:
+        inputs: The session, its token counts and prices.
+        plans: What to replay it under.
+        options: What to say beside the totals; every detail, and no projection, where not given.
+        progress: Told how many of all strategies are compared.
+
+    Raises:
+        DetectorMissingError: Texts are wanted, and what finds secrets in them is not installed.
+    """
+    options = options or ReportOptions()
+    redactor = SecretRedactor() if options.texts else None
+    baseline = replay(inputs, Plan())
+    recorded = recorded_figures(inputs)
+    uses = find_reuse(inputs.history) if plans else None
+    carried = Breakdown(baseline, baseline) if options.details else None
+    planned = [replay(inputs, plan) for plan in plans]
+    heaviest = [] if carried is None else _heaviest(carried, redactor)
+    session = _session_facts(inputs, redactor)
+    return Report(
+        schema=SCHEMA_VERSION,
+        inspector=inspector.__version__,
+        session=session,
+        tokens=_token_facts(inputs),
+        recorded=None if recorded is None else figure_set(recorded),
+        baseline=figure_set(baseline.figures),
+        plans=[plan_facts(each, baseline, uses, options) for each in planned],
+        warnings=[*caveats(inputs), *([] if redactor is None else [_about_masks(redactor)])],
+        prices=price_facts(inputs),
+        carried=[] if carried is None else [carried_facts(row) for row in carried.by_kind()],
+        heaviest=heaviest,
+        explain=_explained(baseline) if options.explain else None,
+        comparison=_comparison(inputs, baseline, progress) if options.comparison else [],
+        masked=None if redactor is None else dict(redactor.masked),
+        ledger=ledger_facts(baseline, planned) if options.ledger else None,
+    )
+
+
+def _session_facts(inputs: ReplayInputs, redactor: SecretRedactor | None) -> SessionFacts:
+    session, window = inputs.history.session, inputs.window
+    models = list(session.models)
+    return SessionFacts(
+        path=shown_path(session.path),
+        format=session.format,
+        id=session.identifier,
+        title="" if redactor is None else redactor(session.title),
+        agent=session.agent,
+        model=next((call.model for call in reversed(session.calls) if call.model), None),
+        models=models,
+        messages=len(session.messages),
+        blocks=len(session.blocks),
+        tool_results=sum(block.kind is BlockKind.TOOL_RESULT for block in session.blocks),
+        calls=len(session.calls),
+        compactions=len(session.compactions),
+        skipped_records=session.skipped_records,
+        window=window.size,
+        window_source=window.source,
+        window_known=None if window.size is None else window.tokens.known.value,
+    )
+
+
+def _token_facts(inputs: ReplayInputs) -> TokenFacts:
+    fit = inputs.scale.calibration
+    calibration = CalibrationFacts(
+        ratio=round(fit.ratio, 6),
+        overhead=round(fit.overhead, 1),
+        residual=None if math.isnan(fit.residual) else round(fit.residual, 6),
+        calls=fit.calls,
+    )
+    calibrated = inputs.scale.known is HowKnown.CALIBRATED
+    return TokenFacts(method=inputs.table.counter.name, calibration=calibration if calibrated else None)
+
+
+def _comparison(inputs: ReplayInputs, baseline: Replay, progress: Callable[[int, int], None]) -> list[PlanFacts]:
+    plans = plans_to_compare(inputs.history.session)
+    totals = ReportOptions(details=False)
+    found = []
+    for done, plan in enumerate(plans):
+        progress(done, len(plans))
+        found.append(plan_facts(replay(inputs, plan), baseline, None, totals))
+    return found
+
+
+def _heaviest(carried: Breakdown, redactor: SecretRedactor | None) -> list[CarriedBlockFacts]:
+    history = carried.planned.history
+    return [
+        block_facts(
+            row,
+            history.session,
+            int(history.message[row.block]),
+            "" if redactor is None else excerpt(history.session, row.block, redactor),
+        )
+        for row in carried.heaviest(HEAVIEST)
+    ]
+
+
+def _about_masks(redactor: SecretRedactor) -> str:
+    kinds = ", ".join(f"{kind} {count:,}" for kind, count in sorted(redactor.masked.items()))
+    found = f"{plural(redactor.masked.total(), 'secret')} masked in it" + (f" ({kinds})" if kinds else "")
+    return f"this report holds texts of the session: {found}; a detector does not find everything, so read them first"
+
+
+def _explained(baseline: Replay) -> dict[str, ExplanationFacts]:
+    return explanation_facts({**replay_explanations(baseline), "overhead": overhead_explanation(baseline.inputs)})
+
+
+def caveats(inputs: ReplayInputs) -> list[str]:
+    """One sentence for everything that makes figures less than they seem, the gravest first."""
+    session = inputs.history.session
+    found = [
+        _no_calls(session),
+        _inherited(session),
+        _skipped(session),
+        _usage_caveat(inputs),
+        _output(inputs),
+        inputs.table.counter.advice,
+        inputs.pricing.advice(call.model for call in session.calls),
+    ]
+    return [sentence for sentence in found if sentence]
+
+
+def _no_calls(session: Session) -> str:
+    if session.calls:
+        return ""
+    return "the session holds no call to a model: there is nothing to replay"
+
+
+def _inherited(session: Session) -> str:
+    inherited = sum(session.messages[call.response].is_inherited for call in session.calls)
+    if not inherited:
+        return ""
+    total = plural(len(session.calls), "call")
+    return f"{inherited:,} of {total} were copied from an earlier session, which was billed for them"
+
+
+def _skipped(session: Session) -> str:
+    read_in_part = sum(not diagnostic.skipped for diagnostic in session.diagnostics)
+    parts = [f"{plural(session.skipped_records, 'record')} could not be read"] if session.skipped_records else []
+    some = " or more" if len(session.diagnostics) >= LISTED_DIAGNOSTICS else ""
+    parts += [f"{plural(read_in_part, 'record')}{some} could be read only in part"] if read_in_part else []
+    return f"{' and '.join(parts)}; where: inspector formats {shown_path(session.path)}" if parts else ""
+
+
+def _usage_caveat(inputs: ReplayInputs) -> str:
+    missing = int((~inputs.reported).sum())
+    if not missing:
+        return ""
+    if missing == len(inputs.reported):
+        return (
+            "the file reports no usage: prompts are our count of what it shows, without tools and hidden system "
+            "prompts, and the prompt cache is simulated"
+        )
+    total = plural(len(inputs.reported), "call")
+    return f"nothing was reported for {missing:,} of {total}: their prompts are our count, their cache is simulated"
+
+
+def _output(inputs: ReplayInputs) -> str:
+    placeholders = sum(
+        call.usage is not None and call.usage.output_is_placeholder for call in inputs.history.session.calls
+    )
+    if not placeholders:
+        return ""
+    return (
+        f"a placeholder stands for the output tokens of {plural(placeholders, 'call')}: output and its cost are too low"
+    )
