@@ -12,7 +12,7 @@ from inspector.report.numbers import plural
 from inspector.session.model import BlockKind
 from inspector.strategies.core.parameters import ParameterKind
 from inspector.strategies.history.tools import Meaning, meaning_of
-from inspector.strategies.library.tiered_stale import tiered_stale_for
+from inspector.strategies.library.tiered_stale import TieredStale
 from inspector.strategies.presets import PRESETS
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def classed_tools(session: Session) -> tuple[ClassedTool, ...]:
     """A session's tools, those called most first."""
     counts = Counter((block.tool_name, block.kind) for block in session.blocks if block.tool_name)
     names = sorted({name for name, _ in counts}, key=lambda name: (-counts[name, BlockKind.TOOL_CALL], name))
-    tiers = tiered_stale_for(session)
+    tiers = TieredStale.for_session(session)
     return tuple(
         ClassedTool(
             name,
