@@ -108,8 +108,17 @@ class SnapshotList(list[Item]):
         return self._unchanged
 
     def state(self) -> ListSnapshot[Item]:
-        """What is in the list now; the same object while nothing happens to it."""
+        """What is in the list now; the same object while nothing happens to it.
+
+        An entry that equals what stood in its place in the state before is the object of then: what was changed and
+        changed back in between, such as a branch that was left and found again, did not change.
+        """
         if not self._unchanged == len(self) == len(self._state):
+            for place, old in enumerate(self._state[self._unchanged :], start=self._unchanged):
+                if place == len(self):
+                    break
+                if self[place] is not old and self[place] == old:
+                    super().__setitem__(place, old)
             first = self._unchanged // CHUNK
             starts = range(first * CHUNK, len(self), CHUNK)
             self._chunks[first:] = [tuple(self[start : start + CHUNK]) for start in starts]

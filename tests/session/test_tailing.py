@@ -82,6 +82,25 @@ def test_untouched_messages_are_the_same_objects(tmp_path: Path) -> None:
     assert all(new is old for new, old in zip(after.calls, before.calls, strict=True))
 
 
+def test_a_branch_left_and_found_again_between_two_looks_did_not_change(tmp_path: Path) -> None:
+    script = Script()
+    prompt = script.prompt("one")
+    script.boundary()
+    script.parent = prompt
+    found_again = script.prompt("two")
+    follower = Follower(script.write(tmp_path / "session.jsonl"))
+    before = follower.session
+    script.parent = prompt
+    script.prompt("two, said otherwise")
+    script.parent = found_again
+    script.prompt("three")
+    script.write(follower.path)
+    after = follower.poll()
+    assert after is not None
+    assert [message.is_abandoned for message in after.messages] == [False, False, True, False]
+    assert len(before.messages) == unchanged(after.messages, before.messages) == 2
+
+
 def test_a_change_far_behind_the_end_is_found(tmp_path: Path) -> None:
     script = Script()
     fork = script.text("m0")
