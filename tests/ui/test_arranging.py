@@ -9,35 +9,31 @@ from inspector.ui.timeline.arrangement import Order
 PLAN = Plan.from_specs(["tiered-stale"])
 
 
-def tokens_shown(view) -> list[int]:
-    return [view.amount_at(view.row_at(place)).recorded for place in range(view.count)]
-
-
 async def test_s_orders_rows_by_size_then_by_what_they_cost_to_carry_then_as_recorded(running, session_file) -> None:
     async with running(session_file.path) as run:
-        timeline = run.screen.parts.timeline
-        before = timeline.view.count
+        timeline = run.timeline
+        before = timeline.count
         await run.press("s")
-        assert tokens_shown(timeline.view) == sorted(tokens_shown(timeline.view), reverse=True)
+        assert timeline.tokens() == sorted(timeline.tokens(), reverse=True)
         assert timeline.cursor == 0
         assert "largest first" in run.text()
         await run.press("s")
         await run.until(lambda: timeline.view.carried is not None)
-        carried = [timeline.view.carried_at(timeline.view.row_at(place)) for place in range(timeline.view.count)]
+        carried = [timeline.view.carried_at(timeline.view.row_at(place)) for place in range(timeline.count)]
         assert carried == sorted(carried, reverse=True)
         assert carried[0] > 0
-        await run.pilot.pause()
+        await run.pause()
         assert "carried" in run.text()
         await run.press("s")
         assert timeline.view.order is Order.RECORDED
-        assert timeline.view.count == before
+        assert timeline.count == before
         assert "carried" not in run.text()
 
 
 async def test_a_sorted_timeline_stays_sorted_while_the_plan_changes(running, session_file) -> None:
     async with running(session_file.path, plan=PLAN) as run:
         await run.press("s", "s")
-        timeline = run.screen.parts.timeline
+        timeline = run.timeline
         await run.until(lambda: timeline.view.carried is not None)
         first = timeline.view.carried
         await run.press("1")
@@ -48,44 +44,43 @@ async def test_a_sorted_timeline_stays_sorted_while_the_plan_changes(running, se
 
 async def test_folding_leaves_one_row_with_all_that_was_in_it(running, session_file) -> None:
     async with running(session_file.path, plan=PLAN) as run:
-        timeline = run.screen.parts.timeline
+        timeline = run.timeline
         await run.press("end", "up", "up")
         assert timeline.view.can_fold(timeline.cursor_row)
-        row, count = timeline.cursor_row, timeline.view.count
-        message = timeline.view.rows.row(row).message
+        row, count = timeline.cursor_row, timeline.count
+        message = timeline.rows.row(row).message
         whole = sum(
             timeline.view.amount(block).recorded
-            for block in np.flatnonzero(timeline.view.rows.history.message == message - 1).tolist()
+            for block in np.flatnonzero(timeline.rows.history.message == message - 1).tolist()
         )
         await run.press("enter")
-        assert timeline.view.count == count - 1
-        assert timeline.view.rows.row(timeline.cursor_row).message == message
+        assert timeline.count == count - 1
+        assert timeline.row.message == message
         assert timeline.view.amount_at(timeline.cursor_row).recorded == whole
         assert "2 blocks · " in run.text()
         assert "hidden 1" in run.text()
         await run.press("right")
-        assert timeline.view.count == count
+        assert timeline.count == count
         await run.press("left", "left")
-        assert timeline.view.count == count - 1
+        assert timeline.count == count - 1
         await run.press("minus")
-        assert timeline.view.count == len(run.screen.session.messages)
+        assert timeline.count == len(run.session.messages)
         await run.press("minus")
-        assert timeline.view.count == count
+        assert timeline.count == count
 
 
 async def test_a_click_on_the_mark_folds_the_message(running, session_file) -> None:
     async with running(session_file.path) as run:
-        timeline = run.screen.parts.timeline
+        timeline = run.timeline
         await run.press("home")
-        line = next(y for y in range(1, 10) if "▾" in timeline.render_line(y).text)
-        place = timeline.render_line(line).text.index("▾")
-        await run.pilot.click(type(timeline), offset=(place, line))
-        await run.until(lambda: "▸" in timeline.render_line(line).text)
+        line = next(y for y in range(1, 10) if "▾" in timeline.lines()[y])
+        await timeline.click(timeline.lines()[line].index("▾"), line)
+        await run.until(lambda: "▸" in timeline.lines()[line])
 
 
 async def test_pins_are_found_again_and_can_be_filtered_for(running, session_file) -> None:
     async with running(session_file.path) as run:
-        timeline = run.screen.parts.timeline
+        timeline = run.timeline
         await run.press("home", "down", "down", "m", "down", "down", "down", "m", "home", "u")
         assert timeline.cursor == 2
         await run.press("u")
@@ -93,15 +88,15 @@ async def test_pins_are_found_again_and_can_be_filtered_for(running, session_fil
         await run.press("U")
         assert timeline.cursor == 2
         await run.press("ampersand", *"is:pinned", "enter")
-        await run.until(lambda: timeline.view.count == 2)
+        await run.until(lambda: timeline.count == 2)
         await run.press("m")
-        assert timeline.view.pins == {int(timeline.view.rows.block[5])}
+        assert timeline.view.pins == {int(timeline.rows.block[5])}
 
 
 async def test_r_goes_down_the_places_where_the_context_grew_most_and_says_how_much(running, session_file) -> None:
     async with running(session_file.path) as run:
-        timeline = run.screen.parts.timeline
-        prompts = run.screen.outcome.baseline.ledger.prompt_tokens
+        timeline = run.timeline
+        prompts = run.baseline.ledger.prompt_tokens
         await run.press("home")
         seen = []
         for _ in range(5):
@@ -110,7 +105,7 @@ async def test_r_goes_down_the_places_where_the_context_grew_most_and_says_how_m
             call, more = re.search(r"call (\d+) sent ([\d.k]+) tokens more than the one before", run.text()).groups()
             grown = int(prompts[int(call) - 1] - prompts[int(call) - 2])
             assert numbers.short(grown) == more
-            assert timeline.view.rows.history.enters[timeline.cursor_block] == int(call) - 1
+            assert timeline.rows.history.enters[timeline.cursor_block] == int(call) - 1
         assert seen == sorted(set(seen))
         await run.press("R")
         assert timeline.cursor == seen[-2]
@@ -118,8 +113,8 @@ async def test_r_goes_down_the_places_where_the_context_grew_most_and_says_how_m
 
 async def test_a_full_stop_goes_to_the_next_call_that_loses_its_cache(running, session_file) -> None:
     async with running(session_file.path, plan=PLAN) as run:
-        timeline = run.screen.parts.timeline
-        replay = run.screen.outcome.replay
+        timeline = run.timeline
+        replay = run.replay
         await run.press("home", "full_stop")
         first = int(np.flatnonzero(replay.ledger.is_break)[0])
         response = replay.history.session.calls[first].response
@@ -131,32 +126,32 @@ async def test_a_full_stop_goes_to_the_next_call_that_loses_its_cache(running, s
 
 async def test_rows_filtered_by_what_the_plan_does_follow_the_plan(running, session_file) -> None:
     async with running(session_file.path, plan=PLAN) as run:
-        timeline = run.screen.parts.timeline
+        timeline = run.timeline
         await run.press("ampersand", *"is:cut", "enter")
-        await run.until(lambda: timeline.view.visible is not None and timeline.view.count)
-        assert (timeline.view.state.action[timeline.view.rows.block[timeline.view.visible]] == 1).all()
+        await run.until(lambda: timeline.view.visible is not None and timeline.count)
+        assert (timeline.view.state.action[timeline.rows.block[timeline.view.visible]] == 1).all()
         await run.press("1")
-        await run.until(lambda: timeline.view.count == 0)
+        await run.until(lambda: timeline.count == 0)
         await run.press("1")
-        await run.until(lambda: timeline.view.count > 0)
+        await run.until(lambda: timeline.count > 0)
 
 
 async def test_rows_of_a_tier_are_those_it_changed(running, session_file) -> None:
     async with running(session_file.path, plan=PLAN) as run:
-        timeline = run.screen.parts.timeline
+        timeline = run.timeline
         await run.press("ampersand", *"tier:def by:tiered tool:read", "enter")
-        await run.until(lambda: timeline.view.visible is not None and timeline.view.count)
-        tools = {timeline.view.rows.row(row).tool for row in timeline.view.visible.tolist()}
+        await run.until(lambda: timeline.view.visible is not None and timeline.count)
+        tools = {timeline.rows.row(row).tool for row in timeline.view.visible.tolist()}
         assert tools == {"Read"}
-        assert timeline.view.count == 4
+        assert timeline.count == 4
         await run.press("ampersand", *"x", "backspace", *" tier:search", "enter")
-        await run.until(lambda: timeline.view.count == 0)
+        await run.until(lambda: timeline.count == 0)
 
 
 async def test_a_word_of_a_query_is_completed(running, session_file) -> None:
     async with running(session_file.path) as run:
         await run.press("slash", *"tool:gr", "right", "enter")
-        assert run.screen.find_bar.query_one("Input").value == "tool:grep"
-        await run.until(lambda: run.screen.found is not None and len(run.screen.found))
+        assert run.search_line == "tool:grep"
+        await run.until(lambda: run.found is not None and len(run.found))
         await run.press("n")
         assert "2 of " in run.text()

@@ -7,7 +7,6 @@ import sys
 from typing import TYPE_CHECKING
 
 from inspector.strategies.plan import Plan
-from inspector.ui.controller.messages import ReplayReady, SessionAppended
 from tests.ui.recordings import recording
 
 if TYPE_CHECKING:
@@ -41,51 +40,49 @@ async def write_burst(path: Path) -> None:
 
 async def test_a_burst_is_shown_whole_while_keys_are_answered_and_plans_replayed(running, session_file) -> None:
     async with running(session_file.path, plan=Plan.from_specs(["tiered-stale"])) as run:
-        screen, timeline = run.screen, run.screen.parts.timeline
-        before = len(screen.session.messages)
+        timeline = run.timeline
+        before = len(run.session.messages)
         await run.press("home")
         burst = asyncio.create_task(write_burst(session_file.path))
-        await run.until(lambda: len(screen.session.messages) > before)
+        await run.until(lambda: len(run.session.messages) > before)
         seen_at_key = []
         for _ in range(4):
             was = timeline.cursor
-            run.app.simulate_key("down")
-            run.app.simulate_key("1")
+            run.send("down")
+            run.send("1")
             while timeline.cursor == was:
                 await asyncio.sleep(0.005)
-            seen_at_key.append(len(screen.session.messages))
+            seen_at_key.append(len(run.session.messages))
         await burst
-        await run.until(lambda: len(screen.session.messages) == before + ROUNDS * TURNS * 2)
-        await run.until(lambda: not screen.is_counting)
+        await run.until(lambda: len(run.session.messages) == before + ROUNDS * TURNS * 2)
+        await run.until(lambda: not run.is_counting)
         await run.settled()
-        await run.until(lambda: screen.outcome.replay.history is screen.history)
-        assert min(seen_at_key) < len(screen.session.messages), "keys were answered while records came"
-        identifiers = [message.identifier for message in screen.session.messages if message.identifier]
+        await run.until(lambda: run.replay.history is run.history)
+        assert min(seen_at_key) < len(run.session.messages), "keys were answered while records came"
+        identifiers = [message.identifier for message in run.session.messages if message.identifier]
         assert len(set(identifiers)) == len(identifiers)
-        assert screen.outcome.replay.history.call_count == 30 + ROUNDS * TURNS
-        assert len(screen.table.tokens) == len(screen.session.blocks)
-        assert timeline.view.count == len(screen.rows)
-        assert len(run.seen(SessionAppended)) <= ROUNDS + 1
-        assert len(run.seen(ReplayReady)) > 1
+        assert run.replay.history.call_count == 30 + ROUNDS * TURNS
+        assert len(run.counts.tokens) == len(run.session.blocks)
+        assert timeline.count == len(run.rows)
+        assert run.happened.count("appended") <= ROUNDS + 1
+        assert run.happened.count("replayed") > 1
 
 
 async def test_nothing_more_is_read_before_what_was_read_is_shown(running, session_file, monkeypatch) -> None:
     async with running(session_file.path) as run:
-        screen = run.screen
         waiting: list[int] = []
-        show, may_show = screen.show_session, asyncio.Event()
+        may_show = asyncio.Event()
 
-        async def show_slowly() -> None:
-            waiting.append(len(screen.session.messages))
+        async def wait() -> None:
+            waiting.append(len(run.session.messages))
             await may_show.wait()
-            await show()
 
-        monkeypatch.setattr(screen, "show_session", show_slowly)
+        run.before_showing(monkeypatch, wait)
         session_file.turn()
         await run.until(lambda: waiting)
         for _ in range(5):
             session_file.turn()
             await asyncio.sleep(0.05)
-        assert len(run.seen(SessionAppended)) == 1
+        assert run.happened.count("appended") == 1
         may_show.set()
-        await run.until(lambda: len(screen.session.messages) == 1 + 2 * session_file.turns)
+        await run.until(lambda: len(run.session.messages) == 1 + 2 * session_file.turns)

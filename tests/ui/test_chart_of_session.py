@@ -5,14 +5,14 @@ from inspector.strategies.plan import Plan
 
 async def test_t_lets_the_chart_run_over_time_and_back(running, session_file) -> None:
     async with running(session_file.path) as run:
-        assert run.screen.parts.chart.series.seconds is None
+        assert run.chart.series.seconds is None
         await run.press("T")
-        seconds = run.screen.parts.chart.series.seconds
+        seconds = run.chart.series.seconds
         assert len(seconds) == session_file.turns
         assert (np.diff(seconds) > 0).all()
         assert "0:00" in run.text()
         await run.press("T")
-        assert run.screen.parts.chart.series.seconds is None
+        assert run.chart.series.seconds is None
 
 
 async def test_the_chart_shows_where_a_plan_waits_and_when_it_acts(running, session_file) -> None:
@@ -20,23 +20,21 @@ async def test_the_chart_shows_where_a_plan_waits_and_when_it_acts(running, sess
     for _ in range(6):
         session_file.turn()
     async with running(session_file.path, plan=Plan.from_specs(["token-budget:budget=15000"])) as run:
-        series = run.screen.parts.chart.series
+        series = run.chart.series
         assert [level.tokens for level in series.levels] == [15_000]
         assert len(series.firings)
         assert (series.recorded[series.firings] > 15_000).all()
         assert "plan acts" in run.text()
         await run.press("1")
-        assert run.screen.parts.chart.series.levels == ()
-        assert not len(run.screen.parts.chart.series.firings)
+        assert run.chart.series.levels == ()
+        assert not len(run.chart.series.firings)
 
 
 async def test_the_wheel_over_the_chart_looks_at_other_calls(running, session_file) -> None:
     async with running(session_file.path) as run:
-        chart = run.screen.parts.chart
-        chart.action_select(-3)
+        chart = run.chart
+        chart.select(-3)
         await run.settled()
-        from textual.events import MouseScrollUp
-
-        chart.post_message(MouseScrollUp(chart, 5, 1, 0, 0, 0, False, False, False))
-        await run.until(lambda: run.screen.call == session_file.turns - 4)
+        chart.turn_wheel_up()
+        await run.until(lambda: run.call == session_file.turns - 4)
         assert f"as of call {session_file.turns - 3} of {session_file.turns}" in run.text()

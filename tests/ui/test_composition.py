@@ -18,171 +18,153 @@ from inspector.replay.analysis.context_breakdown import (
 from inspector.replay.figure import Figure, HowKnown
 from inspector.strategies.plan import Plan
 from inspector.ui.breakdown.rows import EVERYTHING, block_table, own_sorting, part_of, part_table
-from inspector.ui.breakdown.screen import CompositionScreen
 from inspector.ui.figure_table.drawing import header_pieces, row_pieces, widths_for
 from inspector.ui.figure_table.table import Sorting
-from inspector.ui.help.screen import HelpScreen
 from inspector.ui.numbers import MINUS
 from tests.hostile import DISTURBING, hostile_copy
-from tests.ui import synthetic
+from tests.ui import studies, synthetic
 
 SPEC = "tiered-stale:tool-set=coding,lists=true"
 
 
-async def opened(run, *keys: str) -> CompositionScreen:
-    await run.pilot.press("v")
-    await run.until(lambda: isinstance(run.app.screen, CompositionScreen))
-    screen = run.app.screen
-    await divided(run, screen)
-    for key in keys:
-        await run.pilot.press(key)
-        await divided(run, screen)
-    return screen
-
-
-async def divided(run, screen: CompositionScreen) -> None:
-    await run.until(lambda: screen.divided is not None and screen.divided.generation == screen._wanted)
-    await run.pilot.pause()
-
-
 async def test_parts_add_up_to_the_prompt_of_the_call_looked_at(running, session_file) -> None:
     async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
-        screen = await opened(run)
+        screen = await studies.Composition.opened(run)
         for key, grouping in enumerate(Grouping, start=1):
-            await run.pilot.press(str(key))
-            await divided(run, screen)
-            found = screen.divided.composition
+            await run.tap(str(key))
+            await screen.shown()
+            found = screen.found
             assert found.grouping is grouping
             if grouping is not Grouping.REPEATS:
                 assert sum(part.tokens for part in found.parts) == pytest.approx(found.context.prompt.value)
             assert len(screen.parts.rows) == len(found.parts) + 1
-        calls = run.screen.history.call_count
+        calls = run.history.call_count
 
-        await run.pilot.press("left_square_bracket")
-        await divided(run, screen)
-        prompt = screen.divided.composition.context.prompt
-        assert run.screen.call == calls - 1
-        assert prompt.value == run.screen.outcome.replay.ledger.prompt_tokens[-1]
+        await run.tap("left_square_bracket")
+        await screen.shown()
+        prompt = screen.found.context.prompt
+        assert run.call == calls - 1
+        assert prompt.value == run.replay.ledger.prompt_tokens[-1]
         assert f"as of call {calls}" in run.text()
 
 
 async def test_the_blocks_below_are_those_of_the_part_under_the_cursor(running, session_file) -> None:
     async with running(session_file.path) as run:
-        screen = await opened(run, "2")
-        count = len(screen.divided.composition.context.blocks)
+        screen = await studies.Composition.opened(run, "2")
+        count = len(screen.found.context.blocks)
         assert len(screen.blocks.rows) == count
-        screen.parts.move_to_key(("Bash",))
-        await run.pilot.pause()
-        part = part_of(screen.divided.composition, ("Bash",))
+        screen.parts.go_to(("Bash",))
+        await run.pause()
+        part = part_of(screen.found, ("Bash",))
         assert {row.key for row in screen.blocks.rows} == set(part.blocks.tolist())
         tokens = [row.cells["tokens"].order for row in screen.blocks.rows]
         assert tokens == sorted(tokens, reverse=True)
-        screen.parts.move_to_key((NOT_SHOWN,))
-        await run.pilot.pause()
+        screen.parts.go_to((NOT_SHOWN,))
+        await run.pause()
         assert screen.blocks.rows == ()
 
 
 async def test_enter_goes_to_the_blocks_and_from_there_to_the_row_in_the_timeline(running, session_file) -> None:
     async with running(session_file.path) as run:
-        screen = await opened(run, "2")
-        screen.parts.move_to_key(("Read",))
-        await run.pilot.press("enter")
-        await run.pilot.pause()
+        screen = await studies.Composition.opened(run, "2")
+        screen.parts.go_to(("Read",))
+        await run.tap("enter")
+        await run.pause()
         assert screen.blocks.has_focus
         second = screen.blocks.rows[1].key
-        await run.pilot.press("down", "enter")
-        await run.until(lambda: run.app.screen is run.screen)
-        await run.pilot.pause()
-        timeline = run.screen.parts.timeline
+        await run.tap("down", "enter")
+        await run.until_open("session")
+        await run.pause()
+        timeline = run.timeline
         assert timeline.cursor_block == second
-        assert run.screen.session.blocks[timeline.cursor_block].tool_name == "Read"
+        assert run.session.blocks[timeline.cursor_block].tool_name == "Read"
         assert timeline.has_focus
 
 
 async def test_over_the_whole_session_parts_are_those_of_every_prompt(running, session_file) -> None:
     async with running(session_file.path) as run:
-        screen = await opened(run, "s")
-        found = screen.divided.composition
+        screen = await studies.Composition.opened(run, "s")
+        found = screen.found
         assert found.scope is Scope.SESSION
-        carried = run.screen.outcome.replay.ledger.prompt_tokens.sum()
+        carried = run.replay.ledger.prompt_tokens.sum()
         assert sum(part.carried for part in found.parts) == pytest.approx(carried)
         assert "Everything sent in 30 calls" in run.text()
         assert screen.parts.sorting == Sorting("cost")
-        await run.pilot.press("s")
-        await divided(run, screen)
-        assert screen.divided.composition.scope is Scope.WINDOW
+        await run.tap("s")
+        await screen.shown()
+        assert screen.found.scope is Scope.WINDOW
 
 
 async def test_a_changed_plan_and_a_grown_session_are_divided_anew(running, session_file) -> None:
     async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
-        screen = await opened(run, "2")
-        cut = screen.divided.composition
+        screen = await studies.Composition.opened(run, "2")
+        cut = screen.found
         assert cut.everything.recorded > cut.everything.tokens
         await run.press("escape")
         await run.press("1")
-        screen = await opened(run, "2")
-        whole = screen.divided.composition.everything
+        screen = await studies.Composition.opened(run, "2")
+        whole = screen.found.everything
         assert whole.tokens == pytest.approx(whole.recorded)
 
         blocks = len(whole.blocks)
         session_file.turn()
-        await run.until(lambda: len(screen.divided.composition.everything.blocks) > blocks)
+        await run.until(lambda: len(screen.found.everything.blocks) > blocks)
 
 
 async def test_files_read_twice_are_told_with_what_stands_for_them(running, session_file) -> None:
     for _ in range(2):
         session_file.turn("the same text of a file\n" * 30, tool="Read")
     async with running(session_file.path) as run:
-        screen = await opened(run, "6")
-        found = screen.divided.composition
+        screen = await studies.Composition.opened(run, "6")
+        found = screen.found
         (repeat,) = found.repeats.values()
         assert [part.name for part in found.parts] == ["same text again later"]
-        await run.pilot.press("down")
-        await run.pilot.pause()
+        await run.tap("down")
+        await run.pause()
         (row,) = screen.blocks.rows
-        later = int(run.screen.history.message[repeat.later]) + 1
+        later = int(run.history.message[repeat.later]) + 1
         assert row.key == repeat.block
         assert row.cells["what"].text.startswith(f"see #{later} · ")
 
 
 async def test_a_division_that_fails_is_told_and_the_next_one_is_made(running, session_file, monkeypatch) -> None:
     async with running(session_file.path) as run:
-        screen = await opened(run)
+        screen = await studies.Composition.opened(run)
 
         def broken(*_: object) -> None:
             raise RuntimeError("[/b] out of luck")
 
         with monkeypatch.context() as patched:
-            patched.setattr("inspector.ui.breakdown.screen.composition_of", broken)
-            await run.pilot.press("2")
-            await run.until(lambda: "[/b] out of luck" in screen.status.notice)
-        await run.pilot.press("3")
-        await divided(run, screen)
-        assert screen.divided.composition.grouping is Grouping.FILE
+            patched.setattr("inspector.replay.composition_of_context.composition_of", broken)
+            await run.tap("2")
+            await run.until(lambda: "[/b] out of luck" in screen.notice)
+        await run.tap("3")
+        await screen.shown()
+        assert screen.found.grouping is Grouping.FILE
 
 
 async def test_the_screen_helps_and_closes(running, session_file) -> None:
     async with running(session_file.path) as run:
-        await opened(run)
-        await run.pilot.press("question_mark")
-        await run.pilot.pause()
-        assert isinstance(run.app.screen, HelpScreen)
-        shown = {row.name for section in run.app.screen._sections for row in section.rows}
+        await studies.Composition.opened(run)
+        await run.tap("question_mark")
+        await run.pause()
+        assert run.on_top == "help"
+        shown = run.help_names
         assert {"composition.enter", "composition.scope", "study.close", "table.sort-left"} <= shown
-        await run.pilot.press("escape", "tab")
-        await run.pilot.pause()
+        await run.tap("escape", "tab")
+        await run.pause()
         assert "to its row" in run.text()
-        await run.pilot.press("escape")
-        await run.until(lambda: run.app.screen is run.screen)
+        await run.tap("escape")
+        await run.until_open("session")
 
 
 async def test_hostile_text_reaches_no_strip(running, session_file, tmp_path: Path) -> None:
     path = hostile_copy(session_file.path, tmp_path / "hostile.jsonl")
     async with running(path) as run:
-        screen = await opened(run)
+        screen = await studies.Composition.opened(run)
         for key in ("1", "2", "3", "4", "5", "6", "s", "2", "3", "down", "down"):
-            await run.pilot.press(key)
-            await divided(run, screen)
+            await run.tap(key)
+            await screen.shown()
             shown = run.text().replace("\n", "")
             found = DISTURBING.search(shown)
             assert found is None, shown[max(found.start() - 40, 0) : found.start() + 40]
@@ -191,8 +173,8 @@ async def test_hostile_text_reaches_no_strip(running, session_file, tmp_path: Pa
 @pytest.mark.parametrize("size", [(20, 6), (40, 10), (80, 24), (200, 60)])
 async def test_every_size_of_terminal_is_drawn(running, session_file, size: tuple[int, int]) -> None:
     async with running(session_file.path, size=size) as run:
-        await opened(run, "2")
-        assert len(run.text().split("\n")) == size[1]
+        await studies.Composition.opened(run, "2")
+        assert len(run.lines()) == size[1]
 
 
 def a_composition(scope: Scope = Scope.WINDOW) -> ContextBreakdown:

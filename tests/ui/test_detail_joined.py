@@ -28,21 +28,16 @@ def test_pages_stand_below_their_names_and_only_their_texts_are_searched_and_cop
 
 async def test_a_folded_message_shows_every_block_in_every_view(running, session_file) -> None:
     async with running(session_file.path, plan=PLAN) as run:
-        detail, timeline = run.screen.parts.detail, run.screen.parts.timeline
+        detail, timeline = run.detail, run.timeline
         await run.press("end", "up", "up", "left")
         assert timeline.view.is_folded(timeline.cursor_row)
         await run.until(lambda: len(detail.content.parts) == 2)
         for view, _ in VIEWS:
             detail.shown = view
             expected = 1 if view == "record" else 2
-            await run.until(lambda expected=expected: sum(_names(detail)) == expected)
+            await run.until(lambda expected=expected: len(detail.names()) == expected)
         detail.shown = "raw"
-        await run.until(lambda: "The guard is missing." in detail.document.whole())
-        assert "src/app/29.py" in detail.document.whole()
+        await run.until(lambda: "The guard is missing." in detail.text)
+        assert "src/app/29.py" in detail.text
         await run.press("right")
         await run.until(lambda: not detail.content.parts)
-
-
-def _names(detail) -> list[bool]:
-    rows = (detail.document.shown(row) for row in range(len(detail.document)))
-    return [any(style == "detail--name" and "token" in text for text, style in row.pieces) for row in rows]

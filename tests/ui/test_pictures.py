@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from inspector.session.errors import SessionError
 from inspector.ui.headless import running_session
 from inspector.ui.screenshots.dialog import problem_with_picture
-from inspector.ui.screenshots.svg import Subject, picture_of_chart, picture_of_screen, save_picture, suggested_path
+from inspector.ui.screenshots.svg import Subject, picture_of_screen, save_picture, suggested_path
 from inspector.ui.settings import Settings
 
 WHEN = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
@@ -30,7 +30,7 @@ async def test_a_picture_is_svg_that_fetches_nothing(session_file, theme: str) -
 
 async def test_the_chart_alone_has_only_the_chart(running, session_file) -> None:
     async with running(session_file.path) as run:
-        shown = text_of(picture_of_chart(run.screen.parts.chart, (60, 9), "title"))
+        shown = text_of(run.chart.picture((60, 9), "title"))
 
     assert "call 1" in shown
     assert "Timeline" not in shown
@@ -45,10 +45,10 @@ async def test_a_session_that_is_none_cannot_be_shown_without_a_terminal_either(
 async def test_the_key_saves_the_screen_as_it_was_before_the_dialog(running, session_file, tmp_path: Path) -> None:
     target = tmp_path / "pictures" / "mine"
     async with running(session_file.path) as run:
-        await run.pilot.press("P")
-        await run.pilot.pause()
-        run.app.screen.query_one("Input").value = str(target)
-        await run.pilot.press("enter")
+        await run.tap("P")
+        await run.pause()
+        run.line = str(target)
+        await run.tap("enter")
         await run.until(lambda: target.with_suffix(".svg").exists())
 
     shown = text_of(target.with_suffix(".svg").read_text())
@@ -58,12 +58,11 @@ async def test_the_key_saves_the_screen_as_it_was_before_the_dialog(running, ses
 
 async def test_the_other_subject_is_one_key_away(running, session_file, tmp_path: Path) -> None:
     async with running(session_file.path) as run:
-        await run.pilot.press("P")
-        await run.pilot.pause()
-        box = run.app.screen.query_one("Input")
-        assert "-screen-" in box.value
-        await run.pilot.press("tab")
-        assert "-chart-" in box.value
+        await run.tap("P")
+        await run.pause()
+        assert "-screen-" in run.line
+        await run.tap("tab")
+        assert "-chart-" in run.line
 
 
 def test_a_session_is_never_written_over(session_file) -> None:

@@ -3,8 +3,6 @@ from pathlib import Path
 import pytest
 
 from inspector.strategies.plan import Plan
-from inspector.ui.dialogs.picker import Picker
-from inspector.ui.plan.export_dialog import ExportScreen
 from inspector.ui.plan.library import library_folder, problem_with_name, save_named, saved_plans, target_of
 
 PLAN = Plan.from_specs(["tiered-stale:data=40"])
@@ -43,70 +41,70 @@ def test_a_plan_is_never_saved_over_a_session(session_file) -> None:
 async def test_a_saved_plan_can_be_opened_again_and_is_compared(running, session_file) -> None:
     async with running(session_file.path) as run:
         await run.press("1")
-        await run.pilot.press("w")
-        await run.pilot.pause()
-        await run.pilot.press(*"keep", "enter")
+        await run.tap("w")
+        await run.pause()
+        await run.tap(*"keep", "enter")
         await run.until(saved_plans)
         await run.press("1", "O")
-        await run.until(lambda: isinstance(run.app.screen, Picker))
-        await run.pilot.press(*"keep", "enter")
+        await run.until_open("picker")
+        await run.tap(*"keep", "enter")
         await run.settled()
-        assert run.screen.plan.strategies == saved_plans()[0].plan.strategies
-        await run.pilot.press("c")
-        await run.until(lambda: "your keep" in run.text())
+        assert run.plan.strategies == saved_plans()[0].plan.strategies
+        await run.tap("c")
+        await run.until_shown("your keep")
 
 
 async def test_a_plan_is_called_by_its_name_and_says_when_it_is_another_than_was_saved(running, session_file) -> None:
     async with running(session_file.path) as run:
-        assert run.screen.plan_title == "Plan A"
+        assert run.plan_title == "Plan A"
         await run.press("1")
-        await run.pilot.press("w")
-        await run.pilot.pause()
-        await run.pilot.press(*"keep", "enter")
+        await run.tap("w")
+        await run.pause()
+        await run.tap(*"keep", "enter")
         await run.until(saved_plans)
         await run.settled()
-        assert run.screen.plan_title == "Plan A: keep"
+        assert run.plan_title == "Plan A: keep"
         await run.press("1")
-        assert run.screen.plan_title == "Plan A: keep, changed"
+        assert run.plan_title == "Plan A: keep, changed"
         await run.press("1")
         assert "Plan A: keep " in run.text()
         await run.press("1")
 
     async with running(session_file.path) as run:
-        assert run.screen.plan_title == "Plan A: keep, changed"
+        assert run.plan_title == "Plan A: keep, changed"
 
 
 async def test_a_plan_file_is_opened_by_its_path(running, session_file, tmp_path: Path) -> None:
     target = tmp_path / "other.toml"
     target.write_text(PLAN.to_toml())
     async with running(session_file.path) as run:
-        await run.pilot.press("O")
-        await run.until(lambda: isinstance(run.app.screen, Picker))
-        run.app.screen.query_one("Input").value = str(target)
-        await run.pilot.pause()
-        await run.pilot.press("enter")
+        await run.tap("O")
+        await run.until_open("picker")
+        run.line = str(target)
+        await run.pause()
+        await run.tap("enter")
         await run.settled()
-        assert run.screen.plan.strategies == PLAN.strategies
+        assert run.plan.strategies == PLAN.strategies
 
 
 async def test_the_first_choice_is_explained_before_any_key(running, session_file) -> None:
     async with running(session_file.path, size=(80, 24)) as run:
-        await run.pilot.press("plus")
-        await run.until(lambda: isinstance(run.app.screen, Picker))
-        await run.until(lambda: "keep only its first" in run.text())
+        await run.tap("plus")
+        await run.until_open("picker")
+        await run.until_shown("keep only its first")
 
 
 async def test_an_export_is_previewed_then_saved(running, session_file, tmp_path: Path) -> None:
     target = tmp_path / "tiers.py"
     async with running(session_file.path) as run:
         await run.press("1")
-        await run.pilot.press("e")
-        await run.until(lambda: isinstance(run.app.screen, ExportScreen))
-        await run.until(lambda: "_STALE_TRUNCATION" in run.text())
-        await run.pilot.press("enter")
-        await run.until(lambda: run.app.screen.query("Input"))
-        run.app.screen.query_one("Input").value = str(target)
-        await run.pilot.press("enter")
+        await run.tap("e")
+        await run.until_open("export")
+        await run.until_shown("_STALE_TRUNCATION")
+        await run.tap("enter")
+        await run.until(lambda: run.has_line)
+        run.line = str(target)
+        await run.tap("enter")
         await run.until(target.exists)
 
     assert "_STALE_TRUNCATION" in target.read_text()
@@ -114,5 +112,5 @@ async def test_an_export_is_previewed_then_saved(running, session_file, tmp_path
 
 async def test_a_plan_that_does_nothing_has_nothing_to_export(running, session_file) -> None:
     async with running(session_file.path) as run:
-        await run.pilot.press("e")
-        await run.until(lambda: "nothing to export" in run.text())
+        await run.tap("e")
+        await run.until_shown("nothing to export")

@@ -6,11 +6,9 @@ from inspector.replay.analysis.tunable_limits import LimitSizes
 from inspector.strategies.core.scale import Scale
 from inspector.strategies.plan import Plan
 from inspector.ui.plan.difference import setting_rows
-from inspector.ui.plan.difference_dialog import DifferenceScreen
 from inspector.ui.plan.sizes import histogram, shape_of
-from inspector.ui.plan.slider import MARK, LimitSlider
+from inspector.ui.plan.slider import MARK
 from inspector.ui.plan.tools import tool_choices, with_tools
-from inspector.ui.plan.tools_dialog import ToolsDialog
 
 
 @given(st.lists(st.integers(0, 500_000), max_size=50), st.integers(1, 60))
@@ -33,28 +31,28 @@ def test_sizes_do_not_depend_on_limits_but_on_tiers() -> None:
 
 async def test_results_are_counted_by_size_under_their_limit(running, session_file) -> None:
     async with running(session_file.path) as run:
-        await run.until(lambda: any(slider.sizes for slider in run.app.screen.query(LimitSlider)))
-        slider = next(slider for slider in run.app.screen.query(LimitSlider) if slider.sizes)
-        line, below = slider.render().plain.split("\n")
+        await run.until(lambda: any(slider.has_sizes for slider in run.sliders()))
+        slider = next(slider for slider in run.sliders() if slider.has_sizes)
+        line, below = slider.text().split("\n")
         assert line.index("●") == below.index(MARK)
         assert below.endswith(" " * 8)
         await run.press("1")
-        await run.until(lambda: slider.effect.is_known)
-        assert " tk" in slider.render().plain
+        await run.until(lambda: slider.has_effect)
+        assert " tk" in slider.text()
 
 
 async def test_what_the_other_plan_would_come_to_is_on_the_screen(running, session_file) -> None:
     async with running(session_file.path) as run:
         assert "instead" not in run.text()
         await run.press("a", "1")
-        await run.until(lambda: "A instead: +$" in run.text())
-        await run.pilot.press("A")
-        await run.until(lambda: isinstance(run.app.screen, DifferenceScreen))
+        await run.until_shown("A instead: +$")
+        await run.tap("A")
+        await run.until_open("difference")
         assert "by taking A" in run.text()
-        await run.pilot.press("a")
+        await run.tap("a")
         await run.settled()
-        await run.until(lambda: "B instead: −$" in run.text())  # noqa: RUF001  numbers have a minus sign
-        assert run.screen.plan_letter == "A"
+        await run.until_shown("B instead: −$")  # noqa: RUF001  numbers have a minus sign
+        assert run.plan_letter == "A"
 
 
 def test_plans_differ_in_values_order_and_what_only_one_has() -> None:
@@ -74,11 +72,11 @@ def test_plans_differ_in_values_order_and_what_only_one_has() -> None:
 
 async def test_tools_are_put_into_a_tier_and_out_of_the_others(running, session_file) -> None:
     async with running(session_file.path) as run:
-        strategy = run.screen.plan.entries[0].strategy
+        strategy = run.plan.entries[0].strategy
         data, action = (
             next(each for each in strategy.parameters if each.name == name) for name in ("data-tools", "action-tools")
         )
-        named = [choice.name for choice in tool_choices(run.screen.history, strategy, data)]
+        named = [choice.name for choice in tool_choices(run.history, strategy, data)]
         assert named
         moved = with_tools(with_tools(strategy, data, (named[0],)), action, (named[0],))
         assert (moved.data_tools, moved.action_tools) == ((), (named[0],))
@@ -86,12 +84,10 @@ async def test_tools_are_put_into_a_tier_and_out_of_the_others(running, session_
 
 async def test_the_tools_of_the_session_are_offered_and_others_can_be_typed(running, session_file) -> None:
     async with running(session_file.path) as run:
-        panel = run.screen.panel
-        control = next(each for each in panel.query("TextControl") if each.parameter.name == "data-tools")
-        control.action_edit()
-        await run.until(lambda: isinstance(run.app.screen, ToolsDialog))
-        await run.pilot.press("enter", *"zzz-tool", "enter", "ctrl+s")
+        run.edit_tools("data-tools")
+        await run.until_open("tools")
+        await run.tap("enter", *"zzz-tool", "enter", "ctrl+s")
         await run.settled()
-        chosen = run.screen.plan.entries[0].strategy.data_tools
+        chosen = run.plan.entries[0].strategy.data_tools
         assert len(chosen) == 2
         assert chosen[1] == "zzz-tool"

@@ -7,64 +7,61 @@ from inspector.ui.main.playing import SPEEDS
 
 async def test_space_plays_from_the_first_call_and_stops_where_it_is(running, session_file) -> None:
     async with running(session_file.path) as run:
-        screen = run.screen
         seen = set()
         await run.press("space")
-        assert screen.is_playing
+        assert run.is_playing
         assert "▶ call " in run.text()
-        await run.until(lambda: seen.add(screen.call) or (screen.call or 0) >= 4)
+        await run.until(lambda: seen.add(run.call) or (run.call or 0) >= 4)
         await run.press("space")
-        assert not screen.is_playing
-        stopped = screen.call
-        await run.pilot.pause(0.3)
-        assert screen.call == stopped
+        assert not run.is_playing
+        stopped = run.call
+        await run.pause(0.3)
+        assert run.call == stopped
         assert len(seen) > 2
-        timeline = screen.parts.timeline
-        assert timeline.view.rows.history.enters[timeline.cursor_block] == stopped
+        timeline = run.timeline
+        assert timeline.rows.history.enters[timeline.cursor_block] == stopped
         await run.press("space")
-        await run.until(lambda: screen.call > stopped)
+        await run.until(lambda: run.call > stopped)
 
 
 async def test_what_is_played_to_the_end_is_the_present_again(running, session_file) -> None:
     async with running(session_file.path) as run:
-        screen = run.screen
         await run.press(*["greater_than_sign"] * len(SPEEDS), "space")
-        await run.until(lambda: not screen.is_playing)
-        assert screen.call is None
+        await run.until(lambda: not run.is_playing)
+        assert run.call is None
         assert f"as of now, {session_file.turns} calls made" in run.text()
 
 
 async def test_while_it_is_played_the_file_is_followed_and_the_plan_can_be_changed(running, session_file) -> None:
     async with running(session_file.path, plan=Plan.from_specs(["tiered-stale"])) as run:
-        screen = run.screen
         await run.press("space")
-        count = len(screen.session.messages)
+        count = len(run.session.messages)
         session_file.turn()
-        await run.until(lambda: len(screen.session.messages) > count)
-        assert screen.is_playing
+        await run.until(lambda: len(run.session.messages) > count)
+        assert run.is_playing
         await run.press("1")
-        assert screen.is_playing
-        call = screen.call
-        await run.until(lambda: screen.call is not None and screen.call > call)
-        assert screen.outcome.state.call == screen.call
+        assert run.is_playing
+        call = run.call
+        await run.until(lambda: run.call is not None and run.call > call)
+        assert run.state_call == run.call
 
 
 async def test_the_speed_is_told_and_has_ends(running, session_file) -> None:
     async with running(session_file.path) as run:
         await run.press(*["less_than_sign"] * len(SPEEDS))
         assert "0.5 calls a second" in run.text()
-        assert run.screen.speed == SPEEDS[0]
+        assert run.speed == SPEEDS[0]
 
 
 async def test_the_call_looked_at_is_told_on_a_small_screen_too(running, session_file) -> None:
     async with running(session_file.path, size=(80, 24)) as run:
         await run.press("left_square_bracket")
-        assert f"call {session_file.turns} of {session_file.turns}" in run.text().splitlines()[-1]
+        assert f"call {session_file.turns} of {session_file.turns}" in run.status_line
 
 
 async def test_a_call_looked_at_by_its_key_leaves_the_cursor_on_its_row(running, session_file) -> None:
     async with running(session_file.path) as run:
-        timeline = run.screen.parts.timeline
+        timeline = run.timeline
         await run.press("home", "down", "down", "down")
         block = timeline.cursor_block
         await run.press("left_square_bracket", "left_square_bracket")
@@ -73,31 +70,30 @@ async def test_a_call_looked_at_by_its_key_leaves_the_cursor_on_its_row(running,
 
 async def test_the_chart_marks_the_call_the_row_under_the_cursor_came_with(running, session_file) -> None:
     async with running(session_file.path) as run:
-        timeline, chart = run.screen.parts.timeline, run.screen.parts.chart
+        timeline, chart = run.timeline, run.chart
         await run.press("home", "pagedown")
-        history = timeline.view.rows.history
+        history = timeline.rows.history
         assert chart.here == history.enters[timeline.cursor_block]
-        axis = next(row for y in range(chart.size.height) if HERE in (row := chart.render_line(y).text))
+        axis = next(line for line in chart.lines() if HERE in line)
         assert chart.call_at(axis.index(HERE)) == chart.here
 
 
 async def test_the_cost_is_as_of_the_call_looked_at(running, session_file) -> None:
     async with running(session_file.path, plan=Plan.from_specs(["tiered-stale"])) as run:
-        outcome = run.screen.outcome
-        before, after = outcome.baseline.ledger.cost, outcome.replay.ledger.cost
+        before, after = run.baseline.ledger.cost, run.replay.ledger.cost
         assert "up to call" not in run.text()
         for call in (0, 11, 28):
-            run.screen.look_at(call)
-            await run.pilot.pause()
-            until = run.screen.cost.summary.until
+            run.look_at(call)
+            await run.pause()
+            until = run.costs.until
             assert until.call == call + 1
             assert until.recorded.value == pytest.approx(sum(before.tolist()[: call + 1]))
             assert until.saved.value == pytest.approx(
                 sum(before.tolist()[: call + 1]) - sum(after.tolist()[: call + 1])
             )
             assert f"up to call {call + 1} " in run.text()
-        run.screen.look_at(None)
-        await run.pilot.pause()
+        run.look_at(None)
+        await run.pause()
         assert "up to call" not in run.text()
 
 
@@ -106,16 +102,16 @@ async def test_calls_made_meanwhile_are_counted_beside_the_one_looked_at(running
         await run.press("left_square_bracket")
         before = session_file.turns
         assert f"call {before} of {before}" in run.text()
-        monkeypatch.setattr(run.screen, "_start_replay", lambda: None)
+        run.hold_replays(monkeypatch)
         session_file.turn()
-        await run.until(lambda: run.screen.rows.history.call_count == before + 1)
+        await run.until(lambda: run.rows.history.call_count == before + 1)
         await run.until(lambda: f"call {before} of {before + 1}" in run.text())
 
 
 async def test_what_is_saved_is_told_with_how_it_is_known_however_narrow_the_screen(running, session_file) -> None:
     async with running(session_file.path, plan=Plan.from_specs(["tiered-stale"]), size=(46, 24)) as run:
         await run.press("left_square_bracket")
-        assert f"up to call {session_file.turns}" in run.text().splitlines()[-2]
-        for line in run.text().splitlines()[-3:-1]:
+        assert f"up to call {session_file.turns}" in run.lines()[-2]
+        for line in run.lines()[-3:-1]:
             assert "$" in line
             assert line.rstrip().endswith(("calibrated", "estimated", "exact"))

@@ -15,11 +15,11 @@ from inspector.session.model import BlockKind, Session
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import strategy_for
-from inspector.ui.figure_table.widget import FigureTable
 from inspector.ui.main.keys import INSPECT_BINDINGS
 from inspector.ui.timeline.widget import Timeline
 from tests.session.claude_lines import SESSION
 from tests.session.test_links import claude_child, claude_parent
+from tests.ui.studies import table_on_top
 
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = [
@@ -105,18 +105,10 @@ RATE_OF = {"uncached": "input"}
 EVERY_KIND = ("uncached", "cache_read", "cache_write_5m", "cache_write_1h", "output")
 
 
-def line_with(run: Any, *words: str) -> str:
-    """The first line of the screen that holds all of some words."""
-    return next((line for line in run.text().splitlines() if all(word in line for word in words)), "")
-
-
 async def shows(run: Any, *words: str) -> str:
     """Wait for a line that holds all of some words."""
-    try:
-        await run.until(lambda: line_with(run, *words))
-    except AssertionError:
-        raise AssertionError(f"{words} never stood in a line of\n{run.text()}") from None
-    return line_with(run, *words)
+    await run.until(lambda: run.line_with(*words))
+    return run.line_with(*words)
 
 
 @answers("What did a compaction do", "How many tokens does each prompt")
@@ -134,10 +126,10 @@ async def test_what_a_compaction_did_and_what_a_prompt_and_a_result_take(running
             await shows(run, "Timeline", f"{asked}: {sizes[0]:,} tokens exact")
         else:
             await shows(run, f"as of {asked} of {len(sample.calls)}", "prompts exact")
-        sent = [line for line in run.text().splitlines() if re.search(r" R!?[A-Z]", line) and "╌" not in line]
+        sent = [line for line in run.lines() if re.search(r" R!?[A-Z]", line) and "╌" not in line]
         await run.press("right_square_bracket")
         await shows(run, f"call {before + 2}")
-        out = [line for line in run.text().splitlines() if re.search(r" R!?[A-Z]", line) and "╌" in line]
+        out = [line for line in run.lines() if re.search(r" R!?[A-Z]", line) and "╌" in line]
         assert len(out) == len(sent) > 0, "results that are no longer sent"
 
         await run.press("end", "left_square_bracket")
@@ -152,8 +144,8 @@ async def test_what_fills_the_window_and_how_large_it_is(running, sample) -> Non
     async with running(SAMPLE, size=NARROW) as run:
         await run.press("end", "left_square_bracket")
         last = sample.calls[-1].usage.prompt
-        assert "200k window" in run.text().splitlines()[0]
-        await run.pilot.press("v")
+        assert "200k window" in run.header_line
+        await run.tap("v")
         await shows(run, f"{last:,} tokens", "of 200k estimated")
         rows = re.findall(r"│[▶ ] ([a-z ]+?) +(?:\d+ +)?([\d,]+)[ce ]", run.text().partition("1 role")[2])
         amounts = {name.strip(): int(tokens.replace(",", "")) for name, tokens in rows}
@@ -161,10 +153,10 @@ async def test_what_fills_the_window_and_how_large_it_is(running, sample) -> Non
         assert abs(whole - last) <= 0.01 * last
         assert list(amounts.values()) == sorted(amounts.values(), reverse=True), "the largest part first"
         assert abs(sum(amounts.values()) - whole) <= len(amounts)
-        await run.pilot.press("escape", "dollar_sign", "7")
+        await run.tap("escape", "dollar_sign", "7")
         await shows(run, "context window", "as recorded, 200,000")
-        await run.pilot.press(*["down"] * 30)
-        await run.pilot.press("up")
+        await run.tap(*["down"] * 30)
+        await run.tap("up")
         await shows(run, "context window: 200,000 tokens, estimated: ")
 
 
@@ -184,19 +176,19 @@ async def test_what_of_the_cost_is_reading_again_and_what_the_provider_counted(r
     everything = sum(dollars_of(session, model, EVERY_KIND) for model in models)
     async with running(path, size=NARROW) as run:
         await shows(run, f"recorded ${everything:.2f} exact")
-        await run.pilot.press("dollar_sign")
+        await run.tap("dollar_sign")
         await shows(run, "  reading again, cached", f"${again:.2f}")
         sent = sum(prompt_of(each) for _, each in usage)
         await shows(run, "tokens sent", f"{sent:,} ")
-        await run.pilot.press("7", *["down"] * 30)
+        await run.tap("7", *["down"] * 30)
         fitted = await shows(run, "our counts: ", "calibrated")
         assert re.search(r"× \d\.\d+, \d+ calls, ±[\d.]+ %", fitted)  # noqa: RUF001  a multiplication is meant
         shown = run.text()
         assert all(model in shown for model in models)
-        await run.pilot.press("escape")
-        await run.pilot.press("i")
+        await run.tap("escape")
+        await run.tap("i")
         await shows(run, f"reported for {len(usage)} of {len(session.calls)} calls, counted once a call")
-        await run.pilot.press("escape")
+        await run.tap("escape")
         await run.press("E")
         await shows(run, "calibrated: our count, fitted to what the provider reported")
 
@@ -218,25 +210,25 @@ async def test_what_another_limit_saves_when_it_acts_and_which_plan_is_better(ru
         await run.press("1")
         await shows(run, f"saves ${saved(tiered):.2f}")
         await run.press("a", "p", "down", "down", "home", "escape")
-        entry = run.screen.plan.entries[0].strategy
+        entry = run.plan.entries[0].strategy
         assert entry.action == 0
         cut_more = Plan.of(entry)
         await shows(run, f"saves ${saved(cut_more):.2f}")
-        await run.until(lambda: run.screen.rival is not None)
-        await run.pilot.press("A")
+        await run.until(lambda: run.has_rival)
+        await run.tap("A")
         await shows(run, "plan B  plan A  by taking A")
         costs = [f"${replay_session(sample, plan).figures.cost_usd.value:.2f}" for plan in (cut_more, tiered)]
         assert re.search(r"cost +" + " +".join(map(re.escape, costs)), run.text())
         assert re.search(r"action +0 characters +300 characters", run.text())
-        await run.pilot.press("escape")
+        await run.tap("escape")
         await run.press("a")
-        await run.pilot.press("t", "tab")
+        await run.tap("t", "tab")
         await shows(run, "▲in the plan", " 300 ", f"${saved(tiered):.2f}")
-        await run.pilot.press("escape", "c")
+        await run.tap("escape", "c")
         await shows(run, "current plan", f"${saved(tiered):.2f}")
-        table = run.app.screen.query_one(FigureTable)
+        table = table_on_top(run)
         told = [" ".join(cell.text for cell in row.cells.values()) for row in table.rows]
-        table.cursor = next(place for place, text in enumerate(told) if "current plan" in text)
+        table.go_to_line(next(place for place, text in enumerate(told) if "current plan" in text))
         await shows(run, "▶", "current plan")
         await shows(run, "acts", f"from call {first + 1} on")
 
@@ -255,18 +247,18 @@ async def test_what_was_cut_why_and_what_the_record_is(running, sample, tiered, 
         )
         await shows(run, f"≈{cut:,} tokens cut from call {since + 1} on · tiered-stale: stale, tier ")
         await shows(run, "▶", f"\N{MINUS SIGN}{cut:,}")
-        await run.pilot.press("tab", "tab", "R")
+        await run.tap("tab", "tab", "R")
         await shows(run, '"parentUuid": "')
-        kept = json.loads(run.screen.parts.detail.document.whole())
+        kept = json.loads(run.detail.text)
         assert any(part.get("tool_use_id") for part in kept["message"]["content"])
         await run.press("escape")
-        await run.pilot.press("e")
+        await run.tap("e")
         await shows(run, '"Edit": 150,')
-        await run.pilot.press("escape", "P")
+        await run.tap("escape", "P")
         await shows(run, "Save a picture")
         target = tmp_path / "picture.svg"
-        run.app.screen.query_one("Input").value = str(target)
-        await run.pilot.press("enter")
+        run.line = str(target)
+        await run.tap("enter")
         await run.until(target.exists)
         assert "Billing" in target.read_text(encoding="utf-8")
 
@@ -281,15 +273,15 @@ async def test_what_was_needed_later_and_where(running, sample, tiered) -> None:
     replay = replay_session(sample, tiered)
     async with running(SAMPLE, size=NARROW) as run:
         await run.press("1", "home")
-        await run.until(lambda: run.screen.risks is not None and run.screen.risks.needed is not None)
-        for _ in range(len(run.screen.risks.blocks)):
+        await run.until(lambda: run.knows_needed)
+        for _ in range(len(run.risks.blocks)):
             await run.press("h")
-            if "used again at call" in run.text().splitlines()[-1]:
+            if "used again at call" in run.status_line:
                 break
-        said = re.search(r"used again at call (\d+): (\S+)", run.text().splitlines()[-1])
+        said = re.search(r"used again at call (\d+): (\S+)", run.status_line)
         assert said
         call, word = int(said[1]) - 1, said[2].rstrip(",")
-        block = run.screen.parts.timeline.cursor_block
+        block = run.timeline.cursor_block
         answer = sample.messages[sample.calls[call].response]
         assert any(word in sample.text(each) for each in answer.blocks)
         assert word in sample.text(sample.blocks[block])
@@ -301,13 +293,13 @@ async def test_a_session_shows_rows_while_it_is_counted_follows_what_is_added_an
     running, session_file, monkeypatch
 ) -> None:
     async with running(session_file.path, size=NARROW) as run:
-        recorded = run.screen.cost.summary.recorded.value
+        recorded = run.costs.recorded.value
         await run.press("home")
         session_file.turn()
         await run.until(lambda: "new below: end follows" in run.text() or "+3" in run.text())
         await run.press("end")
         await shows(run, "FOLLOW")
-        await run.until(lambda: run.screen.cost.summary.recorded.value > recorded)
+        await run.until(lambda: run.costs.recorded.value > recorded)
         rates = Pricing().rates("claude-opus-4-8", None)
         calls = [each.usage for each in open_session(session_file.path).calls]
         costs = sum(
@@ -318,9 +310,9 @@ async def test_a_session_shows_rows_while_it_is_counted_follows_what_is_added_an
             for each in calls
         )
         await shows(run, f"recorded ${costs / 1e6:.2f} exact")
-        await run.pilot.press("space")
+        await run.tap("space")
         await shows(run, f"▶ call 2 of {len(calls)}")
-        await run.pilot.press("space")
+        await run.tap("space")
 
 
 @answers("What did a subagent do")
@@ -334,11 +326,11 @@ async def test_what_a_subagent_did_and_who_started_it(running, tmp_path: Path) -
         await run.press("right")
         for text in said:
             await shows(run, "┆", text)
-        await run.pilot.press("ctrl+o")
-        await run.until(lambda: run.app.screen.path == child)
-        await run.until(lambda: run.app.screen.parts is not None)
-        await run.pilot.press("backspace")
-        await run.until(lambda: run.app.screen.path == path)
+        await run.tap("ctrl+o")
+        await run.until(lambda: run.path == child)
+        await run.until(lambda: run.has_rows_pane)
+        await run.tap("backspace")
+        await run.until(lambda: run.path == path)
 
 
 def test_results_are_cut_by_the_sample_plan(sample: Session, tiered: Plan) -> None:

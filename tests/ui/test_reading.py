@@ -1,7 +1,6 @@
 import os
 import shlex
 import sys
-from contextlib import contextmanager
 
 import pytest
 
@@ -14,54 +13,54 @@ PLAN = Plan.from_specs(["tiered-stale"])
 async def in_detail(run) -> None:
     """Put the cursor on a row the plan cuts, and the focus into the detail."""
     await run.press("end", "X", "tab", "tab")
-    await run.until(lambda: run.screen.focused is run.screen.parts.detail)
+    await run.until(lambda: run.detail.has_focus)
 
 
 async def test_a_cut_result_is_compared_side_by_side(running, session_file) -> None:
     async with running(session_file.path, plan=PLAN) as run:
         await in_detail(run)
         await run.press("d", "z")
-        await run.until(lambda: "cut here by tiered-stale: stale" in run.text())
+        await run.until_shown("cut here by tiered-stale: stale")
         assert " │  src/app" in run.text()
 
 
 async def test_z_gives_a_part_the_whole_screen_and_escape_gives_it_back(running, session_file) -> None:
     async with running(session_file.path, size=(80, 24)) as run:
-        timeline, detail = run.screen.parts.timeline, run.screen.parts.detail
-        height = timeline.size.height
+        timeline, detail = run.timeline, run.detail
+        height = timeline.height
         await run.press("z")
-        await run.pilot.pause()
-        assert timeline.size.height > 18
-        assert not detail.size.height
+        await run.pause()
+        assert timeline.height > 18
+        assert not detail.height
         await run.press("escape")
-        await run.pilot.pause()
-        assert timeline.size.height == height
+        await run.pause()
+        assert timeline.height == height
         await run.press("tab", "tab", "z")
-        await run.pilot.pause()
-        assert detail.size.height > 18
+        await run.pause()
+        assert detail.height > 18
         await run.press("z", "tab", "z")
-        await run.pilot.pause()
-        assert run.screen.parts.chart.size.height > 18
+        await run.pause()
+        assert run.chart.height > 18
         await run.press("z")
-        await run.pilot.pause()
-        assert timeline.size.height == height
+        await run.pause()
+        assert timeline.height == height
 
 
 async def test_a_text_is_searched_and_the_places_are_counted(running, session_file) -> None:
     session_file.turn("hay\n" * 60 + "a needle\n" + "hay\n" * 60 + "another Needle\n")
     async with running(session_file.path) as run:
         await run.press("end", "tab", "tab", "slash", *"needle", "enter")
-        detail = run.screen.parts.detail
-        assert run.screen.focused is detail
-        await run.until(lambda: "1 of 2" in run.text())
-        assert detail.first_line < 60 < detail.first_line + detail.page_height
+        detail = run.detail
+        assert detail.has_focus
+        await run.until_shown("1 of 2")
+        assert 60 in detail.lines_in_view
         await run.press("n")
         assert "2 of 2" in run.text()
-        assert detail.first_line + detail.page_height > 121
+        assert 121 in detail.lines_in_view
         await run.press("n")
         assert "1 of 2" in run.text()
         await run.press("slash", "backspace", *"x", "enter")
-        await run.until(lambda: "not in this text" in run.text())
+        await run.until_shown("not in this text")
         await run.press("slash", "escape", "n")
         assert "nothing is searched for in this text" in run.text()
 
@@ -70,7 +69,7 @@ async def test_what_is_copied_is_what_is_shown_without_controls(running, session
     session_file.turn("a\tb\n\x1b]52;c;aGk=\x07end")
     async with running(session_file.path) as run:
         await run.press("end", "tab", "tab", "y")
-        assert run.app.clipboard == "a\tb\n␛]52;c;aGk=␇end"
+        assert run.clipboard == "a\tb\n␛]52;c;aGk=␇end"
         assert "copied 19 characters" in run.text()
 
 
@@ -78,9 +77,9 @@ async def test_a_huge_text_is_copied_in_part_and_says_so(running, session_file) 
     session_file.turn("x" * 300_000)
     async with running(session_file.path) as run:
         await run.press("end", "tab", "tab")
-        await run.until(lambda: run.screen.parts.detail.line_count > 1000)
+        await run.until(lambda: run.detail.line_count > 1000)
         await run.press("y")
-        assert len(run.app.clipboard) == 200_000
+        assert len(run.clipboard) == 200_000
         assert "copied the first 200,000 of 300,000 characters" in run.text()
 
 
@@ -90,7 +89,7 @@ async def test_the_pager_is_given_the_text_made_safe_and_no_shell(running, sessi
     program = f"import sys, pathlib; pathlib.Path({str(out)!r}).write_bytes(pathlib.Path(sys.argv[1]).read_bytes())"
     monkeypatch.setenv("PAGER", shlex.join([sys.executable, "-c", program]))
     async with running(session_file.path) as run:
-        monkeypatch.setattr(run.app, "suspend", contextmanager(lambda: iter([None])))
+        run.lend_terminal(monkeypatch)
         await run.press("end", "tab", "tab", "r", "vertical_line")
         await run.until(out.exists)
         assert out.read_text(encoding="utf-8") == "␛[31mred $(touch broken)\n"

@@ -8,6 +8,7 @@ import textual
 
 from inspector.ui.settings import Settings
 from tests.hostile import hostile_copy
+from tests.ui.facade import stop_clock
 from tests.ui.test_themes import contrast
 
 GOLDEN = Path(__file__).parent / "screens"
@@ -36,8 +37,7 @@ def compare(name: str, shown: str) -> None:
 @pytest.fixture
 def old_session(session_file, monkeypatch) -> Path:
     os.utime(session_file.path, (NOW - 3 * 86_400, NOW - 3 * 86_400))
-    for module in ("screen", "session_screen"):
-        monkeypatch.setattr(f"inspector.cli.main.{module}.time", lambda: NOW)
+    stop_clock(monkeypatch, NOW)
     return session_file.path
 
 
@@ -57,10 +57,9 @@ async def test_the_screen_is_laid_out_as_kept(
     async with running(old_session, size=size) as run:
         for key in keys:
             await run.press(key)
-        await run.until(lambda: run.screen.risks is None or run.screen.risks.needed is not None)
-        run.screen._tick()
-        run.screen._forget_notice()
-        await run.pilot.pause(0.3)
+        await run.until(lambda: run.risks is None or run.risks.needed is not None)
+        run.forget_notice()
+        await run.pause(0.3)
         compare(name, run.text())
 
 
@@ -69,10 +68,9 @@ async def test_without_colour_the_same_is_shown(running, old_session: Path, monk
     async with running(old_session, size=(120, 36)) as run:
         for key in ("1", "X", "x", "x", "p", "down"):
             await run.press(key)
-        await run.until(lambda: run.screen.risks is not None and run.screen.risks.needed is not None)
-        run.screen._tick()
-        run.screen._forget_notice()
-        await run.pilot.pause(0.3)
+        await run.until(lambda: run.knows_needed)
+        run.forget_notice()
+        await run.pause(0.3)
         compare("120x36-no-color.txt", run.text())
 
 
@@ -80,7 +78,7 @@ async def test_an_empty_session_says_what_will_happen(running, tmp_path: Path) -
     path = tmp_path / "session.jsonl"
     path.write_text('{"type":"summary","summary":"Nothing yet","leafUuid":"a"}\n')
     async with running(path, size=(80, 24), ready=False) as run:
-        await run.until(lambda: "Rows appear as the agent writes them." in run.text())
+        await run.until_shown("Rows appear as the agent writes them.")
 
 
 async def test_a_hostile_session_is_laid_out_as_kept(running, old_session: Path) -> None:
@@ -88,21 +86,9 @@ async def test_a_hostile_session_is_laid_out_as_kept(running, old_session: Path)
     os.utime(path, (NOW - 3 * 86_400, NOW - 3 * 86_400))
     async with running(path, size=(120, 36)) as run:
         await run.press("home", "down")
-        run.screen._tick()
-        run.screen._forget_notice()
-        await run.pilot.pause(0.3)
+        run.forget_notice()
+        await run.pause(0.3)
         compare("120x36-hostile.txt", run.text())
-
-
-def colors_of(run) -> set[tuple[str, str]]:
-    """Every pair of colours that a letter and what is behind it have on the screen."""
-    strips = run.app.screen._compositor.render_strips()
-    return {
-        (segment.style.color.name, segment.style.bgcolor.name)
-        for strip in strips
-        for segment in strip
-        if any(map(str.isalnum, segment.text)) and segment.style and segment.style.color and segment.style.bgcolor
-    }
 
 
 @pytest.mark.parametrize("theme", ["dark", "light", "contrast", "colour-blind"])
@@ -110,7 +96,7 @@ async def test_every_letter_stands_out_from_what_is_behind_it(running, session_f
     async with running(session_file.path, settings=Settings(theme=theme)) as run:
         await run.press("1", "x", "p", "down")
         faint = {}
-        for front, back in colors_of(run):
+        for front, back in run.colors():
             ratio = contrast(front, back)
             if ratio < LEAST_CONTRAST:
                 faint[front, back] = ratio
@@ -120,5 +106,5 @@ async def test_every_letter_stands_out_from_what_is_behind_it(running, session_f
 async def test_the_terminals_own_colours_are_all_that_is_used(running, session_file) -> None:
     async with running(session_file.path, settings=Settings(theme="ansi")) as run:
         await run.press("1", "x", "p", "down")
-        used = {name for pair in colors_of(run) for name in pair}
+        used = {name for pair in run.colors() for name in pair}
         assert not [name for name in used if name.startswith("#")]

@@ -8,7 +8,6 @@ import pytest
 
 from inspector.strategies.plan import Plan
 from inspector.ui.controller.saved_state import SessionState, load_state, save_state, state_path
-from inspector.ui.plan.entry import StrategyToggle
 from tests.conftest import ROOT
 from tests.terminal import TerminalProgram
 
@@ -57,29 +56,28 @@ def test_what_this_version_cannot_read_is_passed_over(text: str, tmp_path: Path)
 async def test_both_plans_and_the_place_are_there_again_the_next_time(running, old_session: Path) -> None:
     async with running(old_session) as run:
         await run.press("1", "a", "1", "[", "[", "down", "down")
-        left = run.screen.state_now()
+        left = run.state_to_keep
         assert left.letter == "B"
 
     async with running(old_session) as run:
-        assert run.screen.state_now() == left
-        assert run.screen.call == left.call
+        assert run.state_to_keep == left
+        assert run.call == left.call
         await run.press("a")
-        assert run.screen.plan == left.plans["A"]
+        assert run.plan == left.plans["A"]
 
 
 async def test_filter_order_view_and_focus_are_there_again_the_next_time(running, old_session: Path) -> None:
     async with running(old_session) as run:
         await run.press("s", "ampersand", *"who:result", "enter")
-        hidden = run.screen.view.hidden
+        hidden = run.hidden
         await run.press("tab", "tab", "r")
-        left = run.screen.state_now()
+        left = run.state_to_keep
         assert (left.filter, left.order, left.view, left.pane) == ("who:result", "SIZE", "raw", "detail")
 
     async with running(old_session) as run:
-        screen = run.screen
-        await run.until(lambda: screen.view is not None and screen.view.hidden == hidden)
-        await run.until(lambda: screen.state_now() == left)
-        assert screen.focused is screen.parts.detail
+        await run.until(lambda: run.view is not None and run.hidden == hidden)
+        await run.until(lambda: run.state_to_keep == left)
+        assert run.detail.has_focus
         assert "largest first" in run.text()
 
 
@@ -88,8 +86,8 @@ async def test_a_session_that_is_being_written_is_opened_at_its_end_all_the_same
         await run.press("[", "home")
 
     async with running(session_file.path) as run:
-        assert run.screen.call is None
-        assert run.screen.parts.timeline.follow
+        assert run.call is None
+        assert run.timeline.is_followed
 
 
 async def test_a_plan_that_had_the_focus_has_it_in_its_first_control_again(running, old_session: Path) -> None:
@@ -97,7 +95,7 @@ async def test_a_plan_that_had_the_focus_has_it_in_its_first_control_again(runni
         await run.press("p")
 
     async with running(old_session) as run:
-        await run.until(lambda: isinstance(run.screen.focused, StrategyToggle))
+        await run.until(lambda: run.focus is not None and run.focus.kind == "strategy")
 
 
 @pytest.mark.parametrize("ending", [signal.SIGHUP, signal.SIGTERM])

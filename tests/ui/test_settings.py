@@ -137,7 +137,7 @@ def test_what_is_wrong_with_a_keymap_is_told(keymap: dict[str, str], told: str) 
 
 async def test_a_keymap_that_does_nothing_is_told_on_the_screen(running, session_file) -> None:
     async with running(session_file.path, settings=Settings(keymap={"plan.undoo": "u"})) as run:
-        await run.until(lambda: any("did you mean plan.undo?" in each.message for each in run.app._notifications))
+        await run.until(lambda: any("did you mean plan.undo?" in toast for toast in run.toasts))
 
 
 def test_the_file_in_the_documents_is_one(tmp_path: Path) -> None:

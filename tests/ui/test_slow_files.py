@@ -11,8 +11,8 @@ import time
 import traceback
 from typing import TYPE_CHECKING, Any
 
-from inspector.ui.sessions.screen import SessionsScreen
 from tests.ui.recordings import recording
+from tests.ui.studies import SessionList
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,27 +81,27 @@ async def test_the_screen_waits_for_no_file(running, tmp_path: Path, monkeypatch
     other = recording(folder / "other.jsonl", 3)
     slow = SlowFiles(folder, monkeypatch)
     async with running([made.path, other.path], folders=[folder]) as run:
-        await run.until(lambda: run.screen.outcome is not None)
+        await run.until(lambda: run.has_replay)
         await run.press("end", "up", "up", "k", "pageup")
         await run.press("tab", "tab")
         for view in "rsdjmR":
-            await run.pilot.press(view, "pagedown")
+            await run.tap(view, "pagedown")
         await run.press("home", "shift+tab", "shift+tab")
-        count = len(run.screen.session.messages)
+        count = len(run.session.messages)
         await asyncio.to_thread(made.turn)
-        await run.until(lambda: len(run.screen.session.messages) > count)
+        await run.until(lambda: len(run.session.messages) > count)
         await run.press("1", "slash", *"router", "enter", "n", "escape")
         await run.press("i")
-        await run.pilot.pause(0.3)
+        await run.pause(0.3)
         await run.press("escape")
-        run.app.action_sessions()
-        await run.until(lambda: isinstance(run.app.screen, SessionsScreen))
-        await run.until(lambda: "other" in run.text())
-        await run.pilot.press("down", "up", "escape")
+        await run.tap("o")
+        await run.until_open("sessions")
+        await run.until(lambda: SessionList(run).paths == {made.path, other.path})
+        await run.tap("down", "up", "escape")
         await asyncio.to_thread(made.path.rename, folder / "away.jsonl")
-        await run.until(lambda: run.screen.state == "vanished")
+        await run.until(lambda: run.state == "vanished")
         await asyncio.to_thread((folder / "away.jsonl").rename, made.path)
-        await run.until(lambda: run.screen.state == "live")
+        await run.until(lambda: run.state == "live")
         await run.press("q")
     assert slow.looks > 50
     assert slow.waited_for == []

@@ -7,9 +7,7 @@ from pathlib import Path
 import pytest
 
 from inspector.tokens.token_table import TokenTable
-from inspector.ui.controller.messages import FileChanged, SessionAppended, WorkFailed
 from inspector.ui.settings import Settings
-from inspector.ui.toolkit.pane import Placeholder
 from tests.hostile import DISTURBING, hostile_copy
 from tests.ui.recordings import recording
 
@@ -18,44 +16,42 @@ async def test_a_file_that_is_no_session_is_named_with_a_way_out(running, tmp_pa
     path = tmp_path / "notes.txt"
     path.write_text("[/foo] these are notes, not a session\n")
     async with running(path, ready=False) as run:
-        await run.until(lambda: run.screen.state == "failed")
-        await run.pilot.pause()
+        await run.until(lambda: run.state == "failed")
+        await run.pause()
         shown = run.text()
 
         assert "cannot be opened" in shown
         assert "q leaves" in shown
-        await run.pilot.press(
-            "1", "p", "x", "left_square_bracket", "end", "ctrl+z", "plus", "question_mark", "escape", "q"
-        )
-        await run.until(lambda: run.app._exit)
+        await run.tap("1", "p", "x", "left_square_bracket", "end", "ctrl+z", "plus", "question_mark", "escape", "q")
+        await run.until(lambda: run.is_over)
 
 
 async def test_a_file_in_no_folder_is_told(running, tmp_path: Path) -> None:
     async with running(tmp_path / "nowhere" / "nothing.jsonl", ready=False) as run:
-        await run.until(lambda: run.screen.state == "failed")
+        await run.until(lambda: run.state == "failed")
 
 
 async def test_a_file_that_is_not_there_yet_is_waited_for_and_opens(running, session_file, tmp_path: Path) -> None:
     path = tmp_path / "later.jsonl"
     content = session_file.path.read_bytes()
     async with running(path, ready=False) as run:
-        await run.until(lambda: run.screen.state == "waiting")
-        await run.until(lambda: "waiting for later.jsonl" in run.text())
+        await run.until(lambda: run.state == "waiting")
+        await run.until_shown("waiting for later.jsonl")
         assert "no such file yet" in run.text()
         assert "q leaves" in run.text()
         path.write_bytes(content[:20])
-        await run.until(lambda: "no session so far" in run.text())
+        await run.until_shown("no session so far")
         path.write_bytes(content)
-        await run.until(lambda: run.screen.state == "live")
-        assert len(run.screen.rows) > 0
+        await run.until(lambda: run.state == "live")
+        assert len(run.rows) > 0
 
 
 async def test_a_session_without_rows_says_so(running, tmp_path: Path) -> None:
     path = tmp_path / "empty.jsonl"
     path.write_text('{"type":"summary","summary":"Nothing yet","leafUuid":"00000000-0000-4000-8000-000000000000"}\n')
     async with running(path, ready=False) as run:
-        await run.until(lambda: run.screen.state == "live")
-        await run.until(lambda: "nothing in this session yet" in run.text())
+        await run.until(lambda: run.state == "live")
+        await run.until_shown("nothing in this session yet")
 
 
 async def test_hostile_text_reaches_no_strip(running, session_file, tmp_path: Path) -> None:
@@ -66,36 +62,36 @@ async def test_hostile_text_reaches_no_strip(running, session_file, tmp_path: Pa
             shown = run.text()
             found = DISTURBING.search(shown.replace("\n", ""))
             assert found is None, shown[max(found.start() - 40, 0) : found.start() + 40]
-        assert run.screen.header.heading.title
+        assert run.heading.title
 
 
 async def test_rows_that_are_appended_appear(running, session_file) -> None:
     async with running(session_file.path) as run:
-        rows = run.screen.view.count
-        calls = run.screen.history.call_count
+        rows = run.view.count
+        calls = run.history.call_count
         session_file.turn()
-        await run.until(lambda: run.screen.view.count > rows)
+        await run.until(lambda: run.view.count > rows)
         await run.settled()
 
-        assert run.seen(SessionAppended)
-        assert run.screen.history.call_count == calls + 1
-        await run.until(lambda: run.screen.outcome.replay.history.call_count == calls + 1)
-        assert run.screen.state == "live"
+        assert "appended" in run.happened
+        assert run.history.call_count == calls + 1
+        await run.until(lambda: run.replay.history.call_count == calls + 1)
+        assert run.state == "live"
 
 
 async def test_a_file_that_vanishes_keeps_its_last_view_and_may_return(running, session_file) -> None:
     async with running(session_file.path) as run:
-        rows = run.screen.view.count
+        rows = run.view.count
         aside = session_file.path.with_suffix(".aside")
         session_file.path.rename(aside)
-        await run.until(lambda: run.screen.state == "vanished")
-        await run.pilot.pause()
+        await run.until(lambda: run.state == "vanished")
+        await run.pause()
         assert "file is gone" in run.text()
-        assert run.screen.view.count == rows
+        assert run.view.count == rows
 
         aside.rename(session_file.path)
-        await run.until(lambda: run.screen.state == "live")
-        assert any("is back" in message.notice for message in run.seen(FileChanged))
+        await run.until(lambda: run.state == "live")
+        assert any("is back" in notice for notice in run.notices_of_file)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (200, 60)])
@@ -105,32 +101,32 @@ async def test_keys_that_need_a_session_say_that_there_is_none_and_are_not_offer
     path = tmp_path / "empty.jsonl"
     path.touch()
     async with running(path, ready=False, size=size) as run:
-        await run.until(lambda: run.screen.state == "waiting")
-        await run.until(lambda: "strategy" not in run.text().splitlines()[-1])
+        await run.until(lambda: run.state == "waiting")
+        await run.until(lambda: "strategy" not in run.status_line)
         for key in (*"1ptcv$hExb=[]saAwOe+&n", "space"):
-            run.screen._forget_notice()
-            await run.pilot.press({"$": "dollar_sign", "=": "equals_sign", "[": "left_square_bracket"}.get(key, key))
-            await run.pilot.pause()
-            assert "no session is open here" in run.text().splitlines()[-1], key
+            run.forget_notice()
+            await run.tap({"$": "dollar_sign", "=": "equals_sign", "[": "left_square_bracket"}.get(key, key))
+            await run.pause()
+            assert "no session is open here" in run.status_line, key
         path.write_bytes(session_file.path.read_bytes())
-        await run.until(lambda: run.screen.state == "live")
+        await run.until(lambda: run.state == "live")
         await run.settled()
         assert "no session" not in run.text()
-        assert "1…9 strategy" in run.text().splitlines()[-1]
+        assert "1…9 strategy" in run.status_line
 
 
 async def test_a_session_without_calls_has_nothing_to_compare(running, tmp_path: Path) -> None:
     path = tmp_path / "empty.jsonl"
     path.write_text('{"type":"summary","summary":"Nothing yet","leafUuid":"00000000-0000-4000-8000-000000000000"}\n')
     async with running(path, ready=False, size=(80, 24)) as run:
-        await run.until(lambda: run.screen.outcome is not None)
+        await run.until(lambda: run.has_replay)
         for key in "ct":
-            await run.pilot.press(key)
-            await run.pilot.pause()
-            assert run.app.screen is run.screen
+            await run.tap(key)
+            await run.pause()
+            assert run.on_top == "session"
             assert "no call was made yet" in run.text()
         await run.press("1")
-        await run.until(lambda: "the plan cuts nothing here" in run.text())
+        await run.until_shown("the plan cuts nothing here")
 
 
 async def test_a_file_replaced_by_something_else_is_told_in_the_header_until_a_session_stands_there_again(
@@ -138,14 +134,14 @@ async def test_a_file_replaced_by_something_else_is_told_in_the_header_until_a_s
 ) -> None:
     content = session_file.path.read_bytes()
     async with running(session_file.path) as run:
-        rows = run.screen.view.count
+        rows = run.view.count
         session_file.path.write_text("these are notes")
-        await run.until(lambda: run.screen.state == "replaced")
-        await run.pilot.pause()
-        assert "✕ file was replaced" in run.text().splitlines()[0]
-        assert run.screen.view.count == rows
+        await run.until(lambda: run.state == "replaced")
+        await run.pause()
+        assert "✕ file was replaced" in run.header_line
+        assert run.view.count == rows
         session_file.path.write_bytes(content)
-        await run.until(lambda: run.screen.state == "live")
+        await run.until(lambda: run.state == "live")
         await run.until(lambda: "file was replaced" not in run.text())
 
 
@@ -153,20 +149,20 @@ async def test_a_file_cut_to_nothing_is_told_once_it_stays_so(running, session_f
     monkeypatch.setattr("inspector.session.follow.UNREADABLE_SECONDS", 0.05)
     content = session_file.path.read_bytes()
     async with running(session_file.path) as run:
-        rows = run.screen.view.count
+        rows = run.view.count
         session_file.path.write_bytes(b"")
-        await run.until(lambda: run.screen.state == "unreadable")
-        await run.pilot.pause()
-        assert "✕ file unreadable" in run.text().splitlines()[0]
-        assert run.screen.view.count == rows
+        await run.until(lambda: run.state == "unreadable")
+        await run.pause()
+        assert "✕ file unreadable" in run.header_line
+        assert run.view.count == rows
         session_file.path.write_bytes(content)
-        await run.until(lambda: run.screen.state == "live")
+        await run.until(lambda: run.state == "live")
 
 
 async def test_the_line_for_searching_offers_no_key_that_it_would_take_as_text(running, session_file) -> None:
     async with running(session_file.path) as run:
         await run.press("slash")
-        offered = run.screen.status.keys
+        offered = run.key_hints
         assert offered
         assert not {hint.press for hint in offered} & {"slash", "plus", "question_mark"}
 
@@ -176,12 +172,12 @@ async def test_a_file_that_was_rewritten_is_shown_anew(running, session_file) ->
         await run.press("1")
         other = recording(session_file.path.with_suffix(".other"), turns=4)
         other.path.replace(session_file.path)
-        await run.until(lambda: run.screen.view is not None and run.screen.view.count == 13)
+        await run.until(lambda: run.view is not None and run.view.count == 13)
         await run.settled()
 
-        assert run.screen.history.call_count == 4
-        assert run.screen.plan.entries[0].enabled
-        assert "read again" in run.screen.status.notice
+        assert run.history.call_count == 4
+        assert run.plan.entries[0].enabled
+        assert "read again" in run.notice
 
 
 async def test_a_model_without_a_price_is_told_with_what_to_do(running, tmp_path: Path) -> None:
@@ -189,9 +185,9 @@ async def test_a_model_without_a_price_is_told_with_what_to_do(running, tmp_path
     async with running(path) as run:
         await run.press("1")
 
-        assert run.screen.cost.summary.recorded.value is None
+        assert run.costs.recorded.value is None
         assert "no price for house-model-9" in run.text()
-        assert run.screen.cost.summary.saved_tokens.value > 0
+        assert run.costs.saved_tokens.value > 0
 
 
 async def test_estimated_counts_say_how_to_get_exact_ones(running, session_file, monkeypatch) -> None:
@@ -202,7 +198,7 @@ async def test_estimated_counts_say_how_to_get_exact_ones(running, session_file,
 
     monkeypatch.setattr("inspector.tokens.counter.load_counter", no_vocabulary)
     async with running(session_file.path) as run:
-        await run.until(lambda: "install a vocabulary" in run.text())
+        await run.until_shown("install a vocabulary")
         assert "tokens estimated" in run.text()
 
 
@@ -215,15 +211,15 @@ async def test_work_that_fails_is_told_and_the_screen_goes_on(running, session_f
         def broken(inputs: object, plan: object) -> object:
             raise RuntimeError("[/b] out of luck")
 
-        monkeypatch.setattr(inspector.replay.engine.replay, "replay", broken)
-        await run.pilot.press("1")
-        await run.until(lambda: run.seen(WorkFailed))
-        await run.pilot.pause()
+        monkeypatch.setattr(inspector.replay.replay, "replay", broken)
+        await run.tap("1")
+        await run.until(lambda: "failed" in run.happened)
+        await run.pause()
         assert "could not replay the plan: [/b] out of luck" in run.text()
 
         monkeypatch.setattr(inspector.replay.engine.replay, "replay", real)
         await run.press("p", "down", "right")
-        assert run.screen.outcome.plan.entries[0].strategy.confirmation == 160
+        assert run.replayed_plan.entries[0].strategy.confirmation == 160
 
 
 async def test_counting_can_be_stopped(running, session_file, monkeypatch) -> None:
@@ -234,13 +230,13 @@ async def test_counting_can_be_stopped(running, session_file, monkeypatch) -> No
 
     monkeypatch.setattr("inspector.tokens.token_table.count_session", endless)
     async with running(session_file.path, ready=False) as run:
-        await run.until(lambda: run.screen.is_counting and run.screen.parts is not None)
-        await run.pilot.press("escape")
-        await run.until(lambda: not run.screen.is_counting)
+        await run.until(lambda: run.is_counting and run.has_rows_pane)
+        await run.tap("escape")
+        await run.until(lambda: not run.is_counting)
         await run.settled()
 
-        assert run.screen.status.progress is None
-        assert "stays estimated" in run.screen.status.notice
+        assert run.progress is None
+        assert "stays estimated" in run.notice
 
 
 async def test_counting_that_fails_is_over(running, session_file, monkeypatch) -> None:
@@ -250,16 +246,16 @@ async def test_counting_that_fails_is_over(running, session_file, monkeypatch) -
 
     monkeypatch.setattr("inspector.tokens.token_table.count_session", broken)
     async with running(session_file.path) as run:
-        assert "could not count tokens: out of luck" in run.screen.status.notice
-        assert run.screen.status.progress is None
-        assert "so far" not in run.screen.tokens_known()
+        assert "could not count tokens: out of luck" in run.notice
+        assert run.progress is None
+        assert "so far" not in run.tokens_known
 
 
 @pytest.mark.parametrize("size", [(20, 6), (40, 10), (80, 24), (120, 36), (200, 60)])
 async def test_every_size_of_terminal_is_drawn(running, session_file, size: tuple[int, int]) -> None:
     async with running(session_file.path, size=size) as run:
         await run.press("1", "x", "p")
-        lines = run.text().split("\n")
+        lines = run.lines()
 
         assert len(lines) == size[1]
 
@@ -270,7 +266,7 @@ async def test_without_colour_every_state_has_a_glyph(running, session_file, mon
         await run.press("1", "p", "down")
         shown = run.text()
 
-        assert run.app.no_color
+        assert run.has_no_color
         assert "[x] tiered-stale" in shown
         assert re.search("▸ confirmation", shown)
         assert "░" in shown
@@ -279,5 +275,5 @@ async def test_without_colour_every_state_has_a_glyph(running, session_file, mon
 async def test_a_broken_settings_file_is_told_and_never_fatal(running, session_file) -> None:
     settings = Settings(problems=("settings.toml: [/x] runs_per_day is a number above 0",))
     async with running(session_file.path, settings=settings) as run:
-        await run.until(lambda: "runs_per_day is a number" in run.text())
-        assert not run.screen.query_one(Placeholder).display
+        await run.until_shown("runs_per_day is a number")
+        assert not run.has_placeholder

@@ -14,7 +14,6 @@ from inspector.ui.timeline.drawing import columns_for, row_pieces
 from inspector.ui.timeline.rows import Rows
 from inspector.ui.timeline.subagents import Subagent, opened_within, started_at, unfolded
 from inspector.ui.timeline.view import TimelineView
-from inspector.ui.timeline.widget import Timeline
 from tests.session.claude_lines import SESSION, Script
 from tests.session.test_links import claude_child, claude_parent
 
@@ -101,59 +100,59 @@ def test_every_strip_of_an_unfolded_subagent_has_the_rows_width(tmp_path: Path) 
 async def test_right_unfolds_and_left_folds_the_subagent_and_no_figure_of_the_session_changes(running, family) -> None:
     async with running(family[0]) as run:
         await run.press("home", "b")
-        timeline = run.screen.parts.timeline
-        own, costs, series = timeline.view.count, run.screen.cost.summary, run.screen.parts.chart.series
+        timeline = run.timeline
+        own, costs, series = timeline.count, run.costs, run.chart.series
         await run.press("right")
-        await run.until(lambda: timeline.view.count > own)
-        await run.until(lambda: "2 messages" in run.text())
+        await run.until(lambda: timeline.count > own)
+        await run.until_shown("2 messages")
         assert "tokens of its own" in run.text()
         await run.press("down")
-        assert timeline.view.rows.inner_of(timeline.cursor_row) is not None
-        await run.until(lambda: run.screen.parts.detail.content.raw() == "find it")
-        assert (run.screen.cost.summary, run.screen.parts.chart.series) == (costs, series)
+        assert timeline.rows.inner_of(timeline.cursor_row) is not None
+        await run.until(lambda: run.detail.recorded == "find it")
+        assert (run.costs, run.chart.series) == (costs, series)
         assert timeline.new_rows == 0
         await run.press("m")
-        assert not run.screen.arrangement.pins
+        assert not run.pins
         await run.press("left")
-        assert timeline.view.count == own
-        assert timeline.view.rows.row(timeline.cursor_row).heading
+        assert timeline.count == own
+        assert timeline.row.heading
 
 
 async def test_an_unfolded_subagent_grows_as_its_file_does_and_is_searched(running, family) -> None:
     async with running(family[0]) as run:
         await run.press("home", "b", "enter")
-        await run.until(lambda: "2 messages" in run.text())
+        await run.until_shown("2 messages")
         records = [json.loads(line) for line in family[1].read_text().splitlines()]
         said = {**records[0], "uuid": "00000000-0000-4000-8000-000000009999", "parentUuid": records[-1]["uuid"]}
         said["message"] = {"role": "user", "content": "a needle said later"}
         with family[1].open("a") as file:
             file.write(json.dumps(said) + "\n")
-        await run.until(lambda: "a needle said later" in run.text())
+        await run.until_shown("a needle said later")
         await run.press("slash", *"needle", "enter")
-        await run.until(lambda: run.screen.found is not None and len(run.screen.found) == 1)
-        timeline = run.screen.parts.timeline
-        await run.until(lambda: timeline.view.rows.inner_of(timeline.cursor_row) is not None)
+        await run.until(lambda: run.found is not None and len(run.found) == 1)
+        timeline = run.timeline
+        await run.until(lambda: timeline.rows.inner_of(timeline.cursor_row) is not None)
         await run.press("b", "B")
         await run.press("left")
-        await run.until(lambda: run.screen.found is not None and not len(run.screen.found))
+        await run.until(lambda: run.found is not None and not len(run.found))
 
 
 async def test_a_subagent_whose_file_is_gone_stays_folded_and_says_so(running, family) -> None:
     family[1].unlink()
     async with running(family[0]) as run:
         await run.press("home", "b", "right")
-        await run.until(lambda: "its file is not there" in run.text())
-        timeline = run.screen.parts.timeline
-        assert not timeline.view.rows.opened
+        await run.until_shown("its file is not there")
+        timeline = run.timeline
+        assert not timeline.rows.opened
 
 
 async def test_a_click_on_its_mark_unfolds_a_subagent(running, family) -> None:
     async with running(family[0]) as run:
-        timeline = run.screen.parts.timeline
+        timeline = run.timeline
         await run.press("home")
-        line = next(y for y in range(1, 10) if "▸ subagent" in timeline.render_line(y).text)
-        await run.pilot.click(timeline, offset=(timeline.render_line(line).text.index("▸"), line))
-        await run.until(lambda: timeline.view.rows.opened)
+        line = next(y for y in range(1, 10) if "▸ subagent" in timeline.lines()[y])
+        await timeline.click(timeline.lines()[line].index("▸"), line)
+        await run.until(lambda: timeline.rows.opened)
 
 
 @pytest.fixture
@@ -170,10 +169,6 @@ def generations(tmp_path: Path) -> tuple[Path, Path, Path]:
     folder.mkdir(parents=True)
     child = script.write(folder / "agent-a1b2.jsonl")
     return claude_parent(tmp_path), child, claude_child(folder / "agent-c3d4.jsonl", "c3d4")
-
-
-def timeline_text(timeline: Timeline) -> list[str]:
-    return [timeline.render_line(line).text for line in range(1, timeline.view.count + 1)]
 
 
 def test_a_subagents_subagent_unfolds_below_the_call_that_started_it(generations) -> None:
@@ -213,47 +208,47 @@ def test_the_cursor_stays_on_its_row_while_what_is_above_it_unfolds(generations)
 
 async def test_a_subagents_subagent_is_unfolded_searched_and_folded_in_place(running, generations) -> None:
     async with running(generations[0]) as run:
-        timeline = run.screen.parts.timeline
+        timeline = run.timeline
         await run.press("home", "b", "right")
-        await run.until(lambda: any("subagent: Read the logs" in line for line in timeline_text(timeline)))
-        outer = timeline.view.count
+        await run.until(lambda: any("subagent: Read the logs" in line for line in timeline.all_lines()))
+        outer = timeline.count
         await run.press("b", "right")
-        await run.until(lambda: timeline.view.count > outer)
+        await run.until(lambda: timeline.count > outer)
         await run.press("down")
-        row = timeline.view.rows.row(timeline.cursor_row)
+        row = timeline.row
         assert row.depth == 2
-        await run.until(lambda: run.screen.parts.detail.content.raw() == "find it")
-        assert run.screen.subagent[1].identifier == "c3d4"
+        await run.until(lambda: run.detail.recorded == "find it")
+        assert run.subagent[1].identifier == "c3d4"
         await run.press("slash", *"find", "enter")
-        await run.until(lambda: run.screen.found is not None and len(run.screen.found) >= 2)
-        found = {timeline.view.rows.row(int(index)).depth for index in run.screen.found}
+        await run.until(lambda: run.found is not None and len(run.found) >= 2)
+        found = {timeline.rows.row(int(index)).depth for index in run.found}
         assert found >= {1, 2}
         await run.press("escape")
         timeline.focus()
         await run.press("home", "b", "b", "left")
-        assert timeline.view.count == outer
+        assert timeline.count == outer
         await run.press("enter")
-        assert timeline.view.count > outer
+        assert timeline.count > outer
         await run.press("B", "left")
-        assert not timeline.view.rows.opened
+        assert not timeline.rows.opened
 
 
 async def test_a_subagents_subagent_opens_beside_and_leads_back_to_the_one_that_started_it(
     running, generations
 ) -> None:
     async with running(generations[0]) as run:
-        timeline = run.screen.parts.timeline
+        timeline = run.timeline
         await run.press("home", "b", "right")
-        await run.until(lambda: any("subagent: Read the logs" in line for line in timeline_text(timeline)))
+        await run.until(lambda: any("subagent: Read the logs" in line for line in timeline.all_lines()))
         await run.press("b", "ctrl+o")
-        await run.until(lambda: run.app.screen.path == generations[2])
+        await run.until(lambda: run.path == generations[2])
 
 
 async def test_a_subagents_subagent_that_is_gone_says_so_in_its_row(running, generations) -> None:
     generations[2].unlink()
     async with running(generations[0], size=(80, 24)) as run:
-        timeline = run.screen.parts.timeline
+        timeline = run.timeline
         await run.press("home", "b", "right")
-        await run.until(lambda: any("subagent: Read the logs" in line for line in timeline_text(timeline)))
+        await run.until(lambda: any("subagent: Read the logs" in line for line in timeline.all_lines()))
         await run.press("b", "right")
-        await run.until(lambda: "subagent: Read the logs · its file is not there" in run.text())
+        await run.until_shown("subagent: Read the logs · its file is not there")

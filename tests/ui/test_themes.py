@@ -68,7 +68,7 @@ def test_every_theme_is_described() -> None:
 @pytest.mark.parametrize("name", THEMES)
 async def test_every_theme_draws_the_screen(running, session_file, name: str) -> None:
     async with running(session_file.path) as run:
-        run.app.action_use_theme(name)
+        run.use_theme(name)
         await run.press("1")
-        assert run.app.theme == THEMES[name].name
+        assert run.theme == THEMES[name].name
         assert "Timeline" in run.text()

@@ -257,7 +257,7 @@ async def test_scrolling_up_with_the_wheel_stops_following_and_leaves_the_cursor
     app = TimelineApp(VIEW)
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("end")
-        await pilot._post_mouse_events([MouseScrollUp], Timeline)
+        app.timeline.post_message(MouseScrollUp(app.timeline, 5, 1, 0, 0, 0, False, False, False))
         await pilot.pause()
         assert not app.timeline.follow
         assert app.timeline.cursor == VIEW.count - 1

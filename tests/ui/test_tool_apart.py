@@ -6,35 +6,34 @@ from inspector.replay.engine.replay import Replay, replay
 from inspector.strategies.core.rendition import Action
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import parameter_of, value_of
-from inspector.ui.dialogs.picker import Picker
-from inspector.ui.tune.screen import TuneScreen
 from inspector.ui.tune.tool_apart import tool_apart, tools_with_results
+from tests.ui.studies import Tune
 
 SPEC = "tiered-stale:tool-set=coding,lists=true,data=70,default=70"
 
 
 async def tune_alone(run, tool: str) -> None:
     """Look for limits for one tool."""
-    await run.pilot.press("t")
-    await run.until(lambda: isinstance(run.app.screen, TuneScreen))
-    screen = run.app.screen
-    await run.pilot.press("o")
-    await run.until(lambda: isinstance(run.app.screen, Picker))
-    await run.pilot.press(*tool, "enter")
-    await run.until(lambda: run.app.screen is screen)
-    await run.until(lambda: screen.query_one("#tune").border_title.endswith(f"only {tool}"))
+    await run.tap("t")
+    await run.until_open("tune")
+    tune = Tune(run)
+    await run.tap("o")
+    await run.until_open("picker")
+    await run.tap(*tool, "enter")
+    await run.until(lambda: tune.is_on_top)
+    await run.until(lambda: tune.title.endswith(f"only {tool}"))
 
 
 async def test_a_tool_is_tuned_alone_and_enter_keeps_it(running, session_file) -> None:
     async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
-        plan, history = run.screen.plan, run.screen.history
+        plan, history = run.plan, run.history
         tool = tools_with_results(plan, history)[0].name
         await tune_alone(run, tool)
-        assert run.screen.plan == plan
+        assert run.plan == plan
 
-        await run.pilot.press("right", "enter")
+        await run.tap("right", "enter")
         await run.settled()
-        strategy, before = run.screen.plan.entries[0].strategy, plan.entries[0].strategy
+        strategy, before = run.plan.entries[0].strategy, plan.entries[0].strategy
         tier = strategy.tier_of(tool)
         assert strategy.limit(tier) > before.limit(before.tier_of(tool))
         for other in tools_with_results(plan, history)[1:]:
@@ -44,7 +43,7 @@ async def test_a_tool_is_tuned_alone_and_enter_keeps_it(running, session_file) -
 
 async def test_a_tool_apart_is_cut_as_before_until_its_limit_is_moved(running, session_file) -> None:
     async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
-        plan, history, inputs = run.screen.plan, run.screen.history, run.screen.outcome.inputs
+        plan, history, inputs = run.plan, run.history, run.inputs
         for each in tools_with_results(plan, history):
             apart = tool_apart(plan, history, each.name)
             assert apart is not None
@@ -53,12 +52,12 @@ async def test_a_tool_apart_is_cut_as_before_until_its_limit_is_moved(running, s
 
 async def test_where_all_tools_are_treated_alike_it_is_said_that_none_can_be_tuned_alone(running, session_file) -> None:
     async with running(session_file.path, plan=Plan.from_specs(["clear-old"])) as run:
-        assert tools_with_results(run.screen.plan, run.screen.history) == []
-        assert tool_apart(run.screen.plan, run.screen.history, "Bash") is None
-        await run.pilot.press("t")
-        await run.until(lambda: isinstance(run.app.screen, TuneScreen))
-        await run.pilot.press("o")
-        await run.until(lambda: "clear-old: no tiers, no tools it leaves alone" in run.text())
+        assert tools_with_results(run.plan, run.history) == []
+        assert tool_apart(run.plan, run.history, "Bash") is None
+        await run.tap("t")
+        await run.until_open("tune")
+        await run.tap("o")
+        await run.until_shown("clear-old: no tiers, no tools it leaves alone")
 
 
 @pytest.mark.parametrize(
@@ -71,7 +70,7 @@ async def test_where_all_tools_are_treated_alike_it_is_said_that_none_can_be_tun
 )
 async def test_a_strategy_that_leaves_tools_alone_is_copied_for_one_tool(running, session_file, spec) -> None:
     async with running(session_file.path, plan=Plan.from_specs([spec])) as run:
-        plan, history, inputs = run.screen.plan, run.screen.history, run.screen.outcome.inputs
+        plan, history, inputs = run.plan, run.history, run.inputs
         tool = tools_with_results(plan, history)[0].name
         apart = tool_apart(plan, history, tool)
         assert apart is not None
@@ -85,13 +84,13 @@ async def test_a_strategy_that_leaves_tools_alone_is_copied_for_one_tool(running
 async def test_the_copy_for_one_tool_is_tuned_and_applied(running, session_file) -> None:
     plan = Plan.from_specs(["clear-old", "trim-at-insertion:threshold=200,head=50,tail=20"])
     async with running(session_file.path, plan=plan) as run:
-        tool = tools_with_results(plan, run.screen.history)[0].name
+        tool = tools_with_results(plan, run.history)[0].name
         await tune_alone(run, tool)
-        await run.pilot.press("shift+right", "enter")
+        await run.tap("shift+right", "enter")
         await run.settled()
-        names = [entry.strategy.name for entry in run.screen.plan.entries]
+        names = [entry.strategy.name for entry in run.plan.entries]
         assert names == ["clear-old", "trim-at-insertion", "trim-at-insertion"]
-        kept, copied = (run.screen.plan.entries[place].strategy for place in (1, 2))
+        kept, copied = (run.plan.entries[place].strategy for place in (1, 2))
         assert tool in value_of(kept, parameter_of(kept, "exempt-tools"))
         assert tool not in value_of(copied, parameter_of(copied, "exempt-tools"))
         limit = parameter_of(copied, "threshold")
@@ -110,8 +109,8 @@ def _tool(replayed: Replay, block: int) -> str:
 
 async def test_a_tier_is_found_while_its_strategy_is_off(running, session_file) -> None:
     async with running(session_file.path, plan=Plan.from_specs([f"{SPEC},enabled=false"])) as run:
-        strategy, tools = run.screen.plan.entries[0].strategy, tools_with_results(run.screen.plan, run.screen.history)
+        strategy, tools = run.plan.entries[0].strategy, tools_with_results(run.plan, run.history)
         tier = strategy.tier_of(tools[0].name)
         await run.press("ampersand", *f"tier:{tier}", "enter")
         expected = sum(each.results for each in tools if strategy.tier_of(each.name) == tier)
-        await run.until(lambda: run.screen.view.count == expected)
+        await run.until(lambda: run.view.count == expected)

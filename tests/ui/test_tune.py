@@ -8,232 +8,203 @@ from inspector.replay.analysis.sweep import POINTS
 from inspector.replay.engine.replay import replay
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import STRATEGIES
-from inspector.ui.help.screen import HelpScreen
-from inspector.ui.toolkit.choice_strip import ChoiceStrip
-from inspector.ui.toolkit.pane import Placeholder
 from inspector.ui.tune.drawing import LABELS, plot_columns
-from inspector.ui.tune.limits import Limits, key_of
-from inspector.ui.tune.screen import TuneScreen
+from inspector.ui.tune.limits import Limits
 from tests.hostile import DISTURBING, hostile_copy
+from tests.ui.studies import Tune
 
 SPEC = "tiered-stale:tool-set=coding,lists=true"
 
 
-def is_swept(screen: TuneScreen) -> bool:
-    known = screen.sweeps.get(key_of(screen.limits.axis))
-    return known is not None and known.found.is_complete and known.subject.plan == screen.limits.plan
-
-
-async def opened(run, *keys: str) -> TuneScreen:
-    await run.pilot.press("t", *keys)
-    await run.until(lambda: isinstance(run.app.screen, TuneScreen))
-    screen = run.app.screen
-    if screen.limits.axes:
-        await run.until(lambda: screen.limits.axes and is_swept(screen))
-        await run.pilot.pause()
-    return screen
-
-
-def figures_of(screen: TuneScreen, what: str) -> str:
-    from inspector.ui.figure_table.widget import FigureTable
-
-    row = next(row for row in screen.query_one(FigureTable).rows if row.key == what)
-    return row.cells["tokens"].text
-
-
 async def test_the_curve_of_a_limit_is_that_of_replays(running, session_file) -> None:
     async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
-        screen = await opened(run, "tab", "tab")
-        assert screen.limits.axis.parameter.name == "data"
-        found = screen.sweeps[key_of(screen.limits.axis)].found
+        screen = await Tune.opened(run, "tab", "tab")
+        assert screen.limit == "data"
+        found = screen.sweep
         assert len(found.points) >= POINTS
         for point in found.points[::7]:
             plan = Plan.from_specs([f"{SPEC},data={point.value:.0f}"])
-            assert point.figures == replay(run.screen.outcome.inputs, plan).figures
-        assert screen.curves.chart.here == screen.curves.chart.plan == 400
-        assert screen.curves.chart.sizes.noun == "result"
+            assert point.figures == replay(run.inputs, plan).figures
+        assert screen.chart.here == screen.chart.plan == 400
+        assert screen.chart.sizes.noun == "result"
         assert "Characters kept of a stale result" in run.text()
 
 
 async def test_arrows_move_the_value_and_enter_applies_it_once(running, session_file) -> None:
     async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
-        screen = await opened(run)
-        await run.pilot.press("right", "right")
-        assert (screen.limits.here(screen.limits.axis), run.screen.plan.entries[0].strategy.confirmation) == (170, 150)
-        await run.until(lambda: figures_of(screen, "here") != "…")
+        screen = await Tune.opened(run)
+        await run.tap("right", "right")
+        assert (screen.value, run.plan.entries[0].strategy.confirmation) == (170, 150)
+        await run.until(lambda: screen.figure("here") != "…")
 
-        await run.pilot.press("enter")
-        assert run.screen.plan.entries[0].strategy.confirmation == 170
-        assert screen.curves.chart.plan == 170
+        await run.tap("enter")
+        assert run.plan.entries[0].strategy.confirmation == 170
+        assert screen.chart.plan == 170
         await run.settled()
-        tokens = run.screen.outcome.replay.figures.prompt_tokens.value
-        assert figures_of(screen, "in the plan") == f"{tokens:,}"
+        tokens = run.replay.figures.prompt_tokens.value
+        assert screen.figure("in the plan") == f"{tokens:,}"
 
-        await run.pilot.press("ctrl+z")
-        assert run.screen.plan.entries[0].strategy.confirmation == 150
-        assert screen.curves.chart.plan == 150
-        assert screen.curves.chart.here == 170
-        await run.pilot.press("u")
-        assert screen.curves.chart.here == 150
+        await run.tap("ctrl+z")
+        assert run.plan.entries[0].strategy.confirmation == 150
+        assert screen.chart.plan == 150
+        assert screen.chart.here == 170
+        await run.tap("u")
+        assert screen.chart.here == 150
 
 
 async def test_applying_a_limit_does_not_replay_its_range_again(running, session_file) -> None:
     async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
-        screen = await opened(run)
-        found = screen.sweeps[key_of(screen.limits.axis)]
-        await run.pilot.press("home", "enter")
+        screen = await Tune.opened(run)
+        swept = screen.swept
+        await run.tap("home", "enter")
         await run.settled()
-        await run.pilot.pause()
-        assert screen.sweeps[key_of(screen.limits.axis)].subject is found.subject
-        assert run.screen.plan.entries[0].strategy.confirmation == 0
+        await run.pause()
+        assert screen.swept is swept
+        assert run.plan.entries[0].strategy.confirmation == 0
 
 
 async def test_a_drag_on_the_curve_moves_the_value_and_changes_nothing_yet(running, session_file) -> None:
     async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
-        screen = await opened(run)
-        plan = run.screen.plan
-        curves = screen.curves
-        columns = plot_columns(curves.size.width)
-        await run.pilot.mouse_down(curves, offset=(LABELS + 3, 2))
-        await run.pilot.hover(curves, offset=(LABELS + columns // 2, 3))
-        assert curves.chart.here == curves.chart.value_at(columns // 2, columns)
-        await run.pilot.hover(curves, offset=(LABELS + columns - 1, 1))
-        await run.pilot.mouse_up(curves, offset=(LABELS + columns - 1, 1))
-        assert curves.chart.here == 100_000
-        await run.pilot.hover(curves, offset=(LABELS + 3, 2))
-        assert curves.chart.here == 100_000
-        assert run.screen.plan == plan
+        screen = await Tune.opened(run)
+        plan = run.plan
+        columns = plot_columns(screen.width)
+        await screen.hold_mouse(LABELS + 3, 2)
+        await screen.move_mouse(LABELS + columns // 2, 3)
+        assert screen.chart.here == screen.chart.value_at(columns // 2, columns)
+        await screen.move_mouse(LABELS + columns - 1, 1)
+        await screen.let_mouse_go(LABELS + columns - 1, 1)
+        assert screen.chart.here == 100_000
+        await screen.move_mouse(LABELS + 3, 2)
+        assert screen.chart.here == 100_000
+        assert run.plan == plan
 
 
 async def test_the_marked_values_are_a_key_away(running, session_file) -> None:
     async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
-        screen = await opened(run, "tab", "tab")
-        found = screen.sweeps[key_of(screen.limits.axis)].found
-        await run.pilot.press("l")
-        assert screen.curves.chart.here == found.least.value
-        await run.pilot.press("k")
+        screen = await Tune.opened(run, "tab", "tab")
+        found = screen.sweep
+        await run.tap("l")
+        assert screen.chart.here == found.least.value
+        await run.tap("k")
         if found.knee is None:
-            assert "no knee" in screen.status.notice
+            assert "no knee" in screen.notice
         else:
-            assert screen.curves.chart.here == found.knee.value
+            assert screen.chart.here == found.knee.value
 
 
 async def test_every_limit_of_the_plan_is_reached_with_tab_or_a_click(running, session_file) -> None:
     plan = Plan.from_specs([SPEC, "keep-recent"])
     async with running(session_file.path, plan=plan, size=(200, 50)) as run:
-        screen = await opened(run)
+        screen = await Tune.opened(run)
         seen = []
         for _ in screen.limits.axes:
-            seen.append((screen.limits.axis.strategy, screen.limits.axis.parameter.name))
-            await run.pilot.press("tab")
-        assert seen == list(screen.query_one(ChoiceStrip).choices.names)
+            seen.append((screen.limits.axis.strategy, screen.limit))
+            await run.tap("tab")
+        assert seen == screen.choices
         assert screen.limits.first == 0
-        strip = run.text().splitlines()[2]
-        await run.pilot.click(ChoiceStrip, offset=(strip.index("search") - 1, 0))
-        await run.until(lambda: screen.limits.axis.parameter.name == "search")
+        strip = run.lines()[2]
+        await screen.click_choice(strip.index("search") - 1)
+        await run.until(lambda: screen.limit == "search")
 
 
 async def test_the_limit_that_was_being_moved_is_the_one_to_tune(running, session_file) -> None:
     async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
         await run.press("p", "down", "down", "down")
-        name = run.app.focused.parameter.name
-        screen = await opened(run)
-        assert screen.limits.axis.parameter.name == name != "confirmation"
+        name = run.focus.name
+        screen = await Tune.opened(run)
+        assert screen.limit == name != "confirmation"
 
 
 async def test_a_strategy_that_is_off_is_tuned_as_if_on_and_switched_on_by_applying(running, session_file) -> None:
     async with running(session_file.path, plan=Plan.from_specs([f"{SPEC},enabled=false"])) as run:
-        screen = await opened(run)
-        assert figures_of(screen, "plan, if on") != "…"
-        await run.pilot.press("home", "enter")
-        assert run.screen.plan.entries[0].enabled
+        screen = await Tune.opened(run)
+        assert screen.figure("plan, if on") != "…"
+        await run.tap("home", "enter")
+        assert run.plan.entries[0].enabled
 
 
 async def test_two_limits_at_once_are_a_map_whose_pair_is_applied(running, session_file) -> None:
     async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
-        screen = await opened(run, "tab", "tab")
-        await run.pilot.press("h")
-        await run.until(lambda: screen.grid is not None and screen.grid.found.is_complete)
-        await run.pilot.pause()
-        grid = screen.grid.found
+        screen = await Tune.opened(run, "tab", "tab")
+        await run.tap("h")
+        await run.until(lambda: screen.grid is not None and screen.grid.is_complete)
+        await run.pause()
+        grid = screen.grid
         assert (grid.across.parameter.name, grid.down.parameter.name) == ("data", "search")
-        assert screen.heat_map.chart.here == screen.heat_map.chart.plan == grid.place(400, 600)
+        assert screen.heat.here == screen.heat.plan == grid.place(400, 600)
         for (row, column), figures in list(grid.figures.items())[::23]:
             plan = Plan.from_specs([f"{SPEC},data={grid.columns[column]:.0f},search={grid.rows[row]:.0f}"])
-            assert figures == replay(run.screen.outcome.inputs, plan).figures
+            assert figures == replay(run.inputs, plan).figures
 
-        await run.pilot.press("l", "enter")
+        await run.tap("l", "enter")
         row, column = grid.least
-        strategy = run.screen.plan.entries[0].strategy
+        strategy = run.plan.entries[0].strategy
         assert (strategy.data, strategy.search) == (grid.columns[column], grid.rows[row])
-        await run.pilot.press("ctrl+z")
-        assert run.screen.plan == Plan.from_specs([SPEC])
+        await run.tap("ctrl+z")
+        assert run.plan == Plan.from_specs([SPEC])
 
-        await run.pilot.press("u", "left", "up")
-        assert screen.heat_map.chart.here == tuple(max(each - 1, 0) for each in screen.heat_map.chart.plan)
-        await run.pilot.press("shift+tab")
+        await run.tap("u", "left", "up")
+        assert screen.heat.here == tuple(max(each - 1, 0) for each in screen.heat.plan)
+        await run.tap("shift+tab")
         assert screen.limits.down.parameter.name != "search"
-        await run.pilot.press("h")
-        assert screen.curves.display
-        assert not screen.heat_map.display
+        await run.tap("h")
+        assert screen.shows_curves
+        assert not screen.shows_map
 
 
 async def test_a_plan_without_limits_says_so(running, session_file) -> None:
     async with running(session_file.path, plan=Plan()) as run:
-        screen = await opened(run)
-        assert screen.query_one(Placeholder).display
+        screen = await Tune.opened(run)
+        assert screen.has_placeholder
         assert "nothing to tune" in run.text()
-        await run.pilot.press("tab", "left", "enter", "h", "escape")
-        await run.until(lambda: run.app.screen is run.screen)
+        await run.tap("tab", "left", "enter", "h", "escape")
+        await run.until_open("session")
 
 
 async def test_a_session_that_grows_is_replayed_again(running, session_file) -> None:
     async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
-        screen = await opened(run)
-        calls = screen.sweeps[key_of(screen.limits.axis)].found.points[0].figures.calls.value
+        screen = await Tune.opened(run)
+        calls = screen.sweep.points[0].figures.calls.value
         session_file.turn()
-        key = key_of(screen.limits.axis)
-        await run.until(lambda: screen.sweeps[key].found.points[0].figures.calls.value == calls + 1)
-        await run.until(lambda: screen.sweeps[key].found.is_complete)
+        await run.until(lambda: screen.sweep.points[0].figures.calls.value == calls + 1)
+        await run.until(lambda: screen.sweep.is_complete)
 
 
 async def test_compare_tune_and_the_session_are_a_key_apart(running, session_file) -> None:
-    from inspector.ui.compare.screen import CompareScreen
-
     async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
-        await opened(run)
-        await run.pilot.press("question_mark")
-        await run.pilot.pause()
-        assert isinstance(run.app.screen, HelpScreen)
-        shown = {row.name for section in run.app.screen._sections for row in section.rows}
+        await Tune.opened(run)
+        await run.tap("question_mark")
+        await run.pause()
+        assert run.on_top == "help"
+        shown = run.help_names
         assert {"tune.apply", "tune.knee", "tune.map", "study.close"} <= shown
-        await run.pilot.press("escape", "c")
-        await run.until(lambda: isinstance(run.app.screen, CompareScreen))
-        await run.pilot.press("t")
-        await run.until(lambda: isinstance(run.app.screen, TuneScreen))
-        await run.pilot.press("t")
-        await run.until(lambda: run.app.screen is run.screen)
+        await run.tap("escape", "c")
+        await run.until_open("compare")
+        await run.tap("t")
+        await run.until_open("tune")
+        await run.tap("t")
+        await run.until_open("session")
 
 
 async def test_hostile_text_reaches_no_strip(running, session_file, tmp_path: Path) -> None:
     path = hostile_copy(session_file.path, tmp_path / "hostile.jsonl")
     async with running(path) as run:
-        screen = await opened(run)
+        screen = await Tune.opened(run)
         assert DISTURBING.search(run.text().replace("\n", "")) is None
-        await run.pilot.press("h")
+        await run.tap("h")
         await run.until(lambda: screen.grid is not None)
-        await run.pilot.pause()
+        await run.pause()
         assert DISTURBING.search(run.text().replace("\n", "")) is None
 
 
 @pytest.mark.parametrize("size", [(20, 6), (40, 10), (80, 24), (200, 60)])
 async def test_every_size_of_terminal_is_drawn(running, session_file, size: tuple[int, int]) -> None:
     async with running(session_file.path, size=size, plan=Plan.from_specs([SPEC])) as run:
-        await opened(run)
-        assert len(run.text().split("\n")) == size[1]
-        await run.pilot.press("h")
-        await run.pilot.pause()
-        assert len(run.text().split("\n")) == size[1]
+        await Tune.opened(run)
+        assert len(run.lines()) == size[1]
+        await run.tap("h")
+        await run.pause()
+        assert len(run.lines()) == size[1]
 
 
 def test_limits_stay_chosen_while_the_plan_changes_around_them() -> None:

@@ -1,0 +1,907 @@
+"""The application as a test meets it: what a user does, what a user sees, and what is known behind it.
+
+Only this module and `tests/ui/studies.py` know the screens and widgets of the application. What a test gets from them
+stands on the screen (texts, cells, cursors, colours), or is a value of a module without widgets (a plan, a replay).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import time
+from contextlib import asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from textual.events import MouseScrollUp
+from textual.widgets import Input, Static
+
+from inspector.ui.app import InspectorApp
+from inspector.ui.controller.messages import (
+    FileChanged,
+    ReplayReady,
+    SessionAppended,
+    SessionLoaded,
+    TokensCounted,
+    WorkFailed,
+)
+from inspector.ui.main.screen import InspectScreen
+from inspector.ui.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Sequence
+    from pathlib import Path
+
+    import pytest
+    from textual.app import App
+    from textual.message import Message
+    from textual.pilot import Pilot
+    from textual.screen import Screen
+    from textual.strip import Strip
+    from textual.widget import Widget
+
+PATIENCE = 400
+"""Looks, a fiftieth of a second apart, before something is taken never to happen."""
+
+SCREENS = {
+    "InspectScreen": "session",
+    "CompareScreen": "compare",
+    "CompositionScreen": "composition",
+    "CostsScreen": "costs",
+    "DiagnosticsScreen": "diagnostics",
+    "DifferenceScreen": "difference",
+    "ExplainScreen": "explain",
+    "ExportScreen": "export",
+    "HelpScreen": "help",
+    "Picker": "picker",
+    "PictureDialog": "picture",
+    "SessionsScreen": "sessions",
+    "ToolsDialog": "tools",
+    "TuneScreen": "tune",
+    "ValueDialog": "value",
+}
+"""What a test calls the screens."""
+
+CONTROLS = {
+    "StrategyToggle": "strategy",
+    "LimitSlider": "limit",
+    "TextControl": "text",
+    "ChoiceControl": "choice",
+    "SwitchControl": "switch",
+    "FoldRow": "fold",
+    "AddStrategy": "add",
+    "Timeline": "timeline",
+    "Detail": "detail",
+    "ContextChart": "chart",
+}
+"""What a test calls what can have the focus."""
+
+HAPPENINGS: dict[str, type[Message]] = {
+    "loaded": SessionLoaded,
+    "counted": TokensCounted,
+    "replayed": ReplayReady,
+    "appended": SessionAppended,
+    "file changed": FileChanged,
+    "failed": WorkFailed,
+}
+"""What workers say, by what it tells."""
+
+
+class Control(NamedTuple):
+    """What has the focus.
+
+    Attributes:
+        kind: What it is, in a word of `CONTROLS`.
+        name: The parameter it sets; empty for anything else.
+        entry: The place of its strategy in the plan, None for anything else.
+        height: Lines it takes.
+        number: Tells it apart from every other of its kind.
+    """
+
+    kind: str
+    name: str
+    entry: int | None
+    height: int
+    number: int
+
+
+class Part:
+    """A part of the screen."""
+
+    def __init__(self, run: Running, widget: Widget) -> None:
+        self.run = run
+        self._widget: Any = widget
+
+    @property
+    def height(self) -> int:
+        """Lines it takes; none while it is not shown."""
+        return int(self._widget.size.height)
+
+    @property
+    def is_shown(self) -> bool:
+        return bool(self._widget.display)
+
+    @property
+    def has_focus(self) -> bool:
+        return bool(self._widget.has_focus_within)
+
+    def focus(self) -> None:
+        """As a click into it does."""
+        self._widget.focus()
+
+    def lines(self) -> list[str]:
+        """What its lines say, from the top."""
+        return [self._widget.render_line(y).text for y in range(self.height)]
+
+    async def click(self, x: int, y: int, times: int = 1) -> None:
+        """Click into it."""
+        await self.run.click_on(self._widget, x, y, times)
+
+
+class TimelinePart(Part):
+    """The rows."""
+
+    @property
+    def view(self) -> Any:
+        """What is shown: a `TimelineView`."""
+        return self._widget.view
+
+    @property
+    def count(self) -> int:
+        """Rows shown."""
+        return int(self._widget.view.count)
+
+    @property
+    def rows(self) -> Any:
+        """All rows there are, shown or not."""
+        return self._widget.view.rows
+
+    @property
+    def cursor(self) -> int:
+        """The place of the cursor among the rows shown."""
+        return int(self._widget.cursor)
+
+    @property
+    def cursor_row(self) -> int:
+        """The row the cursor is on, by its number among all rows."""
+        return int(self._widget.cursor_row)
+
+    @property
+    def cursor_block(self) -> int:
+        """The block the cursor is on."""
+        return int(self._widget.cursor_block)
+
+    @property
+    def row(self) -> Any:
+        """The row the cursor is on."""
+        return self.rows.row(self.cursor_row)
+
+    @property
+    def is_followed(self) -> bool:
+        """The newest row stays in view."""
+        return bool(self._widget.follow)
+
+    @property
+    def new_rows(self) -> int:
+        """Rows below that were not looked at."""
+        return int(self._widget.new_rows)
+
+    @property
+    def is_logarithmic(self) -> bool:
+        """Bars have a logarithmic scale."""
+        return bool(self._widget.logarithmic)
+
+    def go_to(self, block: int) -> None:
+        """Put the cursor on a block."""
+        self._widget.move_to_block(block)
+
+    def tokens(self) -> list[int]:
+        """What the rows shown take as recorded, from the top."""
+        return [self.view.amount_at(self.view.row_at(place)).recorded for place in range(self.count)]
+
+    def all_lines(self) -> list[str]:
+        """What all rows shown say, those below the screen too."""
+        return [self._widget.render_line(line).text for line in range(1, self.count + 1)]
+
+
+class DetailPart(Part):
+    """The block under the cursor."""
+
+    @property
+    def content(self) -> Any:
+        """What is shown: a `DetailContent`; None for nothing."""
+        return self._widget.content
+
+    @property
+    def shown(self) -> str:
+        """How it is shown, in a word: `raw`, `sent`, …"""
+        return str(self._widget.shown)
+
+    @shown.setter
+    def shown(self, view: str) -> None:
+        self._widget.shown = view
+
+    @property
+    def text(self) -> str:
+        """All that is shown of the text."""
+        return str(self._widget.document.whole())
+
+    @property
+    def recorded(self) -> Any:
+        """The text as recorded."""
+        return self.content.raw()
+
+    @property
+    def line_count(self) -> int:
+        return int(self._widget.line_count)
+
+    @property
+    def lines_in_view(self) -> range:
+        """The lines of the text that are on the screen."""
+        return range(self._widget.first_line, self._widget.first_line + self._widget.page_height)
+
+    def names(self) -> list[str]:
+        """The names that stand above texts, where there are several."""
+        document = self._widget.document
+        pieces = (piece for row in range(len(document)) for piece in document.shown(row).pieces)
+        return [text for text, style in pieces if style == "detail--name" and "token" in text]
+
+
+class ChartPart(Part):
+    """The chart of prompts."""
+
+    @property
+    def series(self) -> Any:
+        """What is drawn: a `ChartSeries`."""
+        return self._widget.series
+
+    @property
+    def here(self) -> int | None:
+        """The call marked as that of the row under the cursor."""
+        return self._widget.here  # type: ignore[no-any-return]
+
+    def call_at(self, x: int) -> int:
+        """The call a column stands for."""
+        return int(self._widget.call_at(x))
+
+    def select(self, step: int) -> None:
+        """Look at another call, as the arrows do."""
+        self._widget.action_select(step)
+
+    def turn_wheel_up(self) -> None:
+        self._widget.post_message(MouseScrollUp(self._widget, 5, 1, 0, 0, 0, False, False, False))
+
+    def picture(self, size: tuple[int, int], title: str) -> str:
+        """The chart alone as SVG."""
+        from inspector.ui.screenshots.svg import picture_of_chart
+
+        return picture_of_chart(self._widget, size, title)
+
+
+class SliderPart(Part):
+    """The slider of a limit in the plan."""
+
+    @property
+    def value(self) -> float:
+        return float(self._widget.value)
+
+    @property
+    def has_sizes(self) -> bool:
+        """It says how large results are."""
+        return bool(self._widget.sizes)
+
+    @property
+    def has_effect(self) -> bool:
+        """It says what the limit does."""
+        return bool(self._widget.effect.is_known)
+
+    def text(self) -> str:
+        return str(self._widget.render().plain)
+
+    async def drag_to_end(self) -> None:
+        """Drag its handle from the left over every cell to the right end."""
+        pilot = self.run.pilot_of_facade()
+        first, width = self._widget._track
+        await pilot.mouse_down(self._widget, offset=(first + 1, 0))
+        for cell in range(2, width):
+            await pilot.hover(self._widget, offset=(first + cell, 0))
+        await pilot.mouse_up(self._widget, offset=(first + width - 1, 0))
+        await self.run.settled()
+
+
+class Running:
+    """An application under test."""
+
+    def __init__(
+        self,
+        app: App[Any],
+        pilot: Pilot[Any],
+        messages: list[Message],
+        screen: InspectScreen | None = None,
+    ) -> None:
+        self._app: Any = app
+        self._pilot = pilot
+        self._messages = messages
+        self._fixed = screen
+
+    @property
+    def _screen(self) -> InspectScreen:
+        """The main screen, whatever is shown over it."""
+        if self._fixed is not None:
+            return self._fixed
+        return next(screen for screen in self._app.screen_stack if isinstance(screen, InspectScreen))
+
+    @property
+    def _top(self) -> Screen[Any]:
+        return self._app.screen  # type: ignore[no-any-return]
+
+    def pilot_of_facade(self) -> Pilot[Any]:
+        """For the other parts of the facade alone."""
+        return self._pilot
+
+    def top_of_facade(self) -> Any:
+        """The screen on top, for the other parts of the facade alone."""
+        return self._top
+
+    async def until(self, fact: Callable[[], Any], patience: int = PATIENCE) -> None:
+        """Wait until something is true."""
+        for _ in range(patience):
+            if fact():
+                return
+            await self._pilot.pause(0.02)
+        raise AssertionError(f"it never became true; the screen shows\n{self.text()}")
+
+    async def until_shown(self, words: str) -> None:
+        """Wait until the screen says something."""
+        await self.until(lambda: words in self.text())
+
+    async def until_open(self, name: str) -> None:
+        """Wait until a screen is on top, by a name in `SCREENS`."""
+        await self.until(lambda: self.on_top == name)
+
+    async def pause(self, seconds: float | None = None) -> None:
+        """Let what was asked for happen."""
+        await self._pilot.pause(seconds)
+
+    async def settled(self) -> None:
+        """Wait until the newest plan has been replayed and shown."""
+        await self._pilot.pause()
+        screen = self._screen
+        await self.until(lambda: screen.outcome is not None and screen.outcome.plan == screen.plan)
+        await self._pilot.pause()
+
+    async def press(self, *keys: str) -> None:
+        """Press keys and let everything they start come to an end."""
+        await self._pilot.press(*keys)
+        await self.settled()
+
+    async def tap(self, *keys: str) -> None:
+        """Press keys, and wait for nothing but that they were taken."""
+        await self._pilot.press(*keys)
+
+    def send(self, key: str) -> None:
+        """Press a key without waiting at all."""
+        self._app.simulate_key(key)
+
+    async def click(self, words: str, after: str = "", times: int = 1) -> None:
+        """Click on a text, in the first line that also says something else before it."""
+        await self.click_at(*self.place_of(words, after), times=times)
+
+    async def click_at(self, x: int, y: int, times: int = 1) -> None:
+        """Click on a cell of the screen."""
+        widget, region = self._top.get_widget_at(x, y)
+        await self.click_on(widget, x - region.x, y - region.y, times)
+
+    async def click_on(self, widget: Any, x: int, y: int, times: int = 1) -> None:
+        """Click into a widget, by its name in the style sheet or itself."""
+        await self._pilot.click(widget, offset=(x, y), times=times)
+        await self._pilot.pause()
+
+    async def hover_strategy(self, place: int) -> None:
+        """Put the mouse over the row of a strategy in the plan."""
+        await self._pilot.hover(list(self._screen.query("StrategyToggle"))[place])
+
+    async def resize(self, width: int, height: int) -> None:
+        await self._pilot.resize_terminal(width, height)
+
+    def text(self) -> str:
+        """What the screen shows."""
+        return "\n".join(strip.text for strip in self._strips())
+
+    def lines(self) -> list[str]:
+        """What the screen shows, line by line."""
+        return self.text().split("\n")
+
+    @property
+    def status_line(self) -> str:
+        """The last line."""
+        return self.lines()[-1]
+
+    @property
+    def header_line(self) -> str:
+        """The first line."""
+        return self.lines()[0]
+
+    def line_with(self, *words: str) -> str:
+        """The first line that holds all of some words; empty where none does."""
+        return next((line for line in self.lines() if all(word in line for word in words)), "")
+
+    def place_of(self, words: str, after: str = "") -> tuple[int, int]:
+        """Where the screen says something, by the first line that also says something else before it."""
+        for y, line in enumerate(self.lines()):
+            if words in line and after in line:
+                return line.index(words, line.index(after)), y
+        raise AssertionError(f"{words} is not on the screen\n{self.text()}")
+
+    def _strips(self) -> list[Strip]:
+        _, height = self._app.size
+        return self._top._compositor.render_strips()[:height]
+
+    def colors(self) -> set[tuple[str, str]]:
+        """Every pair of colours that a letter and what is behind it have on the screen."""
+        return {
+            (segment.style.color.name, segment.style.bgcolor.name)
+            for strip in self._strips()
+            for segment in strip
+            if any(map(str.isalnum, segment.text)) and segment.style and segment.style.color and segment.style.bgcolor
+        }
+
+    @property
+    def on_top(self) -> str:
+        """The screen on top, by its name in `SCREENS`."""
+        return SCREENS[type(self._top).__name__]
+
+    @property
+    def has_dialog(self) -> bool:
+        """A dialog is open."""
+        return self._top.is_modal
+
+    @property
+    def text_on_top(self) -> str:
+        """All the screen on top says, that below its end too."""
+        return str(self._top._text)  # type: ignore[attr-defined]
+
+    @property
+    def explanation(self) -> str:
+        """What the screen of explanations says of the figure under the cursor."""
+        return str(self._top.query_one("#explanation", Static).render())
+
+    @property
+    def help_names(self) -> set[str]:
+        """The names of all keys the help on top tells."""
+        return {row.name for section in self._top._sections for row in section.rows}  # type: ignore[attr-defined]
+
+    @property
+    def line(self) -> str:
+        """The line that is being typed into, on the screen on top."""
+        return self._top.query_one(Input).value
+
+    @line.setter
+    def line(self, text: str) -> None:
+        self._top.query_one(Input).value = text
+
+    @property
+    def has_line(self) -> bool:
+        """There is a line to type into."""
+        return bool(self._top.query(Input))
+
+    @property
+    def search_line(self) -> str:
+        """The line rows are searched with."""
+        return self._screen.find_bar.query_one(Input).value  # type: ignore[union-attr]
+
+    @property
+    def focus(self) -> Control | None:
+        """What has the focus."""
+        widget: Any = self._app.focused
+        if widget is None:
+            return None
+        kind = CONTROLS.get(type(widget).__name__, type(widget).__name__)
+        parameter = getattr(widget, "parameter", None)
+        name = "" if parameter is None else parameter.name
+        return Control(kind, name, getattr(widget, "entry", None), widget.region.height, id(widget))
+
+    def key_names_of_focus(self) -> set[str]:
+        """The names of the keys of what has the focus."""
+        return {binding.id for binding in type(self._app.focused).BINDINGS}
+
+    @property
+    def is_over(self) -> bool:
+        """The program was left."""
+        return bool(self._app._exit) or not self._app.is_running
+
+    @property
+    def clipboard(self) -> str:
+        return str(self._app.clipboard)
+
+    @property
+    def toasts(self) -> list[str]:
+        """What pops up at the edge of the screen."""
+        return [each.message for each in self._app._notifications]
+
+    @property
+    def has_no_color(self) -> bool:
+        return bool(self._app.no_color)
+
+    @property
+    def theme(self) -> str:
+        return str(self._app.theme)
+
+    def use_theme(self, name: str) -> None:
+        self._app.action_use_theme(name)
+
+    @property
+    def happened(self) -> list[str]:
+        """What workers said, in order, in words of `HAPPENINGS`."""
+        names = {kind: name for name, kind in HAPPENINGS.items()}
+        return [names[type(message)] for message in self._messages if type(message) in names]
+
+    @property
+    def notices_of_file(self) -> list[str]:
+        """What was said of changes of the file."""
+        return [message.notice for message in self._messages if isinstance(message, FileChanged)]
+
+    def lend_terminal(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Make it possible that another program has the terminal for a while."""
+        monkeypatch.setattr(self._app, "suspend", contextmanager(lambda: iter([None])))
+
+    def hold_replays(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Let nothing be replayed from now on."""
+        monkeypatch.setattr(self._screen, "_start_replay", lambda: None)
+
+    def before_showing(self, monkeypatch: pytest.MonkeyPatch, wait: Callable[[], Any]) -> None:
+        """Wait for something each time before what was read of the session is shown."""
+        show = self._screen.show_session
+
+        async def show_later() -> None:
+            await wait()
+            await show()
+
+        monkeypatch.setattr(self._screen, "show_session", show_later)
+
+    def forget_notice(self) -> None:
+        """As if what the status line says had stood there long enough; the clock in the header goes on too."""
+        self._screen._tick()
+        self._screen._forget_notice()
+
+    @property
+    def tab_count(self) -> int:
+        """Sessions that are open."""
+        return len(self._app._tabs.all)
+
+    def in_tab(self, place: int) -> Running:
+        """The session in a tab, shown or not."""
+        screen = self._app._screen_stacks[self._app._tabs.all[place].mode][0]
+        return Running(self._app, self._pilot, self._messages, screen)
+
+    def is_same_session(self, other: Running) -> bool:
+        """What is shown is what another tab held."""
+        return self._screen is other._screen
+
+    @property
+    def path(self) -> Path:
+        """The session's file."""
+        return self._screen.path
+
+    @property
+    def state(self) -> str:
+        """How the file stands, in a word."""
+        return self._screen.state
+
+    @property
+    def settings(self) -> Settings:
+        return self._screen.settings
+
+    @property
+    def session(self) -> Any:
+        """What was read; None before anything was."""
+        return self._screen.session
+
+    @property
+    def history(self) -> Any:
+        """Its columns."""
+        return self._screen.history
+
+    @property
+    def rows(self) -> Any:
+        """Its rows, without what was unfolded among them; None before anything was read."""
+        return self._screen.rows
+
+    @property
+    def counts(self) -> Any:
+        """Its token counts: a `TokenTable`."""
+        return self._screen.table
+
+    @property
+    def is_counting(self) -> bool:
+        return self._screen.is_counting
+
+    @property
+    def tokens_known(self) -> str:
+        """How tokens are known, in a few words."""
+        return self._screen.tokens_known()
+
+    @property
+    def plan(self) -> Any:
+        """The plan."""
+        return self._screen.plan
+
+    @property
+    def plan_title(self) -> str:
+        return self._screen.plan_title
+
+    @property
+    def plan_letter(self) -> str:
+        return self._screen.plan_letter
+
+    @property
+    def has_rival(self) -> bool:
+        """What the other plan comes to is known."""
+        return self._screen.rival is not None
+
+    @property
+    def has_replay(self) -> bool:
+        """Anything was replayed."""
+        return self._screen.outcome is not None
+
+    @property
+    def _outcome(self) -> Any:
+        return self._screen.outcome
+
+    @property
+    def replay(self) -> Any:
+        """The session under the plan."""
+        return self._outcome.replay
+
+    @property
+    def baseline(self) -> Any:
+        """The session with nothing cut."""
+        return self._outcome.baseline
+
+    @property
+    def totals(self) -> Any:
+        """What comes of the plan."""
+        return self._outcome.totals
+
+    @property
+    def inputs(self) -> Any:
+        """What a replay of another plan is worked out from."""
+        return self._outcome.inputs
+
+    @property
+    def replayed_plan(self) -> Any:
+        """The plan of the newest replay, what is switched off included."""
+        return self._outcome.plan
+
+    @property
+    def terms(self) -> Any:
+        """What calls are priced and served as in the newest replay; None for as recorded."""
+        return self._outcome.terms
+
+    def set_terms(self, **changes: Any) -> None:
+        """Price and serve calls as something else."""
+        self._screen.set_terms(dataclasses.replace(self._screen.terms, **changes))
+
+    @property
+    def costs(self) -> Any:
+        """What the cost line says: a `CostSummary`."""
+        return self._screen.cost.summary
+
+    def focus_costs(self) -> None:
+        self._screen.cost.focus()
+
+    @property
+    def call(self) -> int | None:
+        """The call looked at; None for the next one."""
+        return self._screen.call
+
+    @property
+    def state_call(self) -> int:
+        """The call the rows are shown as of."""
+        return int(self._outcome.state.call)
+
+    def look_at(self, call: int | None) -> None:
+        """Look at a call."""
+        self._screen.look_at(call)
+
+    @property
+    def is_playing(self) -> bool:
+        return self._screen.is_playing
+
+    @property
+    def speed(self) -> float:
+        """Calls a second the session is played at."""
+        return self._screen.speed
+
+    @property
+    def found(self) -> Any:
+        """Rows that were found, by number; None while nothing is searched for."""
+        return self._screen.found
+
+    @property
+    def risks(self) -> Any:
+        """What may go wrong with the plan; None while unknown."""
+        return self._screen.risks
+
+    @property
+    def knows_needed(self) -> bool:
+        """It is known what was needed later of what the plan cuts."""
+        return self.risks is not None and self.risks.needed is not None
+
+    @property
+    def pins(self) -> Any:
+        """Blocks of the pinned rows."""
+        return self._screen.arrangement.pins
+
+    @property
+    def folds_everything(self) -> bool:
+        """Every message is folded."""
+        return bool(self._screen.arrangement.folds.all_messages)
+
+    @property
+    def hidden(self) -> int:
+        """Rows that are not shown."""
+        return int(self.view.hidden)
+
+    @property
+    def view(self) -> Any:
+        """The rows as shown: a `TimelineView`; None before there are any."""
+        return self._screen.view
+
+    @property
+    def is_zoomed(self) -> bool:
+        """A part has the whole screen."""
+        return bool(self._screen.zoomed)
+
+    @property
+    def is_by_time(self) -> bool:
+        """The chart has an axis of time."""
+        return self._screen.by_time
+
+    @property
+    def subagent(self) -> Any:
+        """The subagent whose row the cursor is on, with its link."""
+        return self._screen.subagent
+
+    @property
+    def state_to_keep(self) -> Any:
+        """What would be kept of the session for the next time: a `SessionState`."""
+        return self._screen.state_now()
+
+    def offers(self, action: str) -> bool:
+        """Whether an action of the main screen can be done now."""
+        return bool(self._screen.check_action(action, ()))
+
+    @property
+    def notice(self) -> str:
+        """What the status line tells for a while, on the main screen."""
+        return self._screen.status.notice
+
+    @property
+    def progress(self) -> Any:
+        """What the status line says is going on; None for nothing."""
+        return self._screen.status.progress
+
+    @property
+    def standing(self) -> Any:
+        """What the status line says of the rows."""
+        return self._screen.status.standing
+
+    @property
+    def key_hints(self) -> Any:
+        """The keys the status line offers."""
+        return self._screen.status.keys
+
+    @property
+    def heading(self) -> Any:
+        """What the first line says."""
+        return self._screen.header.heading
+
+    @property
+    def has_rows_pane(self) -> bool:
+        """The rows can be shown."""
+        return self._screen.parts is not None
+
+    @property
+    def has_placeholder(self) -> bool:
+        """Something is said in place of the rows."""
+        return bool(self._screen.query_one("Placeholder").display)
+
+    @property
+    def _parts(self) -> Any:
+        return self._screen.parts
+
+    @property
+    def timeline(self) -> TimelinePart:
+        return TimelinePart(self, self._parts.timeline)
+
+    @property
+    def detail(self) -> DetailPart:
+        return DetailPart(self, self._parts.detail)
+
+    @property
+    def chart(self) -> ChartPart:
+        return ChartPart(self, self._parts.chart)
+
+    @property
+    def plan_pane(self) -> Part:
+        """The plan with its frame."""
+        return Part(self, self._screen.query_one("#plan-pane"))
+
+    @property
+    def status_bar(self) -> Part:
+        return Part(self, self._screen.status)
+
+    def sliders(self) -> list[SliderPart]:
+        """The sliders of the plan."""
+        return [SliderPart(self, slider) for slider in self._screen.query("LimitSlider")]
+
+    def slider(self, name: str) -> SliderPart:
+        """The slider of a limit."""
+        return next(
+            SliderPart(self, slider)
+            for slider in self._screen.query("LimitSlider")
+            if slider.parameter.name == name  # type: ignore[attr-defined]
+        )
+
+    def edit_tools(self, name: str) -> None:
+        """Open the dialog of a list of tools in the plan, as enter on it does."""
+        controls: Any = self._screen.query("TextControl")
+        next(control for control in controls if control.parameter.name == name).action_edit()
+
+    @property
+    def caption(self) -> str | None:
+        """What a tour says; None where nobody shows round."""
+        captions: Any = self._top.query("Caption")
+        return next((caption.text for caption in captions), None)
+
+    @property
+    def is_touring(self) -> bool:
+        return bool(self._app.is_touring)
+
+
+@asynccontextmanager
+async def started(
+    paths: Path | Sequence[Path],
+    *,
+    size: tuple[int, int] = (120, 36),
+    ready: bool = True,
+    listing: bool = False,
+    **options: Any,
+) -> AsyncIterator[Running]:
+    """Run the application.
+
+    Args:
+        paths: The sessions to open.
+        size: Columns and lines of the terminal.
+        ready: Wait until the first replay is shown and all tokens are counted.
+        listing: Wait for no session: a list of them is shown.
+        options: What `InspectorApp` takes.
+    """
+    messages: list[Message] = []
+    app = InspectorApp(paths, settings=options.pop("settings", Settings()), **options)
+    async with app.run_test(size=size, message_hook=messages.append, notifications=True) as pilot:
+        run = Running(app, pilot, messages)
+        if not listing:
+            await run.until(lambda: any(isinstance(screen, InspectScreen) for screen in app.screen_stack))
+        if ready and not listing:
+            await run.settled()
+            await run.until(lambda: not run.is_counting)
+            await run.settled()
+        yield run
+
+
+@asynccontextmanager
+async def toured(path: Path, steps: Any, **more: Any) -> AsyncIterator[Running]:
+    """Run the application with a tour."""
+    from inspector.ui.tour.player import TouringApp
+
+    app = TouringApp(path, steps, speed=20, settings=Settings(), **more)
+    async with app.run_test(size=(120, 36)) as pilot:
+        yield Running(app, pilot, [])
+
+
+def stop_clock(monkeypatch: pytest.MonkeyPatch, now: float) -> None:
+    """Make it always the same time of day, in seconds since the epoch."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("inspector.ui.") and vars(module).get("time") is time.time:
+            monkeypatch.setattr(module, "time", lambda: now)

@@ -1,0 +1,344 @@
+"""The screens over the main one as a test meets them: their tables, what they worked out, and when they are done."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from inspector.ui.compare.screen import BASELINE, CURRENT
+from inspector.ui.sessions.screen import SessionsScreen
+from inspector.ui.tune.limits import key_of
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    from inspector.report.session_summary import SessionSummary
+    from inspector.session.listing import Header
+    from tests.ui.facade import Running
+
+__all__ = ["BASELINE", "CURRENT", "Compare", "Composition", "Costs", "SessionList", "Tune", "table_on_top"]
+
+
+class FiguresSeen:
+    """A table of figures."""
+
+    def __init__(self, run: Running, widget: Any) -> None:
+        self._run = run
+        self._widget = widget
+
+    @property
+    def rows(self) -> Sequence[Any]:
+        """The rows as they stand, from the top."""
+        return self._widget.rows  # type: ignore[no-any-return]
+
+    @property
+    def row_of(self) -> dict[Any, Any]:
+        """Rows by what they are known by."""
+        return {row.key: row for row in self.rows}
+
+    @property
+    def sorting(self) -> Any:
+        return self._widget.sorting
+
+    @property
+    def row_here(self) -> Hashable:
+        """What the row under the cursor is known by."""
+        return self._widget.cursor_key  # type: ignore[no-any-return]
+
+    @property
+    def has_focus(self) -> bool:
+        return bool(self._widget.has_focus)
+
+    def text(self, key: object, column: str) -> str:
+        """What a row says in a column."""
+        return str(self.row_of[key].cells[column].text)
+
+    def go_to(self, key: object) -> None:
+        """Put the cursor on a row."""
+        self._widget.move_to_key(key)
+
+    def go_to_line(self, place: int) -> None:
+        """Put the cursor on a row by its place."""
+        self._widget.cursor = place
+
+    async def click(self, x: int, y: int) -> None:
+        await self._run.click_on(self._widget, x, y)
+
+
+def table_on_top(run: Running) -> FiguresSeen:
+    """The table of the screen on top."""
+    return FiguresSeen(run, run.top_of_facade().query_one("FigureTable"))
+
+
+class Study:
+    """A screen that looks at the main screen's session in a way of its own."""
+
+    name = ""
+    key = ""
+
+    def __init__(self, run: Running) -> None:
+        self.run = run
+        self._screen: Any = run.top_of_facade()
+
+    @classmethod
+    async def opened(cls, run: Running, *keys: str) -> Any:
+        """Open it, press keys on it, and wait until it shows what it is to show."""
+        await run.tap(cls.key, *keys)
+        await run.until_open(cls.name)
+        study = cls(run)
+        await study.shown()
+        return study
+
+    async def shown(self) -> None:
+        """Wait until everything it works out is on the screen."""
+        await self.run.pause()
+
+    @property
+    def is_on_top(self) -> bool:
+        return self.run.top_of_facade() is self._screen
+
+    @property
+    def notice(self) -> str:
+        """What its status line tells for a while."""
+        return str(self._screen.status.notice)
+
+    @property
+    def has_placeholder(self) -> bool:
+        """Something is said in place of what is not there."""
+        return bool(self._screen.query_one("Placeholder").display)
+
+
+class Compare(Study):
+    """Every strategy and the plan, one row each."""
+
+    name, key = "compare", "c"
+
+    async def shown(self) -> None:
+        await self.run.until(lambda: self._screen._contenders and not self._screen._waiting)
+        await self.run.pause()
+
+    @property
+    def table(self) -> FiguresSeen:
+        return FiguresSeen(self.run, self._screen.plans)
+
+    @property
+    def is_done(self) -> bool:
+        """Nothing is being replayed."""
+        return not self._screen._waiting
+
+    def found(self, name: object) -> Any:
+        """What came of a plan."""
+        return self._screen._contenders[str(name)].found
+
+    def all_found(self) -> list[Any]:
+        return [each.found for each in self._screen._contenders.values()]
+
+    def plan(self, name: str) -> Any:
+        """A plan that is compared."""
+        return self._screen._contenders[name].plan
+
+    def title(self, name: str) -> str:
+        """What a plan is called in its row."""
+        return str(self._screen._contenders[name].name)
+
+    def failed(self) -> list[str]:
+        """The plans that could not be replayed."""
+        return [each.key for each in self._screen._contenders.values() if each.failure]
+
+    @property
+    def facts(self) -> Any:
+        """What is said of the plan under the cursor."""
+        return self._screen.query_one("Facts").facts
+
+
+class Costs(Study):
+    """Every figure of the plan."""
+
+    name, key = "costs", "dollar_sign"
+
+    async def shown(self) -> None:
+        """Wait until the figures shown are of the newest replay and terms."""
+        await self.run.settled()
+        source = self._screen.source
+
+        def is_newest() -> bool:
+            sheet = self._screen.sheet
+            return sheet is not None and sheet.planned is source.outcome.replay and sheet.terms == source.terms
+
+        await self.run.until(is_newest)
+        await self.run.pause()
+
+    def show_again(self) -> None:
+        """As if something else had changed."""
+        self._screen.show_outcome()
+
+    @property
+    def table(self) -> FiguresSeen:
+        return FiguresSeen(self.run, self._screen.figures)
+
+    @property
+    def explained(self) -> Any:
+        """What rows are explained, by what they are known by."""
+        return self._screen.sheet.explained
+
+
+class Tune(Study):
+    """A limit over its whole range, and two of them."""
+
+    name, key = "tune", "t"
+
+    async def shown(self) -> None:
+        if self.limits.axes:
+            await self.run.until(lambda: self.limits.axes and self._is_swept())
+        await self.run.pause()
+
+    def _is_swept(self) -> bool:
+        known = self._screen.sweeps.get(key_of(self.limits.axis))
+        return known is not None and known.found.is_complete and known.subject.plan == self.limits.plan
+
+    @property
+    def limits(self) -> Any:
+        """The limits of the plan, and what is looked at of them: `Limits`."""
+        return self._screen.limits
+
+    @property
+    def limit(self) -> str:
+        """The limit looked at."""
+        return str(self.limits.axis.parameter.name)
+
+    @property
+    def value(self) -> float:
+        """The value of it that is looked at."""
+        return float(self.limits.here(self.limits.axis))
+
+    @property
+    def sweep(self) -> Any:
+        """Its curve, as far as it is known: a `Sweep`."""
+        return self._screen.sweeps[key_of(self.limits.axis)].found
+
+    @property
+    def swept(self) -> Any:
+        """What its curve is of."""
+        return self._screen.sweeps[key_of(self.limits.axis)].subject
+
+    @property
+    def grid(self) -> Any:
+        """The map, as far as it is known: a `Grid`; None before there is one."""
+        return None if self._screen.grid is None else self._screen.grid.found
+
+    @property
+    def chart(self) -> Any:
+        """The curves as drawn: a `TuneChart`."""
+        return self._screen.curves.chart
+
+    @property
+    def heat(self) -> Any:
+        """The map as drawn: a `HeatChart`."""
+        return self._screen.heat_map.chart
+
+    @property
+    def shows_curves(self) -> bool:
+        return bool(self._screen.curves.display)
+
+    @property
+    def shows_map(self) -> bool:
+        return bool(self._screen.heat_map.display)
+
+    @property
+    def width(self) -> int:
+        """Cells the curves have."""
+        return int(self._screen.curves.size.width)
+
+    @property
+    def title(self) -> str:
+        """What its frame says."""
+        return str(self._screen.query_one("#tune").border_title)
+
+    @property
+    def choices(self) -> list[Any]:
+        """The limits to choose from, each with its strategy."""
+        return list(self._screen.query_one("ChoiceStrip").choices.names)
+
+    async def click_choice(self, x: int) -> None:
+        """Click into the line of limits."""
+        await self.run.click_on("ChoiceStrip", x, 0)
+
+    def figure(self, what: str) -> str:
+        """The tokens a row of the values says."""
+        return table_on_top(self.run).text(what, "tokens")
+
+    async def hold_mouse(self, x: int, y: int) -> None:
+        """Press the mouse in the curves."""
+        await self.run.pilot_of_facade().mouse_down(self._screen.curves, offset=(x, y))
+
+    async def move_mouse(self, x: int, y: int) -> None:
+        await self.run.pilot_of_facade().hover(self._screen.curves, offset=(x, y))
+
+    async def let_mouse_go(self, x: int, y: int) -> None:
+        await self.run.pilot_of_facade().mouse_up(self._screen.curves, offset=(x, y))
+
+
+class Composition(Study):
+    """What fills the window."""
+
+    name, key = "composition", "v"
+
+    @classmethod
+    async def opened(cls, run: Running, *keys: str) -> Any:
+        study = await super().opened(run)
+        for key in keys:
+            await run.tap(key)
+            await study.shown()
+        return study
+
+    async def shown(self) -> None:
+        await self.run.until(
+            lambda: self._screen.divided is not None and self._screen.divided.generation == self._screen._wanted
+        )
+        await self.run.pause()
+
+    @property
+    def found(self) -> Any:
+        """The prompt, divided: a `Composition`."""
+        return self._screen.divided.composition
+
+    @property
+    def parts(self) -> FiguresSeen:
+        return FiguresSeen(self.run, self._screen.parts)
+
+    @property
+    def blocks(self) -> FiguresSeen:
+        return FiguresSeen(self.run, self._screen.blocks)
+
+
+class SessionList:
+    """The list of sessions, with nothing but what is put into it."""
+
+    def __init__(self, run: Running) -> None:
+        self.run = run
+        self._screen: Any = run.top_of_facade()
+
+    @property
+    def is_complete(self) -> bool:
+        """All sessions were found."""
+        return bool(self._screen._is_complete)
+
+    @property
+    def paths(self) -> set[Any]:
+        """The sessions listed."""
+        return {line.entry.header.path for line in self._screen._book.lines()}
+
+    @property
+    def cursor(self) -> tuple[int, str]:
+        """The line the cursor is on, and the name of its file."""
+        shown = self._screen.query_one("SessionList")
+        return shown.cursor, shown.line.entry.header.path.name
+
+    async def find(self, headers: Sequence[Header], *, is_complete: bool) -> None:
+        """Let sessions be found."""
+        self._screen.post_message(SessionsScreen.Listed(tuple(headers), is_complete=is_complete))
+        await self.run.pause()
+
+    async def read(self, *summaries: SessionSummary) -> None:
+        """Let sessions have been read."""
+        self._screen.post_message(SessionsScreen.WasRead(summaries))
+        await self.run.pause()

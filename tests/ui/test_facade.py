@@ -1,0 +1,69 @@
+"""Tests of the screen say what a user does and sees: what the application is made of is known to the facade alone."""
+
+import ast
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from textual.dom import DOMNode
+from textual.screen import Screen
+
+from inspector.ui.app import InspectorApp
+
+MODULES = sorted(Path(__file__).parent.rglob("test_*.py"))
+FACADE = {"run", "running"}
+"""What tests that run the application call what they get of it."""
+INSIDE = {"app", "pilot", "screen", "pilot_of_facade", "top_of_facade"}
+"""What they would reach the application's objects by."""
+
+
+def private_names(tree: ast.AST) -> list[str]:
+    """Private attributes of anything but the object a method belongs to."""
+    return [
+        ast.unparse(node)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and node.attr.startswith("_")
+        and not node.attr.startswith("__")
+        and not (isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"))
+    ]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
+def test_no_test_reaches_behind_the_facade(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    names = vars(
+        import_module(".".join(("tests", "ui", *path.relative_to(Path(__file__).parent).with_suffix("").parts)))
+    )
+    inside = [
+        ast.unparse(node)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and node.attr in INSIDE
+        and isinstance(node.value, ast.Name)
+        and node.value.id in FACADE
+    ]
+    widgets = [
+        node.id
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        and FACADE & {argument.arg for argument in function.args.args}
+        for node in ast.walk(function)
+        if isinstance(node, ast.Name) and _is_part_of_the_application(names.get(node.id))
+    ]
+    screens = [
+        name
+        for name, value in names.items()
+        if isinstance(value, type) and issubclass(value, (InspectorApp, Screen)) and _is_part_of_the_application(value)
+    ]
+    if path.name == Path(__file__).name:
+        screens.remove(InspectorApp.__name__)
+
+    assert not private_names(tree)
+    assert not inside
+    assert not widgets
+    assert not screens
+
+
+def _is_part_of_the_application(value: object) -> bool:
+    return isinstance(value, type) and issubclass(value, DOMNode) and value.__module__.startswith("inspector.")
