@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
     from inspector.report.session_summary import SessionSummary
-    from inspector.session.listing import Header
+    from inspector.session.discovery import Header
     from tests.ui.facade import Running
 
 __all__ = ["BASELINE", "CURRENT", "Compare", "Composition", "Costs", "SessionList", "Tune", "table_on_top"]

@@ -309,7 +309,7 @@ async def test_a_folder_lists_its_sessions(running, session_file) -> None:
 
 
 async def test_sessions_can_be_chosen_without_naming_any(running, session_file, monkeypatch) -> None:
-    monkeypatch.setattr("inspector.session.listing.places", lambda folders: [(session_file.path.parent, None)])
+    monkeypatch.setattr("inspector.session.discovery.places", lambda folders: [(session_file.path.parent, None)])
     async with running([], listing=True) as run:
         await run.until(lambda: SessionList(run).is_complete)
         await run.tap("enter")
@@ -405,7 +405,7 @@ async def test_a_replay_that_takes_a_while_is_told(running, session_file, monkey
             going_on.wait(10)
             return real(inputs, plan)
 
-        monkeypatch.setattr(inspector.replay.replay, "replay", slow)
+        monkeypatch.setattr(inspector.replay.engine.replay, "replay", slow)
         await run.tap("1")
         await run.until_shown("replaying")
         going_on.set()

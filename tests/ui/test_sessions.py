@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from inspector.report.session_summary import SessionSummary
-from inspector.session.listing import Header
+from inspector.session.discovery import Header
 from tests.session.growing import GROWING
 from tests.ui.studies import SessionList
 

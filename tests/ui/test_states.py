@@ -211,7 +211,7 @@ async def test_work_that_fails_is_told_and_the_screen_goes_on(running, session_f
         def broken(inputs: object, plan: object) -> object:
             raise RuntimeError("[/b] out of luck")
 
-        monkeypatch.setattr(inspector.replay.replay, "replay", broken)
+        monkeypatch.setattr(inspector.replay.engine.replay, "replay", broken)
         await run.tap("1")
         await run.until(lambda: "failed" in run.happened)
         await run.pause()
