@@ -55,7 +55,7 @@ class Thread:
         """
         index = self._builder.add_message(message)
         if is_sent:
-            self._open().members.append(index)
+            self.open_context().members.append(index)
         return index
 
     def respond(
@@ -76,7 +76,7 @@ class Thread:
             identifier: Request or response id.
             is_sent: Whether the response is part of later prompts.
         """
-        context = self._open()
+        context = self.open_context()
         prompt_messages = len(context.members)
         index = self.add(message, is_sent=is_sent)
         self._builder.calls.append(
@@ -117,7 +117,14 @@ class Thread:
         self._builder.compactions.append(structs.replace(compaction, message=first))
         return first
 
-    def _open(self) -> OpenContext:
+    def note_model(self, model: str) -> None:
+        """Note the model of the calls that name none: a conversation recorded with its answers inside says it once."""
+        for index, call in enumerate(self._builder.calls):
+            if not call.model and self._builder.contexts[call.context].thread == self.number:
+                self._builder.calls[index] = structs.replace(call, model=model)
+
+    def open_context(self) -> OpenContext:
+        """The context that grows, begun where there is none."""
         if self.context is None:
             self.context = self._builder.add_context(self.number, ContextCause.START)
         return self.context

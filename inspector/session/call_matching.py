@@ -14,6 +14,16 @@ if TYPE_CHECKING:
     from inspector.session.model import Block
 
 
+class ToolNames(dict[str, str]):
+    """The tools of known calls, by the calls' ids."""
+
+    def note(self, blocks: Iterable[Block]) -> None:
+        """Take the calls among some blocks."""
+        for block in blocks:
+            if block.kind is BlockKind.TOOL_CALL:
+                self[block.tool_call_id] = block.tool_name
+
+
 class _Called(NamedTuple):
     """A call: the id that was recorded, the one that it has here, and its tool."""
 

@@ -59,8 +59,6 @@ COMPACTION = "compaction"
 SYSTEM, TOOLS = "system", "tools"
 """Locators of what stands beside a message list."""
 
-Names = dict[str, str]
-
 
 def role_of(entry: Mapping[str, Any]) -> Role:
     """Who an entry speaks for."""
@@ -68,7 +66,7 @@ def role_of(entry: Mapping[str, Any]) -> Role:
     return ROLE_OF.get(SPEAKERS.get(name, name) if isinstance(name, str) else "", Role.OTHER)
 
 
-def blocks_of_entry(entry: Mapping[str, Any], offset: int, length: int, names: Names) -> list[TextBlock]:
+def blocks_of_entry(entry: Mapping[str, Any], offset: int, length: int, names: Mapping[str, str]) -> list[TextBlock]:
     """The blocks of one chat message.
 
     Args:
@@ -141,14 +139,14 @@ def _call(function: Mapping[str, Any], identifier: str, origin: Origin) -> TextB
     return text_block(BlockKind.TOOL_CALL, clean_text(text), origin, tool_call_id=identifier, tool_name=name)
 
 
-def _tool_entry(entry: Mapping[str, Any], origin: Origin, names: Names) -> TextBlock:
+def _tool_entry(entry: Mapping[str, Any], origin: Origin, names: Mapping[str, str]) -> TextBlock:
     call = _string(entry.get("tool_call_id"))
     name = (names.get(call) if call else "") or _string(entry.get("name"))
     content = entry["value"] if "from" in entry and "role" not in entry else entry.get("content")
     return result_block(content, call, name, bool(entry.get("is_error")), origin)
 
 
-def _block_of_part(part: Any, role: Role, origin: Origin, names: Names) -> TextBlock:
+def _block_of_part(part: Any, role: Role, origin: Origin, names: Mapping[str, str]) -> TextBlock:
     kind = str(part.get("type")) if isinstance(part, dict) else ""
     if isinstance(part, str) or kind in TEXT_PARTS or kind == SEARCH_RESULT:
         return text_block(TEXT_KIND[role], text_of_part(part), origin)
@@ -274,11 +272,6 @@ def _string(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def value_of(raw: bytes) -> Any:
-    """An entry read again."""
-    return lenient_json(raw)[0]
-
-
 NOTICE = "notice"
 """The role of what is shown and never sent."""
 
@@ -347,32 +340,16 @@ def all_blocks(record: Iterable[ChatMessage], origin: Origin) -> list[TextBlock]
     return [made for own in chat_blocks([one.value for one in record], origin) for made in own]
 
 
-class ChatThread:
-    """One conversation of a session, told in chat messages.
-
-    Attributes:
-        thread: Its messages and contexts.
-    """
+class ChatThread(Thread):
+    """A thread of chat messages."""
 
     def __init__(self, builder: SessionBuilder, number: int = 0) -> None:
-        """Begin.
+        """Begin a conversation with the given thread number."""
+        super().__init__(builder, number)
+        self._calls = CallMatcher()
 
-        Args:
-            builder: What to fill.
-            number: As in `Message.thread`.
-        """
-        self._builder = builder
-        self.thread = Thread(builder, number)
-        self._pairing = CallMatcher()
-
-    def tools(self, node: Node | None) -> None:
-        """Add tool definitions, which the API reads before everything else."""
-        message = self.defining(node)
-        if message is not None:
-            self.thread.add(message)
-
-    def defining(self, node: Node | None, file: int = 0) -> Message | None:
-        """The message that tool definitions make, not added yet; None where there are none.
+    def tool_definitions(self, node: Node | None, file: int = 0) -> Message | None:
+        """The message that tool definitions make, which the API reads before all others; None where there are none.
 
         Args:
             node: The definitions.
@@ -383,47 +360,39 @@ class ChatThread:
             return None
         made = blocks_beside(value, node.raw(), node.offset, node.length, TOOLS)
         blocks = (structs.replace(block, origin=structs.replace(block.origin, file=file)) for block, _ in made)
-        return Message(Role.SYSTEM, tuple(blocks), thread=self.thread.number)
+        return Message(Role.SYSTEM, tuple(blocks), thread=self.number)
 
-    def add(self, record: Sequence[ChatMessage], origin: Origin, *, is_sent: bool = True) -> list[int]:
-        """Add what a record says; the indices of its messages.
-
-        Args:
-            record: What it says.
-            origin: Where it stands.
-            is_sent: Whether it is part of later prompts; notices never are.
-        """
+    def say(self, record: Sequence[ChatMessage], origin: Origin) -> list[int]:
+        """Add what a record that stands at `origin` says; the indices of its messages. Notices are not sent."""
         made = self.messages(record, origin)
-        return [self.put(one, message, is_sent=is_sent) for one, message in zip(record, made, strict=True)]
+        return [self.put(one, message) for one, message in zip(record, made, strict=True)]
 
-    def put(self, spoken: ChatMessage, message: Message, *, is_sent: bool = True) -> int:
-        """Add a message that was made before; its index."""
-        is_sent = is_sent and spoken.role is not Role.OTHER and not spoken.is_synthetic
-        if not spoken.is_call:
-            return self.thread.add(message, is_sent=is_sent)
-        return self.thread.respond(
-            message, model=spoken.model, usage=spoken.usage, identifier=spoken.identifier, is_sent=is_sent
-        )
+    def put(self, chat: ChatMessage, message: Message) -> int:
+        """Add a message that was made of a chat message before; its index."""
+        is_sent = chat.role is not Role.OTHER and not chat.is_synthetic
+        if not chat.is_call:
+            return self.add(message, is_sent=is_sent)
+        return self.respond(message, model=chat.model, usage=chat.usage, identifier=chat.identifier, is_sent=is_sent)
 
     def messages(self, record: Sequence[ChatMessage], origin: Origin) -> list[Message]:
         """The messages of a record, not added yet."""
         found = chat_blocks([one.value for one in record], origin)
         return [
-            self._message(one, self._pairing.paired(one.role, [block for block, _ in own]))
+            self._message(one, self._calls.paired(one.role, [block for block, _ in own]))
             for one, own in zip(record, found, strict=True)
         ]
 
-    def _message(self, spoken: ChatMessage, blocks: Sequence[Block]) -> Message:
+    def _message(self, chat: ChatMessage, blocks: Sequence[Block]) -> Message:
         return Message(
-            role=spoken.role,
+            role=chat.role,
             blocks=tuple(blocks),
-            time=spoken.time,
-            identifier=spoken.identifier,
-            thread=self.thread.number,
-            is_synthetic=spoken.is_synthetic,
-            is_meta=spoken.is_meta,
-            is_summary=spoken.is_summary,
-            is_inherited=spoken.is_inherited,
+            time=chat.time,
+            identifier=chat.identifier,
+            thread=self.number,
+            is_synthetic=chat.is_synthetic,
+            is_meta=chat.is_meta,
+            is_summary=chat.is_summary,
+            is_inherited=chat.is_inherited,
         )
 
 

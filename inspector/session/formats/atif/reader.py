@@ -150,10 +150,10 @@ def begin_continuation(
     """
     known: dict[Said, list[int]] = {}
     for index, message in enumerate(builder.messages):
-        if message.thread == chat.thread.number:
+        if message.thread == chat.number:
             known.setdefault(_said(message), []).append(index)
     copied: list[Message] = []
-    if (defining := chat.defining(tools, file)) is not None:
+    if (defining := chat.tool_definitions(tools, file)) is not None:
         copied.append(defining)
     taken = 0
     for item in steps:
@@ -168,8 +168,8 @@ def begin_continuation(
     members = []
     for message in copied:
         places = known.get(_said(message))
-        members.append(places.pop(0) if places else chat.thread.add(message, is_sent=False))
-    chat.thread.begin(ContextCause.COMPACTION, members)
+        members.append(places.pop(0) if places else chat.add(message, is_sent=False))
+    chat.begin(ContextCause.COMPACTION, members)
     builder.compactions.append(Compaction(first, trigger="continuation"))
     return taken
 
@@ -230,8 +230,8 @@ class _Trajectories:
         if depth == 0:
             names = [string(fields[name].value()) for name in ("session_id", "trajectory_id") if name in fields]
             self._builder.identifier = next(filter(None, names), "")
-        if (defining := chat.defining(_agent(fields).get("tool_definitions"), file)) is not None:
-            chat.thread.add(defining)
+        if (defining := chat.tool_definitions(_agent(fields).get("tool_definitions"), file)) is not None:
+            chat.add(defining)
         self._steps(fields["steps"].items() if "steps" in fields else [], chat, _model(fields), file)
         self._subagents(fields, depth, file)
         seen = {self._path.resolve()}
@@ -239,7 +239,7 @@ class _Trajectories:
             following = self._following(place, seen) if depth == 0 else None
             if following is None:
                 there = fields[CONTINUED]
-                chat.add([_continued(place)], Origin(there.offset, there.length, 0, file))
+                chat.say([_continued(place)], Origin(there.offset, there.length, 0, file))
                 break
             file, fields = following.number, following.node.fields()
             self._builder.record_counts["continuation"] += 1
@@ -279,7 +279,7 @@ class _Trajectories:
             if copied and not is_copied:
                 _continue(self._builder, chat, copied[0])
                 copied = None
-            added = chat.add(spoken_in(step, model), Origin(item.offset, item.length, 0, file))
+            added = chat.say(spoken_in(step, model), Origin(item.offset, item.length, 0, file))
             self._link(step)
             if copied is not None and is_copied:
                 copied += added
@@ -309,5 +309,5 @@ def _model(fields: Mapping[str, Node]) -> str:
 
 def _continue(builder: SessionBuilder, chat: ChatThread, first: int) -> None:
     """A trajectory that begins with steps of another goes on where that one was compacted."""
-    chat.thread.begin(ContextCause.COMPACTION, list(chat.thread.members))
+    chat.begin(ContextCause.COMPACTION, list(chat.members))
     builder.compactions.append(Compaction(first, trigger="continuation"))

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from msgspec import structs
-
 from inspector.session.builder import SessionBuilder
 from inspector.session.formats.claude_trace.records import is_exchange
-from inspector.session.formats.plain.reader import PlainMessage, PlainSession, PlainThread, blocks_of_record
+from inspector.session.formats.plain.reader import RequestLog, RequestThread, SentMessage, blocks_of_record
 from inspector.session.formats.plain.records import Request, is_message
 from inspector.session.formats.streamed_answers import REPLY, StreamNode, answer_of
 from inspector.session.json.lines import line_bounds
@@ -38,10 +36,10 @@ TELLING_CHARACTERS = 200
 """So much of an answer in the first message of another conversation is a summary, no coincidence."""
 
 
-class TraceSession(PlainSession):
+class TraceLog(RequestLog):
     """Takes the requests of a log in order and fills a builder."""
 
-    counts_entries = False
+    counts_messages = False
 
     def __init__(self, builder: SessionBuilder) -> None:
         """Begin."""
@@ -49,48 +47,49 @@ class TraceSession(PlainSession):
         self._has_main = False
         self._said: dict[int, str] = {}
 
-    def _new_thread(self, request: Request | None = None) -> PlainThread:
+    def number_of(self, request: Request | None) -> int:
         """The first conversation that is no small call beside one is the main one."""
         is_main = not self._has_main and request is not None and not _is_small(request)
         self._has_main |= is_main
-        others = sum(thread.number != 0 for thread in self._threads)
-        return self._thread_of(0 if is_main else others + 1)
+        return 0 if is_main else sum(thread.number != 0 for thread in self.threads) + 1
 
-    def _compacted(self, entries: list[PlainMessage]) -> PlainThread | None:
-        first = next((entry for entry in entries if entry.role is Role.USER), None)
+    def compacted(self, messages: list[SentMessage]) -> RequestThread | None:
+        """The conversation whose last answer, the summary, the first message repeats; or the main one."""
+        first = next((message for message in messages if message.role is Role.USER), None)
         if first is None:
             return None
         texts = [made.text for made in first.blocks if made.block.kind is BlockKind.USER_TEXT]
-        for thread in reversed(self._threads):
+        for thread in reversed(self.threads):
             said = self._said.get(thread.number, "")
             middle = said[len(said) // 4 :][:TELLING_CHARACTERS]
             if len(middle) == TELLING_CHARACTERS and any(middle in text for text in texts):
                 return thread
         if any(text.lstrip().startswith(CONTINUED) for text in texts):
-            return next((thread for thread in self._threads if thread.number == 0 and thread.digests), None)
+            return next((thread for thread in self.threads if thread.number == 0 and thread.digests), None)
         return None
 
-    def _append(self, thread: PlainThread, entry: PlainMessage, *, is_call: bool, is_repeated: bool = False) -> None:
-        if entry.role is Role.ASSISTANT:
+    def append(self, thread: RequestThread, sent: SentMessage, *, is_call: bool, is_repeated: bool = False) -> None:
+        """Add a message; note what was answered last, the title, and which message is a summary."""
+        if sent.role is Role.ASSISTANT:
             self._said[thread.number] = "\n".join(
-                made.text for made in entry.blocks if made.block.kind is BlockKind.ASSISTANT_TEXT
+                made.text for made in sent.blocks if made.block.kind is BlockKind.ASSISTANT_TEXT
             )
-        if thread.number == 0 and entry.role is Role.USER and not self._builder.title:
-            self._builder.title = _asked(entry)
+        if thread.number == 0 and sent.role is Role.USER and not self._builder.title:
+            self._builder.title = _asked(sent)
         index = len(self._builder.messages)
-        super()._append(thread, entry, is_call=is_call, is_repeated=is_repeated)
+        super().append(thread, sent, is_call=is_call, is_repeated=is_repeated)
         compactions = self._builder.compactions
         if (
-            entry.role is Role.USER
+            sent.role is Role.USER
             and compactions
             and not any(message.is_summary for message in self._builder.messages[compactions[-1].message :])
         ):
-            self._builder.messages[index] = structs.replace(self._builder.messages[index], is_summary=True)
+            self._builder.replace_message(index, is_summary=True)
 
 
-def _asked(entry: PlainMessage) -> str:
+def _asked(sent: SentMessage) -> str:
     """The beginning of what a person says, which stands behind what programs add in tags."""
-    texts = (made.text for made in entry.blocks if made.block.kind is BlockKind.USER_TEXT)
+    texts = (made.text for made in sent.blocks if made.block.kind is BlockKind.USER_TEXT)
     return next((text[:TITLE_CHARACTERS] for text in texts if not text.lstrip().startswith("<")), "")
 
 
@@ -111,7 +110,7 @@ class TraceInterpreter:
     def __init__(self, builder: SessionBuilder | None = None) -> None:
         self.builder = builder if builder is not None else SessionBuilder()
         self.blocks_of_record: BlocksOfRecord = blocks_again
-        self._conversation = TraceSession(self.builder)
+        self._conversation = TraceLog(self.builder)
 
     def take(self, data: bytes, offset: int, first_line: int) -> None:
         """Take whole lines. What cannot be read becomes a diagnostic."""

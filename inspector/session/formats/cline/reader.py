@@ -110,7 +110,7 @@ class Task:
         if fields.get("system_prompt") is not None and isinstance(fields["system_prompt"].value(), str):
             system = fields["system_prompt"]
             made = blocks_beside(system.value(), system.raw(), system.offset, system.length, SYSTEM)
-            self._chat.thread.add(Message(Role.SYSTEM, tuple(block for block, _ in made)))
+            self._chat.add(Message(Role.SYSTEM, tuple(block for block, _ in made)))
         items = fields["messages"].items() if "messages" in fields else node.items()
         values = [item.value() for item in items]
         answers = [place for place, value in enumerate(values) if mapping(value).get("role") == "assistant"]
@@ -157,7 +157,7 @@ class Task:
         if said.is_summary or value.get("isTruncationMarker") is True:
             added = [self._compact(value, said, origin)]
         else:
-            added = self._chat.add([said], origin)
+            added = self._chat.say([said], origin)
         self._added[place] = added
         for name in ("condenseParent", "truncationParent"):
             self._hidden.setdefault(string(value.get(name)), []).extend(added)
@@ -166,17 +166,17 @@ class Task:
         """Roo's own compactions: a summary begins anew, a marker hides what was tagged with its id."""
         (message,) = self._chat.messages([said], origin)
         gone = self._hidden.get(string(value.get("truncationId")), [])
-        members = self._chat.thread.members
+        members = self._chat.members
         if said.is_summary:
             noted = self._condensed.pop(0) if self._condensed else Condensed(None, None)
             compaction = Compaction(0, "auto", noted.before, noted.after, time=said.time)
-            return self._chat.thread.compact(compaction, message)
+            return self._chat.compact(compaction, message)
         if not gone:
             return self._chat.put(said, message)
         compaction = Compaction(0, "truncation", time=said.time)
         before = [index for index in members if index < min(gone)]
         kept = [index for index in members if index > min(gone) and index not in gone]
-        return self._chat.thread.compact(compaction, message, kept, before)
+        return self._chat.compact(compaction, message, kept, before)
 
     def _change(self, request: Request | None, began: float | None) -> None:
         """Cline's own compactions: messages that it changed, and a range that later requests leave out.
@@ -187,7 +187,7 @@ class Task:
         """
         first = len(self._builder.messages)
         replaced = self._replaced(began)
-        members = [replaced.get(index, index) for index in self._chat.thread.members]
+        members = [replaced.get(index, index) for index in self._chat.members]
         left_out = request.left_out if request is not None else None
         is_cut = left_out is not None and left_out != self._left_out
         if left_out is not None and is_cut:
@@ -201,7 +201,7 @@ class Task:
             members = [index for index in members if index not in place_of]
             members += sorted(is_sent, key=lambda index: (place_of[index], index))
         if replaced or is_cut:
-            self._chat.thread.begin(ContextCause.COMPACTION, members)
+            self._chat.begin(ContextCause.COMPACTION, members)
             self._builder.compactions.append(Compaction(first, "truncation" if is_cut else "edit"))
 
     def _replaced(self, began: float | None) -> dict[int, int]:
@@ -212,10 +212,10 @@ class Task:
             self._edited.setdefault(edit.place, {})[edit.part] = edit
         replaced = {}
         for place in sorted({edit.place for edit in due}):
-            added = [index for index in self._added.get(place, ()) if index in self._chat.thread.members]
+            added = [index for index in self._added.get(place, ()) if index in self._chat.members]
             message = self._edited_message(place) if len(added) == 1 else None
             if message is not None:
-                replaced[added[0]] = self._chat.thread.add(message, is_sent=False)
+                replaced[added[0]] = self._chat.add(message, is_sent=False)
                 self._added[place] = [replaced[added[0]]]
         return replaced
 

@@ -20,7 +20,7 @@ from inspector.session.formats.codex.records import NOTICES, QUIET, QUIET_EVENTS
 from inspector.session.formats.codex.related import Lineage, note_event, note_header
 from inspector.session.formats.codex.stream import StreamInterpreter
 from inspector.session.formats.codex.usage import INHERITED, NONE, Attribution, Report, TokenCounts
-from inspector.session.formats.responses.items import ItemJoiner, Side, blocks_of_item, side_of
+from inspector.session.formats.responses.items import ItemThread, Side, blocks_of_item, side_of
 from inspector.session.formats.responses.reader import blocks_of_record, interpret
 from inspector.session.json.codec import clean_text, compact_json
 from inspector.session.json.lines import object_lines, object_of
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from inspector.session.formats.chat import Names
     from inspector.session.json.nodes import Node
     from inspector.session.reader import Reader
     from inspector.session.texts import BlocksOfRecord
@@ -45,14 +44,14 @@ def blocks_of_line(data: bytes, origin: Origin, /) -> Sequence[TextBlock]:
     return [] if value is None else blocks_of(unwrapped(value), data, origin, {})
 
 
-def blocks_of(line: RolloutLine, data: bytes, origin: Origin, names: Names) -> Sequence[TextBlock]:
+def blocks_of(line: RolloutLine, data: bytes, origin: Origin, names: Mapping[str, str]) -> Sequence[TextBlock]:
     """All blocks of a line, numbered in order.
 
     Args:
         line: The line.
         data: Its bytes.
         origin: Where they stand.
-        names: Names of the tools of known call ids, for outputs.
+        names: Mapping[str, str] of the tools of known call ids, for outputs.
     """
     first = Origin(origin.offset, origin.length)
     match line.kind:
@@ -70,7 +69,7 @@ def blocks_of(line: RolloutLine, data: bytes, origin: Origin, names: Names) -> S
 
 
 def compacted_items(
-    payload: Mapping[str, Any], origin: Origin, names: Names
+    payload: Mapping[str, Any], origin: Origin, names: Mapping[str, str]
 ) -> Iterator[tuple[Mapping[str, Any], Sequence[TextBlock]]]:
     """The items that a compaction leaves, each with its blocks; older versions recorded a summary alone."""
     items = objects(payload.get("replacement_history"))
@@ -106,7 +105,7 @@ class Rollout:
     def __init__(self, builder: SessionBuilder) -> None:
         """Begin."""
         self._builder = builder
-        self._joiner = ItemJoiner(builder)
+        self._thread = ItemThread(builder)
         self._lineage = Lineage()
         self._counts = TokenCounts()
         self._attribution = Attribution()
@@ -128,11 +127,11 @@ class Rollout:
         was_inherited, self._is_inherited = self._is_inherited, self._lineage.is_inherited(line)
         if was_inherited and not self._is_inherited:
             self._attribution.forget()
-            self._joiner.close()
+            self._thread.close()
         origin = Origin(offset, len(data))
         match line.kind:
             case "response_item":
-                self._item(line.payload, blocks_of(line, data, origin, self._joiner.names), line.time)
+                self._item(line.payload, blocks_of(line, data, origin, self._thread.tool_names), line.time)
             case "event_msg":
                 self._event(line, data, origin)
             case "compacted":
@@ -157,7 +156,7 @@ class Rollout:
         note_header(payload, self._builder)
         made = system_blocks(payload, origin)
         if made and self._system == NONE:
-            self._system = self._joiner.add(Side.SYSTEM, [block for block, _ in made], is_meta=True)
+            self._system = self._thread.join(Side.SYSTEM, [block for block, _ in made], is_meta=True)
             self._instructions = "" if payload.get("base_instructions") else string(payload.get("instructions"))
 
     def _item(self, item: Mapping[str, Any], made: Sequence[TextBlock], time: float | None) -> None:
@@ -177,7 +176,7 @@ class Rollout:
         if self._instructions and side is Side.USER and any(self._instructions in text for _, text in made):
             self._forget_instructions()
         is_typed = side is Side.USER and not is_meta and not is_injected(blocks)
-        return self._joiner.add(
+        return self._thread.join(
             side,
             blocks,
             time=time,
@@ -188,7 +187,7 @@ class Rollout:
 
     def _forget_instructions(self) -> None:
         """Leave the header's instructions out of prompts: a message repeats them."""
-        context = self._joiner.thread.context
+        context = self._thread.context
         if context is not None and self._system in context.members:
             context.members.remove(self._system)
             self._builder.replace_message(self._system, role=Role.OTHER)
@@ -196,13 +195,13 @@ class Rollout:
 
     def _respond(self, made: Sequence[TextBlock], time: float | None) -> None:
         blocks = [block for block, _ in made]
-        if self._joiner.response != NONE:
-            self._joiner.add(Side.RESPONSE, blocks)
+        if self._thread.response != NONE:
+            self._thread.join(Side.RESPONSE, blocks)
             return
         self._instructions = ""
         self._leave_over(self._attribution.left_over())
         usage = self._attribution.begin(INHERITED if self._is_inherited else len(self._builder.calls))
-        self._joiner.add(
+        self._thread.join(
             Side.RESPONSE,
             blocks,
             time=time,
@@ -248,29 +247,29 @@ class Rollout:
         """Add a call of which nothing but its usage was recorded: one that made a summary, for example."""
         if report is None or self._is_inherited:
             return
-        message = Message(Role.ASSISTANT, (report.block,), report.time, thread=self._joiner.thread.number)
-        self._joiner.thread.respond(message, model=self._model, usage=report.usage, is_sent=False)
+        message = Message(Role.ASSISTANT, (report.block,), report.time, thread=self._thread.number)
+        self._thread.respond(message, model=self._model, usage=report.usage, is_sent=False)
 
     def _show(self, made: Sequence[TextBlock], time: float | None) -> None:
         """Add what is shown beside the conversation."""
-        self._joiner.add(Side.OTHER, [block for block, _ in made], time=time, is_inherited=self._is_inherited)
+        self._thread.join(Side.OTHER, [block for block, _ in made], time=time, is_inherited=self._is_inherited)
 
     def _compact(self, line: RolloutLine, origin: Origin) -> None:
         self._leave_over(self._attribution.left_over(ends=True))
-        thread, messages = self._joiner.thread, self._builder.messages
+        thread, messages = self._thread, self._builder.messages
         has_history = isinstance(line.payload.get("replacement_history"), list)
         kept = [self._system] if self._system != NONE else []
         if not has_history:
             kept += kept_without_history(messages, [index for index in thread.members if index not in kept])
-        self._joiner.close()
+        self._thread.close()
         self._attribution.pass_by()
         thread.begin(ContextCause.COMPACTION, kept)
         if not self._is_inherited:
             self._compactions.note(len(messages), line.time)
         summary = string(line.payload.get("message"))
-        for item, made in compacted_items(line.payload, origin, self._joiner.names):
+        for item, made in compacted_items(line.payload, origin, self._thread.tool_names):
             side = side_of(item)
-            self._joiner.add(
+            self._thread.join(
                 side,
                 [block for block, _ in made],
                 time=line.time,
@@ -279,17 +278,17 @@ class Rollout:
                 is_summary=side is Side.USER and hands_over(made, summary, is_alone=not has_history),
                 is_inherited=self._is_inherited,
             )
-        self._joiner.close()
+        self._thread.close()
 
     def _roll_back(self, turns: int) -> None:
-        thread = self._joiner.thread
+        thread = self._thread
         members = list(thread.members)
         cut = rolled_back(self._builder.messages, members, turns)
         if cut == len(members):
             return
         for index in members[cut:]:
             self._builder.replace_message(index, is_abandoned=True)
-        self._joiner.close()
+        self._thread.close()
         self._attribution.pass_by()
         thread.begin(ContextCause.REWIND, members[:cut])
 

@@ -20,7 +20,7 @@ from inspector.session.blocks import text_block
 from inspector.session.builder import SessionBuilder
 from inspector.session.formats.codex.records import ENDS_OF_TURNS, ITEM_ENDS, ITEMS, SAY_NOTHING, THREAD, TURN_ENDS
 from inspector.session.formats.codex.usage import usage_of
-from inspector.session.formats.responses.items import NONE, ItemJoiner, Side, blocks_of_item, side_of
+from inspector.session.formats.responses.items import NONE, ItemThread, Side, blocks_of_item, side_of
 from inspector.session.json.codec import clean_text
 from inspector.session.json.lines import object_lines, object_of
 from inspector.session.json.values import count, mapping, sequence, string
@@ -150,7 +150,7 @@ class StreamInterpreter:
         self.builder = SessionBuilder()
         self.builder.agent = "Codex"
         self.blocks_of_record: BlocksOfRecord = blocks_again
-        self._joiner = ItemJoiner(self.builder)
+        self._thread = ItemThread(self.builder)
         self._running: set[str] = set()
         self._response = NONE
         self._first_call = 0
@@ -178,7 +178,7 @@ class StreamInterpreter:
         elif kind not in SAY_NOTHING and (kind not in ITEMS or (kind == ITEM_ENDS) is not is_plan(item)):
             self._say(blocks_of_event(value, data, origin))
         if kind in ENDS_OF_TURNS:
-            self._joiner.close()
+            self._thread.close()
             self._running.clear()
             self._response, self._first_call, self._characters = NONE, len(self.builder.calls), 0
 
@@ -206,9 +206,9 @@ class StreamInterpreter:
             if side is Side.RESPONSE and self._running and self._response != NONE:
                 self.builder.add_blocks(self._response, [block])
             elif side is Side.RESPONSE:
-                self._response = self._joiner.add(side, [block])
+                self._response = self._thread.join(side, [block])
             else:
-                self._joiner.add(side, [block])
+                self._thread.join(side, [block])
 
     def _report(self, total: Mapping[str, Any], shown: Sequence[Made]) -> None:
         """Take a thread's total so far: what was added is the turn's."""

@@ -78,11 +78,11 @@ def _interpret(node: Node, builder: SessionBuilder) -> None:
         elif value.get("type") == REQUESTED and string(value.get("callId")) in returned:
             continue  # the entry of its result says all of it again
         spoken = _spoken(value, times, model)
-        if thread.thread.members and spoken[0].is_call:
-            before = builder.messages[thread.thread.members[-1]]
+        if thread.members and spoken[0].is_call:
+            before = builder.messages[thread.members[-1]]
             if before.role is Role.ASSISTANT:
                 spoken[0] = replace(spoken[0], is_call=False)  # what one response said stands in messages of its own
-        thread.add(spoken, Origin(entry.offset, entry.length))
+        thread.say(spoken, Origin(entry.offset, entry.length))
 
 
 def _blocks_again(record: bytes, origin: Origin, /) -> list[TextBlock]:

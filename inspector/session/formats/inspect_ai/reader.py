@@ -21,7 +21,7 @@ from inspector.session.formats.inspect_ai.samples import (
     nodes_of_samples,
     title_of,
 )
-from inspector.session.formats.plain.reader import PlainMessage, PlainSession
+from inspector.session.formats.plain.reader import RequestLog, SentMessage
 from inspector.session.formats.plain.records import Request
 from inspector.session.json.codec import lenient_json
 from inspector.session.json.nodes import FileNode
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.session.blocks import TextBlock
-    from inspector.session.formats.chat import Names
+    from inspector.session.call_matching import ToolNames
     from inspector.session.json.nodes import Node
     from inspector.session.model import Session
     from inspector.session.reader import Reader
@@ -139,10 +139,10 @@ def usage_of(reported: Any) -> Usage | None:
     return usage if usage.prompt or usage.output else None
 
 
-class SampleSession(PlainSession):
+class SampleLog(RequestLog):
     """Takes the requests of a sample in order and fills a builder."""
 
-    counts_entries = False
+    counts_messages = False
 
     def __init__(self, builder: SessionBuilder, attachments: Attachments) -> None:
         """Begin.
@@ -154,14 +154,15 @@ class SampleSession(PlainSession):
         super().__init__(builder)
         self._attachments = attachments
 
-    def _entries(self, node: Node, about: dict[str, Any], names: Names) -> list[PlainMessage]:  # noqa: ARG002  # results name their tool
+    def read(self, node: Node, about: dict[str, Any], names: ToolNames) -> list[SentMessage]:  # noqa: ARG002  # results name their tool
+        """What a message adds; nothing where it is none."""
         value = node.value()
         if not isinstance(value, dict):
             self._builder.diagnose("not a message", 0, max(node.offset, 0), skipped=True)
             return []
         message = chat_message(mapping(self._attachments.resolved(value)))
         (blocks,) = chat_blocks([message], Origin(node.offset, node.length))
-        return [PlainMessage(node, role_of(message), blocks, {**about, "id": string(value.get("id"))})]
+        return [SentMessage(node, role_of(message), blocks, {**about, "id": string(value.get("id"))})]
 
     def add_rest(self, messages: Sequence[Node]) -> None:
         """Add what stands behind the last answer: results that no later request has sent yet."""
@@ -173,11 +174,11 @@ class SampleSession(PlainSession):
         if not answer or answer not in ids:
             return
         number = self._builder.contexts[call.context].thread
-        thread = next(one for one in self._threads if one.number == number)
+        thread = next(one for one in self.threads if one.number == number)
         for node in messages[ids.index(answer) + 1 :]:
-            for entry in self._entries(node, {}, thread.names):
-                if entry.role is not Role.ASSISTANT:
-                    self._append(thread, entry, is_call=False)
+            for sent in self.read(node, {}, thread.tool_names):
+                if sent.role is not Role.ASSISTANT:
+                    self.append(thread, sent, is_call=False)
 
 
 def blocks_again(record: bytes, origin: Origin, attachments: Attachments) -> list[TextBlock]:
@@ -211,7 +212,7 @@ def interpret_sample(
     transcript = fields["transcript"].fields() if "transcript" in fields else {}
     moved = fields.get("attachments") or transcript.get("content")
     attachments.use(moved.fields() if moved is not None else {})
-    conversation = SampleSession(builder, attachments)
+    conversation = SampleLog(builder, attachments)
     pool = _pool(fields)
     compacted: Mapping[str, Any] | None = None
     events = fields.get("events") or transcript.get("events")
@@ -233,7 +234,7 @@ def interpret_sample(
     conversation.add_rest(messages)
     if not builder.calls and messages:
         builder.put((), (), (), ())
-        SampleSession(builder, attachments).add_request(Request(messages, about={"model": about.get("model")}))
+        SampleLog(builder, attachments).add_request(Request(messages, about={"model": about.get("model")}))
     attachments.release()
 
 

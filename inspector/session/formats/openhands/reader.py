@@ -74,7 +74,7 @@ class Events:
         gone = set(forgotten)
         left = [
             index
-            for index in chat.thread.members
+            for index in chat.members
             if index not in self._summaries and not self._is_gone(self._of_message.get(index, []), gone)
         ]
         before: list[int] = []
@@ -87,7 +87,7 @@ class Events:
         unpaired = self._unpaired(left)
         kept = [index for index in left[len(before) :] if index not in unpaired]
         before = [index for index in before if index not in unpaired]
-        first = chat.thread.compact(Compaction(0, "auto", time=time), summary, kept, before)
+        first = chat.compact(Compaction(0, "auto", time=time), summary, kept, before)
         if summary is not None:
             self._summaries.add(first)
 
@@ -297,7 +297,7 @@ class OpenHandsSession:
         elif said is not None and said.is_call:
             self._respond(event, said, origin)
         elif said is not None:
-            self._note(self._chat.add([said], origin), event)
+            self._note(self._chat.say([said], origin), event)
 
     def tell(self, about: Any) -> None:
         """Take up the state of the conversation: its id, its model, and the usage of each response."""
@@ -328,7 +328,7 @@ class OpenHandsSession:
             self.builder.add_blocks(self._open[response], list(message.blocks))
             self._events.note(self._open[response], string(event.get("id")), message.blocks)
             return
-        index = self._chat.thread.respond(
+        index = self._chat.respond(
             message, model=self._model, usage=self._reported, identifier=said.identifier or message.identifier
         )
         self._reported = None

@@ -195,7 +195,7 @@ class OpenHands0Session:
         elif said is not None:
             if said.role is Role.TOOL and not said.value.get("tool_call_id"):
                 said = replace(said, value={**said.value, "tool_call_id": self._last_call})
-            for index in self._chat.add([said], origin):
+            for index in self._chat.say([said], origin):
                 self._events.note(index, str(event.get("id")), self.builder.messages[index].blocks)
 
     def _respond(self, event: Mapping[str, Any], said: ChatMessage, origin: Origin) -> None:
@@ -215,7 +215,7 @@ class OpenHands0Session:
             self.builder.add_blocks(self._open[response], list(message.blocks))
             self._events.note(self._open[response], str(event.get("id")), message.blocks)
             return
-        (index,) = self._chat.add([said], origin)
+        (index,) = self._chat.say([said], origin)
         self._open = {response: index} if response else {}
         self._events.note(index, str(event.get("id")), self.builder.messages[index].blocks)
 

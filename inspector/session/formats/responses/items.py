@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.session.blocks import TextBlock, text_block
 from inspector.session.builder import Thread
+from inspector.session.call_matching import ToolNames
 from inspector.session.formats.chat import ROLE_OF, blocks_of_entry, result_block
 from inspector.session.formats.responses.records import CALL, OUTPUT, SUMMARIES
 from inspector.session.json.codec import clean_text, compact_json, lenient_json
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from inspector.session.builder import SessionBuilder
-    from inspector.session.formats.chat import Names
     from inspector.session.model import Block, Usage
 
 
@@ -146,7 +146,7 @@ SIDE_OF_TYPE = {
 }
 
 
-def blocks_of_item(item: Mapping[str, Any], origin: Origin, names: Names) -> list[TextBlock]:
+def blocks_of_item(item: Mapping[str, Any], origin: Origin, names: Mapping[str, str]) -> list[TextBlock]:
     """The blocks of one item.
 
     Args:
@@ -218,7 +218,7 @@ def _call(item: Mapping[str, Any], kind: str, origin: Origin) -> list[TextBlock]
     return [*blocks, shown]
 
 
-def _output(item: Mapping[str, Any], origin: Origin, names: Names) -> TextBlock:
+def _output(item: Mapping[str, Any], origin: Origin, names: Mapping[str, str]) -> TextBlock:
     call = string(item.get("call_id")) or string(item.get("tool_call_id"))
     output = next((item[name] for name in ("output", "tools", "content") if name in item), None)
     if isinstance(output, dict) and not isinstance(output.get("content"), (str, list)):
@@ -249,25 +249,23 @@ ROLE_OF_SIDE = {
 }
 
 
-class ItemJoiner:
-    """Takes items in order.
+class ItemThread(Thread):
+    """A thread of items: those of one response are one message, and so are the outputs that answer it.
 
     Attributes:
-        thread: The conversation they make up.
         response: The message of the response that grows, -1 when the next one begins anew.
         results: The message of tool outputs that grows, -1 likewise.
-        names: Names of the tools of known call ids.
+        tool_names: Names of the tools of known call ids.
     """
 
     def __init__(self, builder: SessionBuilder, number: int = 0) -> None:
         """Begin a conversation with the given thread number."""
-        self._builder = builder
-        self.thread = Thread(builder, number)
+        super().__init__(builder, number)
         self.response = NONE
         self.results = NONE
-        self.names: Names = {}
+        self.tool_names = ToolNames()
 
-    def add(
+    def join(
         self,
         side: Side,
         blocks: Iterable[Block],
@@ -296,7 +294,7 @@ class ItemJoiner:
             is_inherited: As in `Message`.
         """
         blocks = list(blocks)
-        self.names |= {block.tool_call_id: block.tool_name for block in blocks if block.kind is BlockKind.TOOL_CALL}
+        self.tool_names.note(blocks)
         grows = self._growing(side)
         if grows != NONE:
             self._builder.add_blocks(grows, blocks)
@@ -306,18 +304,18 @@ class ItemJoiner:
             blocks=tuple(blocks),
             time=time,
             identifier=identifier,
-            thread=self.thread.number,
+            thread=self.number,
             is_meta=is_meta,
             is_summary=is_summary or side is Side.SUMMARY,
             is_inherited=is_inherited,
         )
         if side is Side.OTHER:
-            return self.thread.add(message, is_sent=False)
+            return self.add(message, is_sent=False)
         self.close()
         if side is Side.RESPONSE and is_call:
-            self.response = self.thread.respond(message, model=model, usage=usage, identifier=identifier)
+            self.response = self.respond(message, model=model, usage=usage, identifier=identifier)
             return self.response
-        index = self.thread.add(message)
+        index = self.add(message)
         if side is Side.RESPONSE:
             self.response = index
         elif side is Side.TOOL:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
 from inspector.session.builder import SessionBuilder
+from inspector.session.call_matching import ToolNames
 from inspector.session.formats.chat import SYSTEM, TOOLS, blocks_beside, usage_of
-from inspector.session.formats.responses.items import NONE, ItemJoiner, Side, blocks_of_item, side_of
+from inspector.session.formats.responses.items import NONE, ItemThread, Side, blocks_of_item, side_of
 from inspector.session.formats.responses.records import (
     BEGUN,
     ENDED,
@@ -29,7 +30,7 @@ from inspector.session.model import BlockKind, ContextCause, Origin
 from inspector.session.sniff import Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from inspector.session.blocks import TextBlock
@@ -52,12 +53,10 @@ class Item:
     Attributes:
         side: Who adds it.
         blocks: Its blocks.
-        name: What it is counted under.
     """
 
     side: Side
     blocks: list[Block]
-    name: str
 
     @property
     def digest(self) -> Digest:
@@ -67,21 +66,21 @@ class Item:
         return tuple(block.digest + bytes([block.kind]) for block in self.blocks)
 
 
-@dataclass
-class ItemThread:
+class LoggedThread(ItemThread):
     """One conversation of a log.
 
     Attributes:
-        joiner: Makes its messages.
         beside: Digests of its system text and tools.
         sent: Its items that requests repeat, each with its message.
         responses: Ids of its responses.
     """
 
-    joiner: ItemJoiner
-    beside: Digest = ()
-    sent: list[tuple[Digest, int]] = field(default_factory=list)
-    responses: set[str] = field(default_factory=set)
+    def __init__(self, builder: SessionBuilder, number: int) -> None:
+        """Begin."""
+        super().__init__(builder, number)
+        self.beside: Digest = ()
+        self.sent: list[tuple[Digest, int]] = []
+        self.responses: set[str] = set()
 
 
 class ResponsesSession:
@@ -90,42 +89,38 @@ class ResponsesSession:
     def __init__(self, builder: SessionBuilder) -> None:
         """Begin."""
         self._builder = builder
-        self._conversations: list[ItemThread] = []
+        self._conversations: list[LoggedThread] = []
         self._streaming: int | None = None
 
     def add_item(self, node: Node) -> None:
         """Add an item of the one conversation that a file of items is."""
         conversation = self._conversations[0] if self._conversations else self._new()
-        item = self._item(node, conversation)
-        if item is not None:
+        for item in self._items([node], conversation.tool_names):
             self._add(conversation, item, is_call=True)
 
     def add_exchange(self, exchange: Exchange) -> None:
         """Add a request and its response: to the conversation it continues, else as a new one."""
         conversation = self._named(exchange)
         if conversation is None:
-            reading = ItemJoiner(self._builder, len(self._conversations))
-            names: dict[str, str] = {}
-            items = [item for node in exchange.input if (item := self._item(node, None, names)) is not None]
+            names = ToolNames()
+            items = self._items(exchange.input, names)
             beside = self._beside(exchange)
             conversation, start = self._continued(items, beside)
             is_new = conversation is None
             if conversation is None:
-                conversation, start = self._new(reading), 0
+                conversation, start = self._new(), 0
                 self._add_beside(conversation, beside)
-            conversation.joiner.names |= names
+            conversation.tool_names.update(names)
             for item in items[start:]:
                 # A request that changed its own history repeats answers that were given before.
                 self._add(conversation, item, is_call=is_new, is_repeated=not is_new)
         else:
-            for node in exchange.input if exchange.is_request else ():
-                item = self._item(node, conversation)
-                if item is not None:
-                    self._add(conversation, item, is_call=False, is_repeated=True)
+            for item in self._items(exchange.input if exchange.is_request else (), conversation.tool_names):
+                self._add(conversation, item, is_call=False, is_repeated=True)
         if exchange.is_answered:
             self._answer(conversation, exchange)
         elif exchange.about.get("model"):
-            self._tell_model(conversation, string(exchange.about["model"]))
+            conversation.note_model(string(exchange.about["model"]))
 
     def add_event(self, event: Node, kind: str) -> None:
         """Add an event of a stream: items as they are finished, and what is told of the call at the end."""
@@ -133,13 +128,12 @@ class ResponsesSession:
         self._builder.record_counts[kind] += 1
         conversation = self._conversations[-1] if self._conversations else self._new()
         if kind in BEGUN:
-            conversation.joiner.close()
+            conversation.close()
             self._streaming = None
         elif kind == ITEM_DONE and "item" in fields:
             if self._streaming is None:
                 self._streaming = len(self._builder.calls)
-            item = self._item(fields["item"], conversation)
-            if item is not None:
+            for item in self._items([fields["item"]], conversation.tool_names):
                 self._add(conversation, item, is_call=True)
         elif kind in ENDED and "response" in fields:
             exchange = response_alone(fields["response"])
@@ -147,19 +141,17 @@ class ResponsesSession:
                 self._answer(conversation, exchange)
             else:
                 self._tell_call(conversation, self._streaming, exchange.about)
-            conversation.joiner.close()
+            conversation.close()
             self._streaming = None
 
-    def _answer(self, conversation: ItemThread, exchange: Exchange) -> None:
-        conversation.joiner.close()
+    def _answer(self, conversation: LoggedThread, exchange: Exchange) -> None:
+        conversation.close()
         call = len(self._builder.calls)
-        for node in exchange.output:
-            item = self._item(node, conversation)
-            if item is not None:
-                self._add(conversation, item, is_call=True)
+        for item in self._items(exchange.output, conversation.tool_names):
+            self._add(conversation, item, is_call=True)
         self._tell_call(conversation, call, exchange.about)
 
-    def _tell_call(self, conversation: ItemThread, call: int, about: Mapping[str, Any]) -> None:
+    def _tell_call(self, conversation: LoggedThread, call: int, about: Mapping[str, Any]) -> None:
         """Note what a response says of the call that it answered, if it said anything."""
         identifier = string(about.get("id"))
         conversation.responses.add(identifier)
@@ -173,21 +165,14 @@ class ResponsesSession:
                 identifier=identifier or made.identifier,
             )
 
-    def _tell_model(self, conversation: ItemThread, model: str) -> None:
-        """A conversation recorded with its answers inside: what stands beside it speaks of all of them."""
-        calls, number = self._builder.calls, conversation.joiner.thread.number
-        for index, call in enumerate(calls):
-            if not call.model and self._builder.contexts[call.context].thread == number:
-                calls[index] = structs.replace(call, model=model)
-
-    def _named(self, exchange: Exchange) -> ItemThread | None:
+    def _named(self, exchange: Exchange) -> LoggedThread | None:
         """The conversation that an exchange says it continues; the newest for a response without its request."""
         if not exchange.is_request:
             return self._conversations[-1] if self._conversations else None
         before = string(exchange.about.get("previous_response_id"))
         return next((one for one in reversed(self._conversations) if before and before in one.responses), None)
 
-    def _continued(self, items: Sequence[Item], beside: Sequence[TextBlock]) -> tuple[ItemThread | None, int]:
+    def _continued(self, items: Sequence[Item], beside: Sequence[TextBlock]) -> tuple[LoggedThread | None, int]:
         """The conversation that has most in common with a request, ready to go on, and how many items it has."""
         digests = [(place, item.digest) for place, item in enumerate(items) if item.digest]
         best, most = None, 0
@@ -205,22 +190,21 @@ class ResponsesSession:
             most = self._begin_again(best, most)
         return best, digests[most - 1][0] + 1 if most else 0
 
-    def _begin_again(self, conversation: ItemThread, common: int) -> int:
+    def _begin_again(self, conversation: LoggedThread, common: int) -> int:
         """Go back to the first items of a conversation; how many of them are left, of whole messages only."""
         sent = conversation.sent
         while common and common < len(sent) and sent[common - 1][1] == sent[common][1]:
             common -= 1
         first_gone = sent[common][1]
-        thread = conversation.joiner.thread
-        members = list(thread.members)
+        members = list(conversation.members)
         kept = members[: members.index(first_gone)] if first_gone in members else members
-        conversation.joiner.close()
-        thread.begin(ContextCause.REWIND, kept)
+        conversation.close()
+        conversation.begin(ContextCause.REWIND, kept)
         del sent[common:]
         return common
 
-    def _new(self, joiner: ItemJoiner | None = None) -> ItemThread:
-        conversation = ItemThread(joiner or ItemJoiner(self._builder, len(self._conversations)))
+    def _new(self) -> LoggedThread:
+        conversation = LoggedThread(self._builder, len(self._conversations))
         self._conversations.append(conversation)
         return conversation
 
@@ -233,27 +217,28 @@ class ResponsesSession:
                 made += blocks_beside(value, node.raw(), node.offset, node.length, locator)
         return made
 
-    def _add_beside(self, conversation: ItemThread, made: Sequence[TextBlock]) -> None:
+    def _add_beside(self, conversation: LoggedThread, made: Sequence[TextBlock]) -> None:
         conversation.beside = digest_of(made)
         if made:
-            conversation.joiner.add(Side.SYSTEM, [block for block, _ in made])
+            conversation.join(Side.SYSTEM, [block for block, _ in made])
 
-    def _item(self, node: Node, conversation: ItemThread | None, names: dict[str, str] | None = None) -> Item | None:
-        value = item_of(node.value())
-        if value is None:
-            self._builder.diagnose("not an item", 0, max(node.offset, 0), skipped=True)
-            return None
-        known = conversation.joiner.names if conversation is not None else names if names is not None else {}
-        blocks = [block for block, _ in blocks_of_item(value, Origin(node.offset, node.length), known)]
-        if names is not None:
-            names |= {block.tool_call_id: block.tool_name for block in blocks if block.kind is BlockKind.TOOL_CALL}
-        name = string(value.get("type")) or "message"
-        self._builder.record_counts[name] += 1
-        return Item(side_of(value), blocks, name)
+    def _items(self, nodes: Iterable[Node], names: ToolNames) -> list[Item]:
+        """The items that stand somewhere; `names` gets the tools of their calls."""
+        found = []
+        for node in nodes:
+            value = item_of(node.value())
+            if value is None:
+                self._builder.diagnose("not an item", 0, max(node.offset, 0), skipped=True)
+                continue
+            blocks = [block for block, _ in blocks_of_item(value, Origin(node.offset, node.length), names)]
+            names.note(blocks)
+            self._builder.record_counts[string(value.get("type")) or "message"] += 1
+            found.append(Item(side_of(value), blocks))
+        return found
 
-    def _add(self, conversation: ItemThread, item: Item, *, is_call: bool, is_repeated: bool = False) -> None:
+    def _add(self, conversation: LoggedThread, item: Item, *, is_call: bool, is_repeated: bool = False) -> None:
         is_inherited = is_repeated and item.side is Side.RESPONSE
-        index = conversation.joiner.add(item.side, item.blocks, is_call=is_call, is_inherited=is_inherited)
+        index = conversation.join(item.side, item.blocks, is_call=is_call, is_inherited=is_inherited)
         if index != NONE and item.digest:
             conversation.sent.append((item.digest, index))
 

@@ -146,7 +146,7 @@ class _Run:
         call = self._awaits if is_result or role == "tool" else f"action-{self._calls}"
         said = swe_spoken_in(entry, is_result=is_result, call=call)
         said = [replace(one, model=self._model) if one.is_call else one for one in said]
-        added = self._chat.add(said, Origin(item.offset, item.length))
+        added = self._chat.say(said, Origin(item.offset, item.length))
         self._awaits = ""
         for one, index in zip(said, added, strict=True):
             if one.is_call:
@@ -257,6 +257,6 @@ def mini_interpret(node: Node, builder: SessionBuilder) -> None:
         said = mini_spoken_in(entry, call=call, is_result=is_result)
         if said.is_call and not said.model:
             said = replace(said, model=model)
-        chat.add([said], Origin(item.offset, item.length))
+        chat.say([said], Origin(item.offset, item.length))
         content = said.value.get("content")
         awaits = call if said.is_call and isinstance(content, list) and has_call(content) else ""

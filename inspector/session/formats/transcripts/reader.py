@@ -68,7 +68,7 @@ class TranscriptInterpreter:
         if not self._is_settled and self._chosen is not None:
             fresh = SessionBuilder()
             line = self._chosen
-            ChatThread(fresh).add(spoken_in(line.value), Origin(line.offset, len(line.data)))
+            ChatThread(fresh).say(spoken_in(line.value), Origin(line.offset, len(line.data)))
             self._builder.put(fresh.messages, fresh.calls, fresh.contexts, ())
             self._builder.identifier, self._builder.title = name_of(line), title_of(line)
             self._is_settled = True
