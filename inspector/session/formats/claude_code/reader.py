@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import re
 from array import array
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from inspector.session.builder import SessionBuilder
+from inspector.session.builder import SessionBuilder, Thread
 from inspector.session.formats.claude_code.blocks import blocks_of_line, blocks_of_record
 from inspector.session.formats.claude_code.compactions import Branches, compaction_of, kept_messages, sends_kept_first
 from inspector.session.formats.claude_code.lineage import Family, Lineage, is_injected, is_prompt, is_request
 from inspector.session.formats.claude_code.records import DECODER, REPEATED, RecordKind, count_name, kind_of
 from inspector.session.formats.claude_code.related import UUID, is_copy
-from inspector.session.model import BlockKind, Call, Compaction, ContextCause, Message, Role, Usage
+from inspector.session.model import BlockKind, Compaction, ContextCause, Message, Role, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from inspector.session.blocks import TextBlock
@@ -105,13 +105,10 @@ def _count(value: int | None) -> int:
 NONE = -1
 
 
-@dataclass(slots=True)
-class ClaudeCodeThread:
+class ClaudeCodeThread(Thread):
     """Where the main conversation or one subagent's stands.
 
     Attributes:
-        number: As in `Message.thread`.
-        context: The context that grows, None before the first.
         response: Message of the last response, -1 when the next one cannot continue it.
         user: The user message that grows, -1 when a new one is due.
         compactions: Those that wait for the first message after them.
@@ -119,13 +116,31 @@ class ClaudeCodeThread:
         kept_first: The summary belongs behind the messages that were kept.
     """
 
-    number: int
-    context: OpenContext | None = None
-    response: int = NONE
-    user: int = NONE
-    compactions: list[int] = field(default_factory=list)
-    awaits_summary: bool = False
-    kept_first: bool = False
+    def __init__(self, builder: SessionBuilder, number: int) -> None:
+        """Begin a conversation with the given thread number."""
+        super().__init__(builder, number)
+        self.response = NONE
+        self.user = NONE
+        self.compactions: list[int] = []
+        self.awaits_summary = False
+        self.kept_first = False
+
+    def begin(self, cause: ContextCause, members: Iterable[int] = (), carried: int | None = None) -> OpenContext:
+        """Begin a new context, in which the next line begins a message."""
+        self.user = self.response = NONE
+        return super().begin(cause, members, carried)
+
+    def note_compaction(self, compaction: Compaction) -> None:
+        """Note a compaction, whose first message is still to come."""
+        self._builder.compactions.append(compaction)
+        self.compactions.append(len(self._builder.compactions) - 1)
+
+    def resolve_compactions(self, message: int) -> None:
+        """The first message after a compaction has come."""
+        compactions = self._builder.compactions
+        for index in self.compactions:
+            compactions[index] = structs.replace(compactions[index], message=message)
+        self.compactions.clear()
 
 
 @dataclass(slots=True)
@@ -248,7 +263,7 @@ class ClaudeCodeSession:
         number = self._lineage.thread(record, self._branches.node(record.parent), is_quiet=kind is RecordKind.QUIET)
         thread = self._threads.get(number)
         if thread is None:
-            thread = self._threads[number] = ClaudeCodeThread(number)
+            thread = self._threads[number] = ClaudeCodeThread(self._builder, number)
         return thread
 
     def _add_kind(
@@ -265,13 +280,13 @@ class ClaudeCodeSession:
             return self._summarise(record, blocks, thread, turn)
         if kind is RecordKind.SYNTHETIC:
             thread.user = NONE
-            return self._new_message(record, Role.ASSISTANT, blocks, thread, NONE, is_synthetic=True)
-        return self._new_message(record, Role.OTHER, blocks, thread, NONE)
+            return self._show(record, Role.ASSISTANT, blocks, thread, is_synthetic=True)
+        return self._show(record, Role.OTHER, blocks, thread)
 
     def _new_message(
-        self, record: Record, role: Role, blocks: list[Block], thread: ClaudeCodeThread, turn: int, **flags: bool
-    ) -> int:
-        message = Message(
+        self, record: Record, role: Role, blocks: list[Block], thread: ClaudeCodeThread, **flags: bool
+    ) -> Message:
+        return Message(
             role=role,
             blocks=tuple(blocks),
             time=record.time,
@@ -280,26 +295,24 @@ class ClaudeCodeSession:
             is_inherited=self._lineage.is_inherited(record),
             **flags,
         )
-        index = self._builder.add_message(message)
+
+    def _note_message(self, record: Record, thread: ClaudeCodeThread, turn: int, index: int) -> int:
+        """Remember where a message that was just added comes from; its index."""
         self._session_of_message.append(record.session or "")
         self._turn_of_message.append(turn if thread.number == 0 else NONE)
         return index
 
-    def _send(self, thread: ClaudeCodeThread, message: int) -> None:
-        """Put a new message into the thread's context."""
-        self._context(thread).members.append(message)
-        self._resolve_compaction(thread, message)
-
-    def _context(self, thread: ClaudeCodeThread) -> OpenContext:
-        if thread.context is None:
-            thread.context = self._builder.add_context(thread.number, ContextCause.START)
-        return thread.context
+    def _show(self, record: Record, role: Role, blocks: list[Block], thread: ClaudeCodeThread, **flags: bool) -> int:
+        """Add a message that is not sent."""
+        message = self._new_message(record, role, blocks, thread, **flags)
+        return self._note_message(record, thread, NONE, thread.add(message, is_sent=False))
 
     def _add_user(self, record: Record, blocks: list[Block], thread: ClaudeCodeThread, turn: int) -> int:
         injected = is_injected(record)
         if thread.user == NONE:
-            thread.user = self._new_message(record, Role.USER, blocks, thread, turn, is_meta=injected)
-            self._send(thread, thread.user)
+            message = self._new_message(record, Role.USER, blocks, thread, is_meta=injected)
+            thread.user = self._note_message(record, thread, turn, thread.add(message))
+            thread.resolve_compactions(thread.user)
             return thread.user
         self._builder.add_blocks(thread.user, blocks)
         if not injected and self._builder.messages[thread.user].is_meta:
@@ -334,19 +347,13 @@ class ClaudeCodeSession:
         return is_last or is_same_request
 
     def _begin_response(self, record: Record, identifier: str, thread: ClaudeCodeThread, turn: int) -> Response:
-        context = self._context(thread)
-        prompt_messages = len(context.members)
-        message = self._new_message(record, Role.ASSISTANT, [], thread, turn)
-        self._send(thread, message)
-        call = Call(
-            response=message,
-            context=context.index,
-            prompt_messages=prompt_messages,
+        message = thread.respond(
+            self._new_message(record, Role.ASSISTANT, [], thread),
             model=(record.message.model if record.message is not None else "") or "",
-            time=self._builder.messages[message].time,
             identifier=record.request or identifier,
         )
-        self._builder.calls.append(call)
+        self._note_message(record, thread, turn, message)
+        thread.resolve_compactions(message)
         response = Response(message, len(self._builder.calls) - 1, record.request or "")
         self._responses[identifier] = response
         thread.response, thread.user, thread.awaits_summary = message, NONE, False
@@ -365,15 +372,16 @@ class ClaudeCodeSession:
     def _summarise(self, record: Record, blocks: list[Block], thread: ClaudeCodeThread, turn: int) -> int:
         if not thread.awaits_summary and thread.context is not None and thread.context.members:
             self._begin_compacted(thread, turn)
-            self._note_compaction(thread, Compaction(len(self._builder.messages), time=record.time))
-        index = self._new_message(record, Role.USER, blocks, thread, turn, is_summary=True)
-        context = self._context(thread)
+            thread.note_compaction(Compaction(len(self._builder.messages), time=record.time))
+        message = self._new_message(record, Role.USER, blocks, thread, is_summary=True)
+        index = self._note_message(record, thread, turn, thread.add(message, is_sent=False))
+        context = thread.open_context()
         if thread.awaits_summary and context.carried and not thread.kept_first:
             context.members.insert(0, index)
             context.carried += 1
-            self._resolve_compaction(thread, index)
         else:
-            self._send(thread, index)
+            context.members.append(index)
+        thread.resolve_compactions(index)
         thread.user = thread.response = NONE
         thread.awaits_summary = False
         return index
@@ -386,11 +394,9 @@ class ClaudeCodeSession:
         if not complete:
             reason = "messages that a compaction kept are not in this file"
             self._builder.diagnose(reason, line_number, offset, skipped=False)
-        context = self._begin_compacted(thread, turn)
-        context.members.extend(kept)
-        context.carried = len(kept)
+        self._begin_compacted(thread, turn, kept)
         thread.awaits_summary, thread.kept_first = True, sends_kept_first(record)
-        self._note_compaction(thread, compaction_of(record, len(self._builder.messages), record.time))
+        thread.note_compaction(compaction_of(record, len(self._builder.messages), record.time))
 
     def _clear(self, record: Record, thread: ClaudeCodeThread, offset: int, line_number: int) -> None:
         """Note a partial compaction. One that cleared no results clears nothing that has a block of its own."""
@@ -400,32 +406,20 @@ class ClaudeCodeSession:
             self._builder.diagnose(reason, line_number, offset, skipped=False)
         compaction = compaction_of(record, len(self._builder.messages), record.time)
         if compaction.is_partial:
-            self._note_compaction(thread, compaction)
+            thread.note_compaction(compaction)
 
-    def _begin_compacted(self, thread: ClaudeCodeThread, turn: int) -> OpenContext:
-        thread.context = self._builder.add_context(thread.number, ContextCause.COMPACTION)
-        thread.user = thread.response = NONE
+    def _begin_compacted(self, thread: ClaudeCodeThread, turn: int, kept: Sequence[int] = ()) -> None:
+        context = thread.begin(ContextCause.COMPACTION, kept)
         if thread.number == 0:
-            self._compacted.append((thread.context, turn))
-        return thread.context
-
-    def _note_compaction(self, thread: ClaudeCodeThread, compaction: Compaction) -> None:
-        self._builder.compactions.append(compaction)
-        thread.compactions.append(len(self._builder.compactions) - 1)
-
-    def _resolve_compaction(self, thread: ClaudeCodeThread, message: int) -> None:
-        compactions = self._builder.compactions
-        for index in thread.compactions:
-            compactions[index] = structs.replace(compactions[index], message=message)
-        thread.compactions.clear()
+            self._compacted.append((context, turn))
 
     def _message_of(self, uuid: str) -> int | None:
         node = self._branches.node(uuid)
         return None if node < 0 else self._message_of_node[node]
 
     def _is_sent(self, message: int) -> bool:
-        entry = self._builder.messages[message]
-        return entry.role in (Role.USER, Role.ASSISTANT) and not (entry.is_synthetic or entry.is_abandoned)
+        known = self._builder.messages[message]
+        return known.role in (Role.USER, Role.ASSISTANT) and not (known.is_synthetic or known.is_abandoned)
 
     def _rewind(self, thread: ClaudeCodeThread) -> None:
         """Mark what the conversation left behind, and begin the context that the rest makes up."""
@@ -441,10 +435,7 @@ class ClaudeCodeSession:
                 break
         following = range(max(before, default=NONE) + 1, len(turns))
         members = [index for index in (*before, *following) if turns[index] != NONE and turns[index] not in abandoned]
-        thread.context = self._builder.add_context(thread.number, ContextCause.REWIND)
-        thread.context.members.extend(members)
-        thread.context.carried = len(members)
-        thread.user = thread.response = NONE
+        thread.begin(ContextCause.REWIND, members)
 
 
 class ClaudeCodeInterpreter:
