@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
+from inspector.session.files import Locator
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
+    from collections.abc import Iterable, Sequence
 
     from inspector.session.reader import Reader
     from inspector.session.sniff import Sample
@@ -45,6 +48,34 @@ class FullOutput(NamedTuple):
 
     file: Path
     text: str | None
+
+
+def home_of(variable: str, *default: str) -> Path:
+    """A program's folder: the one that an environment variable names, else a default below the user's own.
+
+    Args:
+        variable: The variable's name.
+        default: Names of folders, from the user's own on.
+    """
+    configured = os.environ.get(variable)
+    return Path(configured) if configured else Path.home().joinpath(*default)
+
+
+def can_name_file(identifier: str) -> bool:
+    """Whether a recorded id can be (part of) the name of a file."""
+    return identifier not in ("", ".", "..") and "/" not in identifier and "\x00" not in identifier
+
+
+def named_sessions(path: Path, titles: Iterable[tuple[str, str]]) -> Sequence[ContainedSession]:
+    """The sessions of a file that does not say when each was written, newest first; none where it holds but one.
+
+    Args:
+        path: The file.
+        titles: Name and title of each, in the order of the file.
+    """
+    modified = path.stat().st_mtime
+    found = [ContainedSession(Locator(path, name).path, name, title, modified=modified) for name, title in titles]
+    return found[::-1] if len(found) > 1 else ()
 
 
 class Format(ABC):

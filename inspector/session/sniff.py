@@ -116,6 +116,24 @@ class Sample:
         """Whether the first character is that of a JSON object or array."""
         return self.head.lstrip(BLANK_BYTES)[:1] in (b"{", b"[")
 
+    @property
+    def is_database(self) -> bool:
+        """Whether it is an SQLite database."""
+        return self.head.startswith(SQLITE)
+
+    @property
+    def is_archive(self) -> bool:
+        """Whether it is a ZIP archive."""
+        return self.head.startswith(ZIP)
+
+    def has_tables(self, tables: Mapping[str, frozenset[str]]) -> bool:
+        """Whether it is a database with these tables, each with at least these columns.
+
+        Raises:
+            SessionError: It is a database that cannot be read at the moment.
+        """
+        return all(columns <= self.tables.get(name, frozenset()) for name, columns in tables.items())
+
     @cached_property
     def tables(self) -> Mapping[str, frozenset[str]]:
         """The names of an SQLite database's tables, each with those of its columns; empty for any other file.
@@ -123,7 +141,7 @@ class Sample:
         Raises:
             SessionError: It is a database that cannot be read at the moment.
         """
-        if not self.head.startswith(SQLITE):
+        if not self.is_database:
             return {}
         from inspector.session.sqlite import columns_of_tables, read_database
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.format import Format
-from inspector.session.formats.claude_code.related import UUID, is_copy, parent_file
+from inspector.session.formats.claude_code.related import UUID, full_output, is_copy, locate, parent_file
 
 if TYPE_CHECKING:
     from inspector.session.format import FullOutput
@@ -93,13 +93,9 @@ class ClaudeCodeFormat(Format):
         return parent_file(path)
 
     def locate(self, path: Path, identifier: str) -> Path | None:
-        from inspector.session.formats.claude_code.related import locate
-
         return locate(path, identifier)
 
     def full_output(self, path: Path, text: str) -> FullOutput | None:
-        from inspector.session.formats.claude_code.related import full_output
-
         return full_output(path, text)
 
     def is_bookkeeping(self, count_name: str) -> bool:

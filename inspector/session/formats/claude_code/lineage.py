@@ -6,9 +6,10 @@ from array import array
 from typing import TYPE_CHECKING
 
 from inspector.session.files import exists
+from inspector.session.format import can_name_file
 from inspector.session.formats.claude_code.attachments import attachment_fields
 from inspector.session.formats.claude_code.records import EMPTY, Started
-from inspector.session.formats.claude_code.related import SUBAGENTS, _is_name, parent_file, running_identifier
+from inspector.session.formats.claude_code.related import SUBAGENTS, parent_file, running_identifier
 from inspector.session.json.codec import lenient_json
 from inspector.session.json.values import mapping, string
 from inspector.session.model import LinkKind, SessionLink
@@ -223,7 +224,7 @@ class Family:
         if is_inherited:
             self._note_origin(record)
         session = record.session or ""
-        if is_home_agent and not self._has_parent and _is_name(session):
+        if is_home_agent and not self._has_parent and can_name_file(session):
             self._has_parent = True
             parent = self._path.with_name(f"{session}.jsonl")
             self._builder.link(SessionLink(LinkKind.PARENT, session, parent))
@@ -247,7 +248,7 @@ class Family:
             session: The id of the session that started it, by which its folder is called though the file was renamed.
         """
         name = f"agent-{agent}.jsonl"
-        if not _is_name(name):
+        if not can_name_file(name):
             return None
         parent = parent_file(self._path) or self._path
         beside = self._path.with_name(name)
@@ -256,7 +257,7 @@ class Family:
         if exists(beside):
             return beside
         file = parent.with_suffix("") / SUBAGENTS / name
-        if _is_name(session) and session != parent.stem and not exists(file):
+        if can_name_file(session) and session != parent.stem and not exists(file):
             renamed = parent.with_name(session) / SUBAGENTS / name
             return renamed if exists(renamed) else file
         return file
@@ -285,7 +286,7 @@ class Family:
 
     def note_origin(self, identifier: str) -> None:
         """The session goes on from another one."""
-        if _is_name(identifier) and identifier not in self._origins:
+        if can_name_file(identifier) and identifier not in self._origins:
             self._origins.add(identifier)
             origin = self._path.with_name(f"{identifier}.jsonl")
             self._builder.link(SessionLink(LinkKind.CONTINUED, identifier, origin))

@@ -52,11 +52,6 @@ def running_identifier(prompt: str) -> str:
     return RUNNING + blake2b(prompt.strip().encode(errors="replace"), digest_size=16).hexdigest()
 
 
-def _is_name(text: str) -> bool:
-    """Whether a recorded id can be (part of) the name of a file."""
-    return text not in ("", ".", "..") and "/" not in text and "\x00" not in text
-
-
 MOST_BYTES_TO_PROMPT = 1 << 20
 """A first prompt stands within so much of a file."""
 

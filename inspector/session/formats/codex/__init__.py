@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.format import Format
-from inspector.session.formats.codex.records import KINDS, SAY_NOTHING, TURN_ENDS, is_event, is_header
+from inspector.session.format import Format, home_of
+from inspector.session.formats.codex.records import (
+    KINDS,
+    QUIET,
+    QUIET_EVENTS,
+    SAY_NOTHING,
+    TURN_ENDS,
+    is_event,
+    is_header,
+)
 from inspector.session.formats.responses.records import is_item, is_list_of_items
 from inspector.session.sniff import Sample
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from inspector.session.reader import Reader
 
 
@@ -73,8 +81,7 @@ class CodexFormat(Format):
         return ""
 
     def homes(self) -> tuple[Path, ...]:
-        configured = os.environ.get("CODEX_HOME")
-        home = Path(configured) if configured else Path.home() / ".codex"
+        home = home_of("CODEX_HOME", ".codex")
         return (home / "sessions", home / "archived_sessions")
 
     def reader(self, path: Path) -> Reader:
@@ -94,8 +101,6 @@ class CodexFormat(Format):
         return locate(path, identifier)
 
     def is_bookkeeping(self, count_name: str) -> bool:
-        from inspector.session.formats.codex.records import QUIET, QUIET_EVENTS
-
         if count_name in (*SAY_NOTHING, TURN_ENDS):
             return True
         return count_name in QUIET or count_name.partition("event_msg:")[2] in QUIET_EVENTS

@@ -2,48 +2,24 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.errors import SessionError
 from inspector.session.files import is_file, is_folder
-from inspector.session.format import Format
-from inspector.session.formats.copilot.records import EventKind, kind_of
+from inspector.session.format import Format, home_of
+from inspector.session.formats.copilot.records import EventKind, is_document, kind_of
 from inspector.session.json.values import string
 from inspector.session.sniff import Sample
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from inspector.session.reader import Reader
 
 
 EVENTS = "events.jsonl"
 
 DOCUMENT = "a JSON document with a session's messages, as Copilot CLI's first versions kept them"
-
-
-def _recognise(sample: Sample) -> str:
-    if sample.is_directory:
-        return _recognise_folder(sample.path)
-    events = [record for record in sample.records if _is_event(record)]
-    known = [event for event in events if kind_of(event["type"]) is not EventKind.NOTICE]
-    if not known or len(events) * 2 <= len(sample.records):
-        return DOCUMENT if _is_document(sample) else ""
-    return f"{len(events)} of its first {len(sample.records)} records are Copilot CLI's events"
-
-
-def _is_document(sample: Sample) -> bool:
-    from inspector.session.formats.copilot.document import is_document
-
-    return is_document(sample.only_value)
-
-
-def _recognise_folder(folder: Path) -> str:
-    try:
-        reason = _recognise(Sample(folder / EVENTS)) if is_file(folder / EVENTS) else ""
-    except (SessionError, OSError):
-        return ""
-    return f"in its {EVENTS}, {reason}" if reason else ""
 
 
 def _is_event(record: dict[str, Any]) -> bool:
@@ -61,26 +37,36 @@ class CopilotFormat(Format):
     file_names = r"events\.jsonl"
 
     def recognise(self, sample: Sample) -> str:
-        return _recognise(sample)
+        if sample.is_directory:
+            return self._recognise_folder(sample.path)
+        events = [record for record in sample.records if _is_event(record)]
+        known = [event for event in events if kind_of(event["type"]) is not EventKind.NOTICE]
+        if known and len(events) * 2 > len(sample.records):
+            return f"{len(events)} of its first {len(sample.records)} records are Copilot CLI's events"
+        return DOCUMENT if is_document(sample.only_value) else ""
+
+    def _recognise_folder(self, folder: Path) -> str:
+        try:
+            reason = self.recognise(Sample(folder / EVENTS)) if is_file(folder / EVENTS) else ""
+        except (SessionError, OSError):
+            return ""
+        return f"in its {EVENTS}, {reason}" if reason else ""
 
     def homes(self) -> tuple[Path, ...]:
-        configured = os.environ.get("COPILOT_HOME")
-        home = Path(configured) if configured else Path.home() / ".copilot"
+        home = home_of("COPILOT_HOME", ".copilot")
         return (home / "session-state", home / "history-session-state")
 
     def reader(self, path: Path) -> Reader:
         from inspector.session.formats.copilot.reader import CopilotInterpreter
         from inspector.session.jsonl_reader import JsonlReader
 
-        if not is_folder(path) and _is_document(Sample(path)):
+        if not is_folder(path) and is_document(Sample(path).only_value):
             from inspector.session.formats.copilot.document import document_reader
 
             return document_reader(path, self.name)
         return JsonlReader(path / EVENTS if is_folder(path) else path, self.name, CopilotInterpreter(), path)
 
     def is_bookkeeping(self, count_name: str) -> bool:
-        from inspector.session.formats.copilot.records import EventKind, kind_of
-
         return kind_of(count_name) is EventKind.QUIET or count_name.startswith("timeline:")
 
 

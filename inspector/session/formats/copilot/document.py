@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.formats.chat import ChatMessage, ChatThread, all_blocks, notice
+from inspector.session.formats.copilot.records import MESSAGES, TIMELINE
 from inspector.session.json.codec import compact_json
 from inspector.session.json.lines import object_of
 from inspector.session.json.nodes import objects_among
@@ -27,27 +28,10 @@ if TYPE_CHECKING:
     from inspector.session.json.nodes import Node
     from inspector.session.reader import Reader
 
-MESSAGES, TIMELINE = "chatMessages", "timeline"
-
-ROLES = frozenset({"assistant", "developer", "function", "system", "tool", "user"})
-
 REQUESTED, COMPLETED = "tool_call_requested", "tool_call_completed"
 
 SPEAKERS = {"copilot": "assistant", "user": "user"}
 """Types of what was said on the timeline."""
-
-
-def is_document(value: object) -> bool:
-    """Whether a value is such a session."""
-    about = mapping(value)
-    if not isinstance(about.get("sessionId"), str):
-        return False
-    messages, timeline = about.get(MESSAGES), about.get(TIMELINE)
-    if isinstance(messages, list):
-        known = sum(string(item.get("role")) in ROLES for item in objects(messages))
-        return known * 2 > len(messages) if messages else isinstance(timeline, list) or "startTime" in about
-    shown = sum(isinstance(item.get("type"), str) for item in objects(timeline))
-    return isinstance(timeline, list) and "startTime" in about and shown * 2 >= len(timeline)
 
 
 def document_reader(path: Path, name: str) -> Reader:

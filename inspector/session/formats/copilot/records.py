@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import Enum
 
+from inspector.session.json.values import mapping, objects, string
+
 QUIET_FAMILIES = frozenset(
     {"auto_mode_switch", "capabilities", "command", "commands", "elicitation", "exit_plan_mode", "external_tool"}
     | {"factory", "hook", "mcp", "mcp_app", "pending_messages", "permission", "sampling", "session_limits_exhausted"}
@@ -105,3 +107,22 @@ def kind_of(event_type: str) -> EventKind:
     if event_type in QUIET or event_type.partition(".")[0] in QUIET_FAMILIES:
         return EventKind.QUIET
     return EventKind.NOTICE
+
+
+MESSAGES, TIMELINE = "chatMessages", "timeline"
+
+ROLES = frozenset({"assistant", "developer", "function", "system", "tool", "user"})
+"""Roles of messages in the documents of the first versions."""
+
+
+def is_document(value: object) -> bool:
+    """Whether a value is such a session."""
+    about = mapping(value)
+    if not isinstance(about.get("sessionId"), str):
+        return False
+    messages, timeline = about.get(MESSAGES), about.get(TIMELINE)
+    if isinstance(messages, list):
+        known = sum(string(item.get("role")) in ROLES for item in objects(messages))
+        return known * 2 > len(messages) if messages else isinstance(timeline, list) or "startTime" in about
+    shown = sum(isinstance(item.get("type"), str) for item in objects(timeline))
+    return isinstance(timeline, list) and "startTime" in about and shown * 2 >= len(timeline)

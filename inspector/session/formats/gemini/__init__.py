@@ -5,18 +5,23 @@ The format is that of `packages/core/src/services/chatRecordingService.ts` in go
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
+import glob
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.files import is_file
-from inspector.session.format import Format
-from inspector.session.formats.gemini.records import CHATS, KINDS, MESSAGES, NAME
+from inspector.session.format import Format, can_name_file, home_of
+from inspector.session.formats.gemini.records import CHATS, KINDS, MESSAGES
 from inspector.session.json.values import objects, string
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from inspector.session.reader import Reader
     from inspector.session.sniff import Sample
+
+
+LETTERS_OF_PARENT = 8
+"""A session's file is named after the first letters of its id."""
 
 
 def _is_session(value: dict[str, Any]) -> bool:
@@ -49,7 +54,7 @@ def _is_record(value: dict[str, Any]) -> bool:
 class GeminiFormat(Format):
     """Gemini CLI's logs and documents."""
 
-    name = NAME
+    name = "gemini-cli"
     title = "Gemini CLI"
     where = "~/.gemini/tmp, or .gemini/tmp in $GEMINI_CLI_HOME"
     exact = "prompt and output tokens of every call"
@@ -76,8 +81,7 @@ class GeminiFormat(Format):
         return f"{len(found) + len(sure)} of its first {len(sample.records)} lines are Gemini CLI's"
 
     def homes(self) -> tuple[Path, ...]:
-        home = os.environ.get("GEMINI_CLI_HOME")
-        return ((Path(home) if home else Path.home()) / ".gemini" / "tmp",)
+        return (home_of("GEMINI_CLI_HOME") / ".gemini" / "tmp",)
 
     def reader(self, path: Path) -> Reader:
         from inspector.session.formats.gemini.reader import gemini_reader
@@ -90,9 +94,16 @@ class GeminiFormat(Format):
         return is_old and is_file(path.with_suffix(".jsonl"))
 
     def locate(self, path: Path, identifier: str) -> Path | None:
-        from inspector.session.formats.gemini.related import locate
-
-        return locate(path, identifier)
+        """A subagent of the session at `path`, whose log is in a folder `chats/<parent>/`, or its parent."""
+        if not can_name_file(identifier):
+            return None
+        name = glob.escape(identifier)
+        if path.parent.parent.name == CHATS and identifier == path.parent.name:
+            found = path.parent.parent.glob(f"session-*-{glob.escape(identifier[:LETTERS_OF_PARENT])}.json*")
+        else:
+            found = path.parent.glob(f"*/{name}.json*" if path.parent.name == CHATS else f"{name}.json*")
+        # A session that was migrated exists in both forms; the lines are the newer one.
+        return max(found, key=lambda file: file.suffix, default=None)
 
     def is_bookkeeping(self, count_name: str) -> bool:
         return count_name in ("$rewindTo", "$set", "metadata")

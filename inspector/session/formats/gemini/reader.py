@@ -9,14 +9,14 @@ from msgspec import structs
 from inspector.session.builder import OpenContext, SessionBuilder
 from inspector.session.formats.gemini.blocks import blocks_again
 from inspector.session.formats.gemini.log import Log, Record, Share
-from inspector.session.formats.gemini.records import MESSAGES, NAME
-from inspector.session.formats.gemini.related import note_parent, note_subagents
+from inspector.session.formats.gemini.records import CHATS, MESSAGES, NAME
+from inspector.session.json.codec import clean_text
 from inspector.session.json.lines import object_lines
 from inspector.session.json.nodes import FileNode
-from inspector.session.json.values import mapping, seconds, sequence, string
+from inspector.session.json.values import mapping, objects, seconds, sequence, string
 from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
-from inspector.session.model import BlockKind, Call, Compaction, ContextCause, Message, Role
+from inspector.session.model import BlockKind, Call, Compaction, ContextCause, LinkKind, Message, Role, SessionLink
 from inspector.session.snapshot_list import SnapshotList
 from inspector.session.sniff import Sample
 
@@ -341,6 +341,21 @@ def _records(node: Node | None, builder: SessionBuilder, line: int, *names: str)
 
 def _named(record: Record, place: int) -> Record:
     return record._replace(value={**record.value, "id": f"message {place}"})
+
+
+def note_parent(path: Path, builder: SessionBuilder) -> None:
+    """Take from a file's place which session it was started by."""
+    if path.parent.parent.name == CHATS:
+        builder.link(SessionLink(LinkKind.PARENT, path.parent.name))
+
+
+def note_subagents(record: Mapping[str, Any], builder: SessionBuilder) -> None:
+    """Take from a record which subagents its calls started."""
+    for call in objects(record.get("toolCalls")):
+        if agent := clean_text(string(call.get("agentId"))):
+            title = clean_text(string(call.get("description")) or string(call.get("displayName")))
+            identifier = clean_text(string(call.get("id")))
+            builder.link(SessionLink(LinkKind.SUBAGENT, agent, None, identifier, title))
 
 
 def _note(value: Mapping[str, Any], builder: SessionBuilder) -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inspector.session.files import Locator
-from inspector.session.format import ContainedSession, Format
-from inspector.session.formats.goose.records import NAME, TABLES, has_own_parts, is_export, is_message, is_metadata
-from inspector.session.sniff import SQLITE, Sample
+from inspector.session.format import ContainedSession, Format, home_of
+from inspector.session.formats.goose.records import TABLES, has_own_parts, is_export, is_message, is_metadata
+from inspector.session.sniff import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class GooseFormat(Format):
     """Goose's databases, session files and exports."""
 
-    name = NAME
+    name = "goose"
     title = "Goose"
     where = (
         "goose/sessions in ~/.local/share or $XDG_DATA_HOME, Block/goose in Application Support or %APPDATA%, or"
@@ -33,9 +33,8 @@ class GooseFormat(Format):
     def recognise(self, sample: Sample) -> str:
         if sample.is_directory:
             return ""
-        if sample.head.startswith(SQLITE):
-            known = all(columns <= sample.tables.get(name, frozenset()) for name, columns in TABLES.items())
-            return "a database with Goose's tables of sessions and messages" if known else ""
+        if sample.is_database:
+            return "a database with Goose's tables of sessions and messages" if sample.has_tables(TABLES) else ""
         if not sample.is_lines:
             return "a session exported by Goose" if is_export(sample.document) else ""
         if is_export(sample.records[0]):
@@ -55,22 +54,21 @@ class GooseFormat(Format):
             return (Path.home() / "Library" / "Application Support" / "Block" / "goose" / "sessions",)
         if sys.platform == "win32":
             return (Path(os.environ.get("APPDATA", Path.home())) / "Block" / "goose" / "data" / "sessions",)
-        data = os.environ.get("XDG_DATA_HOME")
-        return ((Path(data) if data else Path.home() / ".local" / "share") / "goose" / "sessions",)
+        return (home_of("XDG_DATA_HOME", ".local", "share") / "goose" / "sessions",)
 
     def reader(self, path: Path) -> Reader:
         locator = Locator.of(path)
-        if Sample(locator.file).head.startswith(SQLITE):
+        if Sample(locator.file).is_database:
             from inspector.session.formats.goose.database import GooseRows
             from inspector.session.sqlite_reader import SqliteReader
 
-            return SqliteReader(path, NAME, GooseRows(locator.session))
+            return SqliteReader(path, self.name, GooseRows(locator.session))
         from inspector.session.formats.goose.reader import file_reader
 
         return file_reader(path)
 
     def contained_sessions(self, path: Path) -> Sequence[ContainedSession]:
-        if not Sample(path).head.startswith(SQLITE):
+        if not Sample(path).is_database:
             return ()
         from inspector.session.formats.goose.database import sessions_inside
         from inspector.session.sqlite import read_database

@@ -5,18 +5,17 @@ The tables are those of `hermes_state_common.py` in NousResearch/hermes-agent, i
 
 from __future__ import annotations
 
-import os
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inspector.session.files import Locator
-from inspector.session.format import ContainedSession, Format
-from inspector.session.formats.hermes.records import NAME, TABLES, is_document, is_meta
-from inspector.session.sniff import SQLITE, Sample
+from inspector.session.format import ContainedSession, Format, home_of
+from inspector.session.formats.hermes.records import TABLES, is_document, is_meta
+from inspector.session.sniff import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from inspector.session.reader import Reader
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 class HermesFormat(Format):
     """Hermes' databases and session files."""
 
-    name = NAME
+    name = "hermes"
     title = "Hermes"
     where = "~/.hermes, or $HERMES_HOME: state.db, that of every profile, and sessions in older versions"
     exact = "nothing: tokens are recorded for whole sessions alone"
@@ -32,9 +31,8 @@ class HermesFormat(Format):
     def recognise(self, sample: Sample) -> str:
         if sample.is_directory:
             return ""
-        if sample.head.startswith(SQLITE):
-            known = all(columns <= sample.tables.get(name, frozenset()) for name, columns in TABLES.items())
-            return "a database with Hermes' tables of sessions and messages" if known else ""
+        if sample.is_database:
+            return "a database with Hermes' tables of sessions and messages" if sample.has_tables(TABLES) else ""
         if sample.is_lines:
             if is_document(sample.records[0]):
                 return "a JSON document with a session of Hermes"
@@ -42,24 +40,23 @@ class HermesFormat(Format):
         return "a JSON document with a session of Hermes" if is_document(sample.document) else ""
 
     def homes(self) -> tuple[Path, ...]:
-        configured = os.environ.get("HERMES_HOME")
-        home = Path(configured) if configured else Path.home() / ".hermes"
+        home = home_of("HERMES_HOME", ".hermes")
         # Beside them lie caches, skills and whole checkouts, which are not to be searched.
         return (home / "state.db", *sorted(home.glob("profiles/*/state.db")), home / "sessions")
 
     def reader(self, path: Path) -> Reader:
         locator = Locator.of(path)
-        if Sample(locator.file).head.startswith(SQLITE):
+        if Sample(locator.file).is_database:
             from inspector.session.formats.hermes.database import HermesRows
             from inspector.session.sqlite_reader import SqliteReader
 
-            return SqliteReader(path, NAME, HermesRows(locator.session))
+            return SqliteReader(path, self.name, HermesRows(locator.session))
         from inspector.session.formats.hermes.reader import file_reader
 
         return file_reader(path)
 
     def contained_sessions(self, path: Path) -> Sequence[ContainedSession]:
-        if not Sample(path).head.startswith(SQLITE):
+        if not Sample(path).is_database:
             return ()
         from inspector.session.formats.hermes.database import sessions_inside
         from inspector.session.sqlite import read_database
@@ -68,7 +65,7 @@ class HermesFormat(Format):
 
     def locate(self, path: Path, identifier: str) -> Path | None:
         file = Locator.of(path).file
-        return Locator(file, identifier).path if Sample(file).head.startswith(SQLITE) and identifier else None
+        return Locator(file, identifier).path if Sample(file).is_database and identifier else None
 
 
 FORMATS = (HermesFormat(),)

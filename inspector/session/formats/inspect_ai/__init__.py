@@ -11,10 +11,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.files import Locator
-from inspector.session.format import ContainedSession, Format
+from inspector.session.format import ContainedSession, Format, named_sessions
 from inspector.session.json.values import mapping, sequence
-from inspector.session.sniff import SQLITE, ZIP, Sample
+from inspector.session.sniff import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,12 +42,13 @@ class InspectFormat(Format):
     exact = "tokens of every call, where the log has its events"
 
     def recognise(self, sample: Sample) -> str:
-        if sample.head.startswith(SQLITE):
-            from inspector.session.formats.inspect_ai.running import is_buffer, running_in
+        if sample.is_database:
+            from inspector.session.formats.inspect_ai.running import TABLES, running_in
 
-            count = len(running_in(sample.path)) if is_buffer(sample.tables) else None
-            return f"a database with {count} of Inspect's samples that run" if count is not None else ""
-        if sample.head.startswith(ZIP):
+            if not sample.has_tables(TABLES):
+                return ""
+            return f"a database with {len(running_in(sample.path))} of Inspect's samples that run"
+        if sample.is_archive:
             from inspector.session.formats.inspect_ai.samples import Archive
 
             archive = Archive.at(sample.path)
@@ -72,13 +72,10 @@ class InspectFormat(Format):
         from inspector.session.formats.inspect_ai.running import running_in
         from inspector.session.formats.inspect_ai.samples import titles_of_samples
 
-        head = Sample(path).head
-        finished = [] if head.startswith(SQLITE) else titles_of_samples(path, is_archive=head.startswith(ZIP))
-        running = {name: sample.title for name, sample in running_in(path).items()}
-        found = [*finished, *(one for one in running.items() if one[0] not in dict(finished))]
-        modified = path.stat().st_mtime
-        listed = [ContainedSession(Locator(path, name).path, name, title, modified=modified) for name, title in found]
-        return listed[::-1] if len(listed) > 1 else ()
+        sample = Sample(path)
+        finished = [] if sample.is_database else titles_of_samples(path, is_archive=sample.is_archive)
+        running = {name: one.title for name, one in running_in(path).items()}
+        return named_sessions(path, [*finished, *(one for one in running.items() if one[0] not in dict(finished))])
 
     def is_bookkeeping(self, count_name: str) -> bool:
         return count_name.startswith("event:") and count_name not in SENT

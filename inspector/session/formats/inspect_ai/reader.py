@@ -29,7 +29,7 @@ from inspector.session.json.values import count, count_or_none, mapping, objects
 from inspector.session.json_reader import BROKEN_SECONDS, JsonReader
 from inspector.session.model import Block, Compaction, ContextCause, Origin, Role, TextUnavailableError, Usage
 from inspector.session.reader import Change, Progress
-from inspector.session.sniff import SQLITE, ZIP, Sample
+from inspector.session.sniff import Sample
 from inspector.session.texts import CachedTexts
 
 if TYPE_CHECKING:
@@ -298,7 +298,7 @@ def log_reader(path: Path, name: str) -> Reader:
     """
     locator = Locator.of(path)
     sample = Sample(locator.file)
-    if sample.head.startswith((ZIP, SQLITE)) or _is_running(locator, sample):
+    if sample.is_archive or sample.is_database or _is_running(locator, sample):
         return LogReader(path, name)
     attachments = Attachments()
 

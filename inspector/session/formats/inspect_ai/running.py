@@ -55,11 +55,6 @@ class Running(NamedTuple):
         return first_words(self.about.get("input"))
 
 
-def is_buffer(tables: Mapping[str, frozenset[str]]) -> bool:
-    """Whether a database is of this kind, by its tables."""
-    return all(columns <= tables.get(name, frozenset()) for name, columns in TABLES.items())
-
-
 class Buffer:
     """The database beside a log.
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inspector.session.files import Locator
-from inspector.session.format import ContainedSession, Format
+from inspector.session.format import ContainedSession, Format, home_of
 from inspector.session.formats.opencode.records import is_export, is_session_file, is_storage
-from inspector.session.sniff import SQLITE, Sample
+from inspector.session.sniff import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from inspector.session.reader import Reader
 
@@ -23,13 +22,6 @@ TABLES: Mapping[str, frozenset[str]] = {
     "part": frozenset({"id", "message_id", "session_id", "time_updated", "data"}),
 }
 """The tables, and columns of them, by which a database is told to be OpenCode's."""
-
-
-def _document(sample: Sample) -> object:
-    """The whole file, on however many lines."""
-    if not sample.is_lines:
-        return sample.document
-    return sample.records[0] if len(sample.records) == 1 else None
 
 
 class OpenCodeFormat(Format):
@@ -46,10 +38,11 @@ class OpenCodeFormat(Format):
     def recognise(self, sample: Sample) -> str:
         if sample.is_directory:
             return "a folder with OpenCode's sessions, messages and parts" if is_storage(sample.path) else ""
-        if sample.head.startswith(SQLITE):
-            known = all(columns <= sample.tables.get(name, frozenset()) for name, columns in TABLES.items())
-            return "a database with OpenCode's tables of sessions, messages and parts" if known else ""
-        document = _document(sample)
+        if sample.is_database:
+            return (
+                "a database with OpenCode's tables of sessions, messages and parts" if sample.has_tables(TABLES) else ""
+            )
+        document = sample.only_value
         if is_export(document):
             return "a session exported by OpenCode"
         if is_session_file(sample.path, document):
@@ -57,8 +50,7 @@ class OpenCodeFormat(Format):
         return ""
 
     def homes(self) -> tuple[Path, ...]:
-        data = os.environ.get("XDG_DATA_HOME")
-        home = (Path(data) if data else Path.home() / ".local" / "share") / "opencode"
+        home = home_of("XDG_DATA_HOME", ".local", "share") / "opencode"
         # Beside them lie copies of whole projects, which are not to be searched.
         return (home / "opencode.db", *sorted(home.glob("opencode-*.db")), home / "storage")
 
@@ -66,9 +58,9 @@ class OpenCodeFormat(Format):
         from inspector.session.formats.opencode import reader
 
         sample = Sample(Locator.of(path).file)
-        if sample.head.startswith(SQLITE):
+        if sample.is_database:
             return reader.rows_reader(path, self.name)
-        if sample.is_directory or not is_export(_document(sample)):
+        if sample.is_directory or not is_export(sample.only_value):
             return reader.tree_reader(path, self.name)
         return reader.export_reader(path, self.name)
 
@@ -78,9 +70,9 @@ class OpenCodeFormat(Format):
         sample = Sample(path)
         if sample.is_directory:
             return reader.sessions_of_tree(path)
-        if sample.head.startswith(SQLITE):
+        if sample.is_database:
             return reader.sessions_of_database(path)
-        return reader.session_of_file(path, _document(sample))
+        return reader.session_of_file(path, sample.only_value)
 
     def locate(self, path: Path, identifier: str) -> Path | None:
         from inspector.session.formats.opencode.reader import locate

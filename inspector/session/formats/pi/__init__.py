@@ -6,12 +6,12 @@ can1357/oh-my-pi.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.files import exists
-from inspector.session.format import Format
+from inspector.session.format import Format, can_name_file, home_of
+from inspector.session.formats.pi.records import QUIET
 from inspector.session.json.values import mapping, string
 
 if TYPE_CHECKING:
@@ -68,13 +68,10 @@ class PiFormat(Format):
         return f"{header}{len(entries)} of its first {len(sample.records)} records are pi's entries"
 
     def homes(self) -> tuple[Path, ...]:
-        home = Path.home()
-        configured = os.environ.get("PI_CODING_AGENT_DIR")
-        claw = os.environ.get("OPENCLAW_STATE_DIR")
         return (
-            (Path(configured) if configured else home / ".pi" / "agent") / "sessions",
-            home / ".omp" / "agent" / "sessions",
-            (Path(claw) if claw else home / ".openclaw") / "agents",
+            home_of("PI_CODING_AGENT_DIR", ".pi", "agent") / "sessions",
+            Path.home() / ".omp" / "agent" / "sessions",
+            home_of("OPENCLAW_STATE_DIR", ".openclaw") / "agents",
         )
 
     def reader(self, path: Path) -> Reader:
@@ -84,14 +81,10 @@ class PiFormat(Format):
         return JsonlReader(path, self.name, PiInterpreter())
 
     def locate(self, path: Path, identifier: str) -> Path | None:
-        if "/" in identifier or "\x00" in identifier:
-            return None
-        beside = path.with_name(identifier)
-        return beside if exists(beside) else None
+        beside = path.with_name(identifier) if can_name_file(identifier) else None
+        return beside if beside is not None and exists(beside) else None
 
     def is_bookkeeping(self, count_name: str) -> bool:
-        from inspector.session.formats.pi.records import QUIET
-
         return count_name in QUIET
 
 

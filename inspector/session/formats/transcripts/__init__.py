@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from inspector.session.files import Locator
-from inspector.session.format import ContainedSession, Format
+from inspector.session.format import ContainedSession, Format, named_sessions
 from inspector.session.formats.transcripts.records import is_transcript
 
 if TYPE_CHECKING:
@@ -41,12 +40,7 @@ class TranscriptsFormat(Format):
     def contained_sessions(self, path: Path) -> Sequence[ContainedSession]:
         from inspector.session.formats.transcripts.reader import titles_in
 
-        modified = path.stat().st_mtime
-        found = [
-            ContainedSession(Locator(path, name).path, name, title, modified=modified)
-            for name, title in titles_in(path).items()
-        ]
-        return found[::-1] if len(found) > 1 else ()
+        return named_sessions(path, titles_in(path).items())
 
 
 FORMATS = (TranscriptsFormat(),)
