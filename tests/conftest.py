@@ -1,5 +1,6 @@
-"""Fixtures every test may use."""
+"""Fixtures every test may use, and how the tests are run."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -11,6 +12,25 @@ settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
 ROOT = Path(__file__).resolve().parent.parent
+
+FEW_FILES = 3
+"""So many files, named one by one, are run in one process: to start others would take longer than the tests."""
+COLLECTED_AFTER = (20_000, 20, 10)
+"""Thresholds of the garbage collector: an application under test is a hundred thousand objects, soon gone."""
+
+
+@pytest.hookimpl(tryfirst=True, optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """Run a few files in this process, and everything else in one process a core (None: xdist counts the cores)."""
+    named = {argument.split("::")[0] for argument in config.args}
+    return 0 if len(named) <= FEW_FILES and all(name.endswith(".py") for name in named) else None
+
+
+def pytest_collection_finish() -> None:
+    """Keep the collector from going through all tests and modules again and again: they stay to the end."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*COLLECTED_AFTER)
 
 
 @pytest.fixture(scope="session")
