@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from inspector.cli import main
-from inspector.report.numbers import dollars
+from inspector.report.numbers import IN_TEXT
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:
@@ -68,9 +68,9 @@ def test_the_screen_says_what_the_json_report_says(tmp_path: Path):
     found = json.loads(report.read_text(encoding="utf-8"))
     saved = found["plans"][0]["saved"]
 
-    assert dollars(found["recorded"]["cost_usd"]) in shown
-    assert dollars(found["plans"][0]["figures"]["cost_usd"]) in shown
-    assert dollars(saved["usd"]) in shown
+    assert IN_TEXT.dollars(found["recorded"]["cost_usd"]) in shown
+    assert IN_TEXT.dollars(found["plans"][0]["figures"]["cost_usd"]) in shown
+    assert IN_TEXT.dollars(saved["usd"]) in shown
     assert f"{saved['percent']:.0f} %" in shown or f"{saved['percent']:.1f} %" in shown
     assert f"{found['session']['calls']:,} calls" in shown
 

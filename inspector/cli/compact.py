@@ -9,7 +9,7 @@ from inspector.cli.exit_codes import CommandError, ExitCode
 from inspector.cli.output import write_json
 from inspector.cli.plans import add_plan_arguments, joined_plan
 from inspector.cli.reading import read_session, replay_inputs
-from inspector.report.numbers import plural
+from inspector.report.numbers import IN_TEXT
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -52,6 +52,8 @@ def _call_index(number: int | None, session: Session) -> int:
     if number is None:
         return count
     if not 1 <= number <= count + 1:
-        message = f"--call {number}: the session has {plural(count, 'call')}, and call {count + 1:,} is the next"
+        message = (
+            f"--call {number}: the session has {IN_TEXT.plural(count, 'call')}, and call {count + 1:,} is the next"
+        )
         raise CommandError(message, ExitCode.WRONG_USAGE)
     return number - 1

@@ -7,16 +7,27 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from inspector.report.figures_table import MARKS, legend, shown_saving
-from inspector.report.layout import LABEL, LEFT, RIGHT, WIDTH, Page
-from inspector.report.numbers import NOTHING, compact, dollars, percent, whole
+from inspector.report.catalogue import MARKS, FigureSet, PlanFacts, Saving, quantity
+from inspector.report.layout import LABEL, LEFT, LOSS, RIGHT, WIDTH, Page
+from inspector.report.numbers import IN_TEXT, NOTHING
 from inspector.report.text import heading, next_calls_rows, worth_knowing
+from inspector.report.totals import legend
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from inspector.report.document import FigureSet, PlanFacts, Report
+    from inspector.report.document import Report
 
+
+COMPARED = (
+    "figures.prompt_tokens",
+    "figures.peak_prompt_tokens",
+    "figures.cost_usd",
+    "saved.usd",
+    "figures.cache_breaks",
+    "first_firing",
+)
+"""What plans are compared by, beside their risks: paths in `PlanFacts`."""
 
 ORDERS: dict[str, Callable[[PlanFacts], tuple[float, str]]] = {
     "saved": lambda plan: (-(plan.saved.percent or 0), plan.name),
@@ -46,7 +57,8 @@ def comparison_text(report: Report, width: int = WIDTH, *, color: bool = False, 
     plans = report.plans
     # Where no price is known, savings are shares of the tokens.
     priced = all(plan.saved.usd is not None for plan in plans)
-    head = ("", "tokens", "", "peak", "cost", "", "saved", "breaks", "fires", "risks")
+    tokens, peak, cost, saved, breaks, fires = (quantity(PlanFacts, path).short_label for path in COMPARED)
+    head = ("", tokens, "", peak, cost, "", saved, breaks, fires, "risks")
     page.table(head, rows, LEFT + RIGHT + LEFT + RIGHT * 2 + LEFT + RIGHT * 4, gap=1)
     page.line()
     page.pairs([*_ahead(in_order(plans, sort)), *legend(report), *_words(priced=priced)])
@@ -61,8 +73,9 @@ def _ahead(plans: Sequence[PlanFacts]) -> list[tuple[str, str]]:
     best, rows = plans[0], []
     if best.projection is not None:
         found = best.projection
-        band = f"{dollars(found.usd_per_month_low)} to {dollars(found.usd_per_month_high)}"
-        saved = f"{best.name} saves {dollars(found.usd_per_day)} a day, {dollars(found.usd_per_month)} a month"
+        band = f"{IN_TEXT.dollars(found.usd_per_month_low)} to {IN_TEXT.dollars(found.usd_per_month_high)}"
+        day, month = (IN_TEXT.dollars(each) for each in (found.usd_per_day, found.usd_per_month))
+        saved = f"{best.name} saves {day} a day, {month} a month"
         rows.append((f"{found.runs_per_day:g} runs a day", f"{saved}, projected ({band})"))
     return [*rows, *((label, f"{best.name}: {text}") for label, text in next_calls_rows(best))]
 
@@ -75,34 +88,30 @@ def _words(*, priced: bool) -> list[tuple[str, str]]:
     ]
 
 
-def _figures(name: str, figures: FigureSet) -> tuple[str | Text, ...]:
-    def marked(field: str, written: Callable[[float | None], str]) -> tuple[str, Text]:
-        return written(getattr(figures, field)), Text(MARKS[figures.known.get(field, "exact")], LABEL)
-
-    return (
+def _figures(name: str, figures: FigureSet) -> list[str | Text]:
+    known = figures.known
+    return [
         name,
-        *marked("prompt_tokens", compact),
-        compact(figures.peak_prompt_tokens),
-        *marked("cost_usd", dollars),
+        IN_TEXT.short(figures.prompt_tokens),
+        Text(MARKS[known.get("prompt_tokens", "exact")], LABEL),
+        IN_TEXT.short(figures.peak_prompt_tokens),
+        quantity(FigureSet, "cost_usd").written(figures.cost_usd),
+        Text(MARKS[known.get("cost_usd", "exact")], LABEL),
         "",
-        whole(figures.cache_breaks),
+        quantity(FigureSet, "cache_breaks").written(figures.cache_breaks),
         "",
         "",
-    )
+    ]
 
 
-def _plan(plan: PlanFacts) -> tuple[str | Text, ...]:
-    name, tokens, tokens_mark, peak, cost, cost_mark, _, breaks, *_ = _figures(plan.name, plan.figures)
-    saved = plan.saved
-    in_dollars = saved.usd is not None
-    return (
-        name,
-        *(tokens, tokens_mark, peak),
-        *(cost, cost_mark),
-        shown_saving(dollars(saved.usd), saved.usd)
-        if in_dollars
-        else shown_saving(percent(saved.percent), saved.percent),
+def _plan(plan: PlanFacts) -> list[str | Text]:
+    *figures, _, breaks, _, _ = _figures(plan.name, plan.figures)
+    saved = "usd" if plan.saved.usd is not None else "percent"
+    entry, value = quantity(Saving, saved), getattr(plan.saved, saved)
+    return [
+        *figures,
+        Text(entry.written(value), LOSS if entry.is_loss(value) else ""),
         breaks,
-        whole(plan.first_firing) if plan.first_firing else "never",
-        whole(sum(plan.hazards.values())) if plan.hazards else NOTHING,
-    )
+        IN_TEXT.whole(plan.first_firing) if plan.first_firing else "never",
+        IN_TEXT.whole(sum(plan.hazards.values())) if plan.hazards else NOTHING,
+    ]

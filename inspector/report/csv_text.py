@@ -10,7 +10,8 @@ import csv
 from io import StringIO
 from typing import TYPE_CHECKING
 
-from inspector.report.document import CallFigures, FigureSet, PlannedBlock, PlannedCall
+from inspector.report.catalogue import FigureSet
+from inspector.report.document import CallFigures, PlannedBlock, PlannedCall
 from inspector.report.layout import plain
 
 if TYPE_CHECKING:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from msgspec import structs
+from msgspec import Struct, structs
 
 from inspector.replay.analysis.breakdown import Breakdown, cuts_by_tool
 from inspector.replay.analysis.compaction_forecast import compaction_forecasts
 from inspector.replay.analysis.comparison import ComparedPlan, compared
 from inspector.replay.analysis.forecast import project_runs, project_session
-from inspector.replay.analysis.plan_outcome import outcome_of
+from inspector.replay.analysis.plan_outcome import Savings, outcome_of
 from inspector.replay.analysis.reuse import ReuseEvidence, needed_later
 from inspector.replay.engine.ledger import Figures
 from inspector.replay.explain.plan import outcome_explanations
 from inspector.replay.figure import Figure, HowKnown
-from inspector.report.document import (
+from inspector.report.catalogue import (
     BandFacts,
-    CarriedBlockFacts,
     CarriedFacts,
     CompactionFacts,
     ExplanationFacts,
@@ -28,30 +27,29 @@ from inspector.report.document import (
     NoticeFacts,
     OutcomeFacts,
     PlanFacts,
-    PriceFacts,
     ProjectionFacts,
     Saving,
     TierFacts,
     ToolCutFacts,
+    quantities,
 )
-from inspector.report.numbers import DOLLAR_DIGITS, PERCENT_DIGITS, rounded
+from inspector.report.document import PriceFacts
+from inspector.report.numbers import DOLLAR_DIGITS, rounded
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from inspector.replay.analysis.bootstrap import Band
-    from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock, ToolCuts
+    from inspector.replay.analysis.breakdown import BreakdownRow, ToolCuts
     from inspector.replay.analysis.compaction_forecast import CompactionForecast
     from inspector.replay.analysis.forecast import NextCallsProjection, RunProjection
-    from inspector.replay.analysis.plan_outcome import PlanOutcome, Savings
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.replay import GroupEffect, Replay
     from inspector.replay.explain.explanation import Explanation
-    from inspector.report.document import How
+    from inspector.report.catalogue import How
     from inspector.report.options import ReportOptions
-    from inspector.session.model import Session
 
-SHARE_DIGITS = 6
+Measured = TypeVar("Measured", bound=Struct)
 
 
 def plan_facts(planned: Replay, baseline: Replay, uses: ReuseEvidence | None, options: ReportOptions) -> PlanFacts:
@@ -73,7 +71,7 @@ def plan_facts(planned: Replay, baseline: Replay, uses: ReuseEvidence | None, op
     return PlanFacts(
         name=planned.plan.name,
         strategies=planned.plan.to_specs(),
-        figures=figure_set(found.figures),
+        figures=measured(FigureSet, found.figures),
         saved=saving(found.savings),
         break_even_call=found.break_even_call,
         first_firing=None if found.first_firing is None else found.first_firing + 1,
@@ -93,9 +91,9 @@ def plan_facts(planned: Replay, baseline: Replay, uses: ReuseEvidence | None, op
             # That texts share words is evidence of use, not a record of it.
             **({} if missed is None else {"needed_later": HowKnown.ESTIMATED.value}),
         },
-        outcome=None if outcome is None else outcome_facts(outcome),
-        carried=[] if tallies is None else [carried_facts(row) for row in tallies.by_kind()],
-        compactions=[compaction_facts(forecast) for forecast in forecasts],
+        outcome=None if outcome is None else measured(OutcomeFacts, outcome),
+        carried=[] if tallies is None else carried_facts(tallies),
+        compactions=[_compaction_facts(forecast) for forecast in forecasts],
         tools=[] if tallies is None else [_tool_facts(row) for row in cuts_by_tool(tallies)],
         notices=_notices(planned) if options.details else [],
         next_calls=_next_calls(planned, baseline, options.next_calls),
@@ -105,7 +103,7 @@ def plan_facts(planned: Replay, baseline: Replay, uses: ReuseEvidence | None, op
     )
 
 
-def _tier_facts(planned: Replay, group: GroupEffect, tally: BreakdownRow | None) -> TierFacts:
+def _tier_facts(planned: Replay, group: GroupEffect, row: BreakdownRow | None) -> TierFacts:
     facts = TierFacts(
         strategy=planned.plan.entries[group.entry].strategy.name,
         tier=group.group,
@@ -114,18 +112,11 @@ def _tier_facts(planned: Replay, group: GroupEffect, tally: BreakdownRow | None)
         tokens_cut=group.tokens_cut,
         known={"tokens_cut": HowKnown.ESTIMATED.value},
     )
-    if tally is None:
+    if row is None:
         return facts
-    return structs.replace(
-        facts,
-        carried_tokens=count_fact(tally.carried),
-        sent_tokens=count_fact(tally.sent),
-        cut_tokens=count_fact(tally.cut),
-        share=rounded(tally.share.value, SHARE_DIGITS),
-        usd=dollar_fact(tally.cost),
-        saved_usd=dollar_fact(tally.saved),
-        known={**facts.known, **carried_known(tally)},
-    )
+    names = ("carried_tokens", "sent_tokens", "cut_tokens", "share", "usd", "saved_usd")
+    values, known = _read(TierFacts, row, names)
+    return structs.replace(facts, **values, known={**facts.known, **known})
 
 
 def _tool_facts(row: ToolCuts) -> ToolCutFacts:
@@ -183,32 +174,41 @@ def _next_calls(planned: Replay, baseline: Replay, calls: int | None) -> NextCal
     return None if projected is None else next_calls_facts(projected)
 
 
-def figure_set(figures: Figures) -> FigureSet:
-    """Figures as the report writes them: values, and apart from them how each is known."""
+def saving(saved: Savings) -> Saving:
+    """What a plan saves."""
+    return measured(Saving, saved, percent_of=saved.share_of)
+
+
+def measured(of: type[Measured], found: object, /, **words: object) -> Measured:
+    """The figures of one type, read from what was worked out.
+
+    Args:
+        of: The type.
+        found: What has the figures, under the names the catalogue says.
+        words: Further fields, and figures that are not read.
+    """
+    figures = {name: value for name, value in words.items() if isinstance(value, Figure)}
+    names = [name for name in quantities(of) if name not in words or name in figures]
+    values, known = _read(of, found, names, figures)
+    return of(**{**words, **values, "known": known})
+
+
+def _read(
+    kind: type[Struct], found: object, names: Iterable[str], given: Mapping[str, Figure] | None = None
+) -> tuple[dict[str, Any], dict[str, How]]:
+    """Figures rounded, and apart from them how each is known that has a value."""
+    values: dict[str, Any] = {}
     known: dict[str, How] = {}
-
-    def tokens(name: str) -> int | None:
-        value = amount(name)
-        return None if value is None else int(value)
-
-    def amount(name: str) -> float | None:
-        figure: Figure = getattr(figures, name)
-        if figure.value is not None:
-            known[name] = figure.known.value
-        return figure.value
-
-    return FigureSet(
-        calls=tokens("calls"),
-        prompt_tokens=tokens("prompt_tokens"),
-        peak_prompt_tokens=tokens("peak_prompt_tokens"),
-        cache_read_tokens=tokens("cache_read_tokens"),
-        cache_write_tokens=tokens("cache_write_tokens"),
-        uncached_tokens=tokens("uncached_tokens"),
-        output_tokens=tokens("output_tokens"),
-        cache_breaks=tokens("cache_breaks"),
-        cost_usd=rounded(amount("cost_usd"), DOLLAR_DIGITS),
-        known=known,
-    )
+    for name in names:
+        entry = quantities(kind)[name]
+        value = given[name] if given and name in given else getattr(found, entry.source)
+        if isinstance(value, Figure):
+            values[name] = entry.rounded(value.value)
+            if value.value is not None:
+                known[name] = value.known.value
+        else:
+            values[name] = value
+    return values, known
 
 
 def recorded_figures(inputs: ReplayInputs) -> Figures | None:
@@ -241,37 +241,6 @@ def recorded_figures(inputs: ReplayInputs) -> Figures | None:
     )
 
 
-def saving(saved: Savings) -> Saving:
-    """The figures with as many digits as anybody needs; percentages instead of shares."""
-    percent = None if saved.share.value is None else 100 * saved.share.value
-    return Saving(
-        tokens=None if saved.tokens.value is None else int(saved.tokens.value),
-        usd=rounded(saved.usd.value, DOLLAR_DIGITS),
-        percent=rounded(percent, PERCENT_DIGITS),
-        percent_of=saved.share_of,
-        known={
-            name: figure.known.value
-            for name, figure in (("tokens", saved.tokens), ("usd", saved.usd), ("percent", saved.share))
-            if figure.value is not None
-        },
-    )
-
-
-def known_of(**figures: Figure) -> dict[str, How]:
-    """How every figure is known that has a value, by name."""
-    return {name: figure.known.value for name, figure in figures.items() if figure.value is not None}
-
-
-def count_fact(figure: Figure) -> int | None:
-    """A figure that counts something."""
-    return None if figure.value is None else round(figure.value)
-
-
-def dollar_fact(figure: Figure) -> float | None:
-    """A figure in dollars."""
-    return rounded(figure.value, DOLLAR_DIGITS)
-
-
 def price_facts(inputs: ReplayInputs) -> PriceFacts:
     """What calls were priced with."""
     return PriceFacts(
@@ -282,91 +251,21 @@ def price_facts(inputs: ReplayInputs) -> PriceFacts:
     )
 
 
-def carried_facts(row: BreakdownRow) -> CarriedFacts:
-    """What some blocks take up of the prompts."""
-    return CarriedFacts(
-        kind=row.name,
-        tool=row.part,
-        blocks=row.blocks,
-        carried_tokens=count_fact(row.carried),
-        sent_tokens=count_fact(row.sent),
-        cut_tokens=count_fact(row.cut),
-        share=rounded(row.share.value, SHARE_DIGITS),
-        usd=dollar_fact(row.cost),
-        saved_usd=dollar_fact(row.saved),
-        known=carried_known(row),
-    )
-
-
-def carried_known(row: BreakdownRow) -> dict[str, How]:
-    """How the figures of a row are known."""
-    return known_of(
-        carried_tokens=row.carried,
-        sent_tokens=row.sent,
-        cut_tokens=row.cut,
-        share=row.share,
-        usd=row.cost,
-        saved_usd=row.saved,
-    )
-
-
-def block_facts(row: ResentBlock, session: Session, message: int, text: str = "") -> CarriedBlockFacts:
-    """What one block cost to carry, and how it begins where that may be said."""
-    return CarriedBlockFacts(
-        tool=session.blocks[row.block].tool_name,
-        message=message + 1,
-        tokens=count_fact(row.tokens),
-        calls=row.calls,
-        sent_tokens=count_fact(row.sent),
-        usd=dollar_fact(row.cost),
-        known=known_of(tokens=row.tokens, sent_tokens=row.sent, usd=row.cost),
-        text=text,
-    )
-
-
-def outcome_facts(outcome: PlanOutcome) -> OutcomeFacts:
-    """What a plan does to the prompt cache."""
-    return OutcomeFacts(
-        cache_read_share=rounded(outcome.cache_read_share.value, SHARE_DIGITS),
-        plan_breaks=count_fact(outcome.breaks),
-        resent_tokens=count_fact(outcome.resent_tokens),
-        rebuild_usd=dollar_fact(outcome.rebuild_usd),
-        break_usd=dollar_fact(outcome.break_usd),
-        known=known_of(
-            cache_read_share=outcome.cache_read_share,
-            plan_breaks=outcome.breaks,
-            resent_tokens=outcome.resent_tokens,
-            rebuild_usd=outcome.rebuild_usd,
-            break_usd=outcome.break_usd,
-        ),
-    )
-
-
-def compaction_facts(forecast: CompactionForecast) -> CompactionFacts:
-    """What a plan would have made of a recorded compaction."""
+def _compaction_facts(forecast: CompactionForecast) -> CompactionFacts:
     reached = Figure(None if forecast.reached_at is None else forecast.reached_at + 1, HowKnown.PROJECTED)
-    return CompactionFacts(
+    return measured(
+        CompactionFacts,
+        forecast,
         call=forecast.call + 1,
-        trigger_tokens=count_fact(forecast.trigger_tokens),
         asked_for=forecast.asked_for,
-        prompt_tokens=count_fact(forecast.prompt_tokens),
-        reached_call=count_fact(reached),
+        reached_call=reached,
         until_call=None if forecast.until is None else forecast.until + 1,
-        avoided=forecast.avoided,
-        saved_tokens=count_fact(forecast.saved_tokens),
-        calls_usd=dollar_fact(forecast.calls_usd),
-        requests_usd=dollar_fact(forecast.requests_usd),
-        saved_usd=dollar_fact(forecast.saved_usd),
-        known=known_of(
-            trigger_tokens=forecast.trigger_tokens,
-            prompt_tokens=forecast.prompt_tokens,
-            reached_call=reached,
-            saved_tokens=forecast.saved_tokens,
-            calls_usd=forecast.calls_usd,
-            requests_usd=forecast.requests_usd,
-            saved_usd=forecast.saved_usd,
-        ),
     )
+
+
+def carried_facts(breakdown: Breakdown) -> list[CarriedFacts]:
+    """What takes up the prompts, most first."""
+    return [measured(CarriedFacts, row, kind=row.name, tool=row.part) for row in breakdown.by_kind()]
 
 
 def next_calls_facts(projection: NextCallsProjection) -> NextCallsFacts:

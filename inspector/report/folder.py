@@ -6,20 +6,21 @@ with the session that ended first. `docs/folder-report.schema.json` is made from
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from msgspec import Struct
 
 import inspector
 from inspector.replay.figure import HowKnown, weakest
-from inspector.report.document import Count, FigureSet, Saving, about
-from inspector.report.numbers import DOLLAR_DIGITS, PERCENT_DIGITS, plural
+from inspector.report.catalogue import Count, FigureSet, Saving, Unit, about, figure, quantities
+from inspector.report.numbers import DOLLAR_DIGITS, IN_TEXT, PERCENT_DIGITS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from inspector.report.document import How, Report
+    from inspector.report.catalogue import How
+    from inspector.report.document import Report
 
 
 class FolderReport(Struct, frozen=True, kw_only=True):
@@ -41,9 +42,9 @@ class FolderPlan(Struct, frozen=True, kw_only=True):
     name: Annotated[str, about("The plan's own name, or its strategies as they were asked for.")]
     figures: Annotated[FigureSet, about("Sums over all sessions; the largest of all largest prompts.")]
     saved: Annotated[Saving, about("Sums over all sessions. Negative where the plan costs more.")]
-    helped: Annotated[Count, about("Sessions it saves something on.")]
-    unchanged: Annotated[Count, about("Sessions it makes no difference to.")]
-    worse: Annotated[Count, about("Sessions it costs more on.")]
+    helped: Annotated[Count, figure("sessions it helps", Unit.COUNT, "Sessions it saves something on.")]
+    unchanged: Annotated[Count, figure("sessions it leaves alone", Unit.COUNT, "Sessions it makes no difference to.")]
+    worse: Annotated[Count, figure("sessions it costs more on", Unit.COUNT, "Sessions it costs more on.")]
     percent: Annotated[Distribution | None, about("Null where no session has a figure.")]
     order: Annotated[list[int], about("Indices of sessions, those it helps most first.")]
 
@@ -51,11 +52,17 @@ class FolderPlan(Struct, frozen=True, kw_only=True):
 class Distribution(Struct, frozen=True, kw_only=True):
     """How what sessions save is spread, in percent of each session's cost (of its prompts without a price)."""
 
-    least: float
-    quarter: Annotated[float, about("A quarter of the sessions save less.")]
-    middle: Annotated[float, about("The median: half of them save less.")]
-    three_quarters: Annotated[float, about("A quarter of them save more.")]
-    most: float
+    least: Annotated[float, figure("least", Unit.PERCENT, "", saves=True)]
+    quarter: Annotated[
+        float, figure("a quarter saves less than", Unit.PERCENT, "A quarter of the sessions save less.", saves=True)
+    ]
+    middle: Annotated[
+        float, figure("half save less than", Unit.PERCENT, "The median: half of them save less.", saves=True)
+    ]
+    three_quarters: Annotated[
+        float, figure("a quarter saves more than", Unit.PERCENT, "A quarter of them save more.", saves=True)
+    ]
+    most: Annotated[float, figure("most", Unit.PERCENT, "", saves=True)]
 
 
 class SessionRow(Struct, frozen=True, kw_only=True):
@@ -166,32 +173,16 @@ def _distribution(percents: Sequence[float]) -> Distribution:
 
 
 def _summed(sets: Sequence[FigureSet]) -> FigureSet:
+    """Totals of many sessions, each known as well as the least known of what it is made of."""
+    values: dict[str, Any] = {}
     known: dict[str, How] = {}
-
-    def values(name: str) -> list[float]:
-        found = [(getattr(each, name), each.known.get(name)) for each in sets]
-        hows = [HowKnown(how) for value, how in found if value is not None and how]
+    for name, entry in quantities(FigureSet).items():
+        found = [(value, each.known.get(name)) for each in sets if (value := getattr(each, name)) is not None]
+        values[name] = entry.rounded(entry.combined(value for value, _ in found)) if found else None
+        hows = [HowKnown(how) for _, how in found if how]
         if hows:
             known[name] = weakest(*hows).value
-        return [value for value, _ in found if value is not None]
-
-    def summed(name: str) -> int | None:
-        found = values(name)
-        return int(sum(found)) if found else None
-
-    cost, peaks = values("cost_usd"), values("peak_prompt_tokens")
-    return FigureSet(
-        calls=summed("calls"),
-        prompt_tokens=summed("prompt_tokens"),
-        peak_prompt_tokens=int(max(peaks)) if peaks else None,
-        cache_read_tokens=summed("cache_read_tokens"),
-        cache_write_tokens=summed("cache_write_tokens"),
-        uncached_tokens=summed("uncached_tokens"),
-        output_tokens=summed("output_tokens"),
-        cache_breaks=summed("cache_breaks"),
-        cost_usd=round(sum(cost), DOLLAR_DIGITS) if cost else None,
-        known=known,
-    )
+    return FigureSet(**values, known=known)
 
 
 def _folder_saving(baseline: FigureSet, planned: FigureSet, each: Sequence[Saving]) -> Saving:
@@ -227,4 +218,4 @@ def _warnings(rows: Sequence[SessionRow], unread: Sequence[UnreadSession]) -> li
         (silent, "without reported usage: prompts are our count, and the prompt cache is simulated"),
         (empty, "without a call to a model"),
     )
-    return [f"{plural(count, 'session')} {what}" for count, what in said if count]
+    return [f"{IN_TEXT.plural(count, 'session')} {what}" for count, what in said if count]

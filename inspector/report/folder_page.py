@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from inspector.report.figures_table import MARKS, plan_letter
+from inspector.report.catalogue import MARKS, FigureSet, Output, Saving, quantities, quantity, totals_shown
+from inspector.report.folder import Distribution, FolderPlan
 from inspector.report.layout import HEADING, LEFT, LOSS, RIGHT, WIDTH, Page, plain
-from inspector.report.numbers import dollars, percent, plural
-from inspector.report.pages.model import Cell, Chart, FigureCells, Line, PageContent, Section, Table, name_cell, word
-from inspector.report.pages.session_sections import TOTALS
+from inspector.report.numbers import IN_TEXT
+from inspector.report.pages.model import Chart, Line, PageContent, Section
+from inspector.report.tables import Cell, FigureCells, Step, Table, name_cell, word
+from inspector.report.totals import plan_letter
 from inspector.safe_text import clip_cells
 
 if TYPE_CHECKING:
@@ -25,13 +27,16 @@ ABOUT = "What these agent sessions cost, and what a plan would change. Every ses
 
 TEXT_NAME_WIDTH = 28
 
+OF_PLANS = ("saved.usd", "saved.percent", "saved.tokens", "helped", "worse", "unchanged")
+"""What the totals say of a plan: paths in `FolderPlan`."""
+
 
 def folder_content(report: FolderReport) -> PageContent:
     """The whole page."""
     figures = FigureCells(report)
     plans = [section for index in range(len(report.plans)) for section in _plan_sections(report, figures, index)]
     return PageContent(
-        title=plain(f"{plural(len(report.sessions), 'session')} in {report.path}"),
+        title=plain(f"{IN_TEXT.plural(len(report.sessions), 'session')} in {report.path}"),
         about=ABOUT,
         lead=_lead(report, figures),
         figures=_large(report, figures),
@@ -41,16 +46,16 @@ def folder_content(report: FolderReport) -> PageContent:
 
 def _lead(report: FolderReport, figures: FigureCells) -> tuple[Line, ...]:
     if not report.plans:
-        cost = figures.cell(dollars, "baseline", "cost_usd")
+        cost = figures.cell("baseline", "cost_usd")
         return (Line((Cell("These sessions cost "), cost, Cell(". No plan was tried on them."))),)
     lines = []
     for index, plan in enumerate(report.plans):
         steps = ("plans", index, "saved")
-        amount = figures.count(*steps, "tokens") if plan.saved.usd is None else figures.saved_money(*steps, "usd")
+        amount = figures.cell(*steps, "tokens") if plan.saved.usd is None else figures.cell(*steps, "usd")
         unit = " prompt tokens" if plan.saved.usd is None else ""
         spread = f"it helps {plan.helped:,}, costs more on {plan.worse:,} and changes nothing on {plan.unchanged:,}."
         name = f"Plan {plan_letter(index)}"
-        share = figures.percentage(*steps, "percent")
+        share = figures.cell(*steps, "percent")
         known = f", {amount.known}" if amount.known else ""
         lines.append(
             Line(
@@ -67,72 +72,53 @@ def _lead(report: FolderReport, figures: FigureCells) -> tuple[Line, ...]:
 
 
 def _large(report: FolderReport, figures: FigureCells) -> tuple[tuple[str, Cell], ...]:
-    found = [("cost without a plan", figures.money("baseline", "cost_usd"))]
+    found = [("cost without a plan", figures.cell("baseline", "cost_usd"))]
     if report.plans:
         found += [
             (
                 "saved with plan A" if len(report.plans) > 1 else "saved",
-                figures.saved_money("plans", 0, "saved", "usd"),
+                figures.cell("plans", 0, "saved", "usd"),
             ),
-            ("of the total", figures.percentage("plans", 0, "saved", "percent")),
-            ("sessions it costs more on", figures.count("plans", 0, "worse")),
+            ("of the total", figures.cell("plans", 0, "saved", "percent")),
+            ("sessions it costs more on", figures.cell("plans", 0, "worse")),
         ]
     return tuple((title, cell) for title, cell in found if cell.value is not None)
 
 
 def _totals(report: FolderReport, figures: FigureCells) -> Section:
-    places: list[tuple[str, tuple[str | int, ...]]] = [("baseline", ("baseline",))]
-    places += [(f"plan {plan_letter(index)}", ("plans", index, "figures")) for index in range(len(report.plans))]
-    rows = [(Cell(label), *(figures.count(*place, name) for _, place in places)) for label, name in TOTALS]
-    rows.append((Cell("cost"), *(figures.money(*place, "cost_usd") for _, place in places)))
-    if report.plans:
-        plans = range(len(report.plans))
-        rows += [
-            (Cell("saved"), Cell(""), *(figures.saved_money("plans", index, "saved", "usd") for index in plans)),
-            (
-                Cell("saved, of the total"),
-                Cell(""),
-                *(figures.percentage("plans", i, "saved", "percent") for i in plans),
-            ),
-            (
-                Cell("saved tokens"),
-                Cell(""),
-                *(figures.saved_count("plans", index, "saved", "tokens") for index in plans),
-            ),
-            (Cell("sessions it helps"), Cell(""), *(figures.count("plans", index, "helped") for index in plans)),
-            (Cell("sessions it costs more on"), Cell(""), *(figures.count("plans", index, "worse") for index in plans)),
-            (
-                Cell("sessions it leaves alone"),
-                Cell(""),
-                *(figures.count("plans", index, "unchanged") for index in plans),
-            ),
-        ]
-    head = ("figure", *(title for title, _ in places))
-    return Section(
-        "totals", "Totals", (Table("Totals over all sessions", head, tuple(rows), frozenset(range(1, len(head)))),)
-    )
+    """The baseline and every plan in columns; one row a figure."""
+    plans = range(len(report.plans))
+    places: list[tuple[Step, ...]] = [("baseline",), *(("plans", index, "figures") for index in plans)]
+    rows = [
+        (Cell(each.label), *(figures.cell(*place, each.name) for place in places)) for each in totals_shown(Output.PAGE)
+    ]
+    for path in OF_PLANS if report.plans else ():
+        cells = (figures.cell("plans", index, *path.split(".")) for index in plans)
+        label = "saved, of the total" if path == "saved.percent" else quantity(FolderPlan, path).label
+        rows.append((Cell(label), Cell(""), *cells))
+    head = ("figure", "baseline", *(f"plan {plan_letter(index)}" for index in plans))
+    return Section("totals", "Totals", (Table("Totals over all sessions", head, tuple(rows)),))
 
 
 def _plan_sections(report: FolderReport, figures: FigureCells, index: int) -> list[Section]:
     plan = report.plans[index]
     parts: list[Part] = [Line((Cell(plain(plan.name), is_code=True),), is_item=True)]
     if plan.percent is not None:
+        spread = plan.percent
+        least, quarter, middle, most_quarter, most = (
+            IN_TEXT.percent(each)
+            for each in (spread.least, spread.quarter, spread.middle, spread.three_quarters, spread.most)
+        )
         alternative = (
-            f"Bars: how many sessions save how much. Half of them save more than {percent(plan.percent.middle)}, a "
-            f"quarter more than {percent(plan.percent.three_quarters)}, a quarter less than "
-            f"{percent(plan.percent.quarter)}; the least is {percent(plan.percent.least)}, the most "
-            f"{percent(plan.percent.most)}."
+            f"Bars: how many sessions save how much. Half of them save more than {middle}, a quarter more than "
+            f"{most_quarter}, a quarter less than {quarter}; the least is {least}, the most {most}."
         )
         parts.append(Chart(f"spread-{index + 1}", alternative))
-        names = (
-            ("least", "least"),
-            ("a quarter saves less than", "quarter"),
-            ("half save less than", "middle"),
-            ("a quarter saves more than", "three_quarters"),
-            ("most", "most"),
+        rows = tuple(
+            (Cell(each.label), figures.cell("plans", index, "percent", name))
+            for name, each in quantities(Distribution).items()
         )
-        rows = tuple((Cell(label), figures.percentage("plans", index, "percent", name)) for label, name in names)
-        parts.append(Table("How savings are spread", ("", "saved"), rows, frozenset({1})))
+        parts.append(Table("How savings are spread", ("", "saved"), rows))
     ends = min(MOST_AND_LEAST, len(plan.order))
     parts.append(_listed(figures, report, index, plan.order[:ends], "Sessions it helps most"))
     if len(plan.order) > 1:
@@ -143,20 +129,19 @@ def _plan_sections(report: FolderReport, figures: FigureCells, index: int) -> li
 
 
 def _listed(figures: FigureCells, report: FolderReport, index: int, order: list[int], caption: str) -> Table:
-    rows = tuple(
-        (
-            _name(report, report.sessions[at].path),
-            figures.saved_money("sessions", at, "plans", index, "saved", "usd"),
-            figures.percentage("sessions", at, "plans", index, "saved", "percent"),
-            figures.saved_count("sessions", at, "plans", index, "saved", "tokens"),
-            figures.money("sessions", at, "baseline", "cost_usd"),
-            figures.count("sessions", at, "calls"),
-            figures.count("sessions", at, "plans", index, "hazards"),
-        )
+    paths: tuple[tuple[str, tuple[Step, ...]], ...] = (
+        (quantity(Saving, "usd").label, ("plans", index, "saved", "usd")),
+        ("of it", ("plans", index, "saved", "percent")),
+        (quantity(Saving, "tokens").label, ("plans", index, "saved", "tokens")),
+        ("cost without", ("baseline", "cost_usd")),
+        ("calls", ("calls",)),
+        ("hazards", ("plans", index, "hazards")),
+    )
+    rows = (
+        (_name(report, report.sessions[at].path), *(figures.cell("sessions", at, *steps) for _, steps in paths))
         for at in order
     )
-    head = ("session", "saved", "of it", "saved tokens", "cost without", "calls", "hazards")
-    return Table(caption, head, rows, frozenset(range(1, len(head))))
+    return Table(caption, ("session", *(title for title, _ in paths)), tuple(rows))
 
 
 def _name(report: FolderReport, path: str) -> Cell:
@@ -171,10 +156,10 @@ def _sessions(report: FolderReport, figures: FigureCells) -> Section:
             _name(report, row.path),
             word(row.format),
             word(row.model or "-"),
-            figures.count("sessions", at, "calls"),
-            figures.count("sessions", at, "baseline", "prompt_tokens"),
-            figures.money("sessions", at, "baseline", "cost_usd"),
-            *(figures.percentage("sessions", at, "plans", index, "saved", "percent") for index in plans),
+            figures.cell("sessions", at, "calls"),
+            figures.cell("sessions", at, "baseline", "prompt_tokens"),
+            figures.cell("sessions", at, "baseline", "cost_usd"),
+            *(figures.cell("sessions", at, "plans", index, "saved", "percent") for index in plans),
         )
         for at, row in enumerate(report.sessions)
     )
@@ -182,19 +167,17 @@ def _sessions(report: FolderReport, figures: FigureCells) -> Section:
         "session",
         "format",
         "model",
-        "calls",
-        "prompt tokens",
-        "cost",
+        *(quantity(FigureSet, name).label for name in ("calls", "prompt_tokens", "cost_usd")),
         *(f"plan {plan_letter(i)} saves" for i in plans),
     )
-    return Section("sessions", "Every session", (Table("Every session", head, rows, frozenset(range(3, len(head)))),))
+    return Section("sessions", "Every session", (Table("Every session", head, rows, words=3),))
 
 
 def _notes(report: FolderReport) -> list[Section]:
     parts: list[Part] = [Line((Cell(f"Worth knowing: {warning}."),)) for warning in report.warnings]
     if report.unread:
         rows = tuple((name_cell(each.path), word(each.problem)) for each in report.unread)
-        parts.append(Table("What could not be read", ("file", "why"), rows, frozenset()))
+        parts.append(Table("What could not be read", ("file", "why"), rows, words=2))
     parts.append(
         Line(
             (
@@ -231,7 +214,7 @@ def folder_text(report: FolderReport, width: int = WIDTH, *, color: bool = False
                 page.line("".join(cell.text for cell in part.cells), indent=2)
             elif isinstance(part, Table) and part.rows:
                 page.line(part.caption, indent=2)
-                columns = "".join(RIGHT if at in part.right else LEFT for at in range(len(part.head)))
+                columns = "".join(RIGHT if part.is_number(at) else LEFT for at in range(len(part.head)))
                 rows = [[Text(clip_cells(row[0].text, TEXT_NAME_WIDTH)), *map(shown, row[1:])] for row in part.rows]
                 page.table(part.head, rows, columns)
     return page.text()

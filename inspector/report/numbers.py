@@ -1,16 +1,31 @@
-"""Numbers as reports write them: in full and in ASCII, so that they line up anywhere and can be pasted into a sheet."""
+"""Numbers as people read them: in reports (`IN_TEXT`) and on the screen (`ON_SCREEN`).
+
+Reports write in full and in ASCII, so that numbers line up anywhere and can be pasted into a sheet. The screen writes
+short, with a minus sign that cannot be missed.
+"""
 
 from __future__ import annotations
 
-UNKNOWN = "unknown"
+import math
+from dataclasses import dataclass
+from typing import Final
+
+from inspector.safe_text import one_line
+
+MINUS: Final = "\N{MINUS SIGN}"
+
+UNKNOWN: Final = "unknown"
 """A figure that would need something nobody said: a price."""
 
-NOTHING = "-"
+NOTHING: Final = "-"
 """Where there is no figure to be had."""
 
-DOLLAR_DIGITS = 6
-PERCENT_DIGITS = 4
+DOLLAR_DIGITS: Final = 6
+PERCENT_DIGITS: Final = 4
+SHARE_DIGITS: Final = 6
 """Digits kept of figures that are passed on as data: more than anybody needs, fewer than arithmetic makes up."""
+
+_THOUSANDS: Final = (("k", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12))
 
 
 def rounded(value: float | None, digits: int) -> float | None:
@@ -18,41 +33,122 @@ def rounded(value: float | None, digits: int) -> float | None:
     return None if value is None else round(value, digits)
 
 
-def whole(value: float | None) -> str:
-    """A count: `1,234,567`, `-31`, or `-` where there is none."""
-    return NOTHING if value is None else f"{value:,.0f}"
+@dataclass(frozen=True, slots=True)
+class NumberFormat:
+    """How numbers are written in one place.
+
+    Attributes:
+        minus: What stands before a negative one.
+        digits: How many a shortened count has.
+        is_full: Money and percentages keep their decimals, however large they are.
+    """
+
+    minus: str
+    digits: int
+    is_full: bool
+
+    def whole(self, value: float | None) -> str:
+        """A count in full: `1,234,567`, `-31`, or `-` where there is none."""
+        return NOTHING if value is None else self._signed(value, f"{abs(round(value)):,}")
+
+    def short(self, value: float | None) -> str:
+        """A count and a unit, for rows that are compared: `812`, and `39.7M` in a report, `40M` on the screen."""
+        if value is None:
+            return NOTHING
+        size = abs(value)
+        if size < 999.5:
+            return self._signed(value, f"{size:.0f}")
+        for suffix, unit in _THOUSANDS:
+            for whole_digits in (1, 2, 3):
+                decimals = max(self.digits - whole_digits, 0)
+                text = f"{size / unit:.{decimals}f}"
+                if float(text) < 10**whole_digits:
+                    return self._signed(value, text + suffix)
+        return self._signed(value, f"{size / unit:.0f}{suffix}")
+
+    def dollars(self, value: float | None) -> str:
+        """Money: `$14.82`, `$0.072`, `$0.0031`, a minus sign before the dollar; `unknown` where there is no price."""
+        if value is None or math.isnan(value):
+            return UNKNOWN
+        size = abs(value)
+        if size >= 9_999.5 and not self.is_full:
+            return self._signed(value, self.short(size), "$")
+        decimals = 2 if size >= 0.0995 or size < 0.00005 else 3 if size >= 0.00995 else 4
+        return self._signed(value, f"{size:,.{decimals}f}", "$")
+
+    def short_dollars(self, value: float) -> str:
+        """Money in few characters: `$1.4k`, `$391`, otherwise as `dollars` writes it."""
+        size = abs(value)
+        return self.dollars(value) if size < 99.5 else self._signed(value, self.short(size), "$")
+
+    def percent(self, value: float | None) -> str:
+        """A percentage given as such: `37.2 %` in a report, `37 %` on the screen, `-4.0 %`; `-` where there is none."""
+        if value is None:
+            return NOTHING
+        decimals = 1 if self.is_full or abs(value) < 9.95 else 0
+        return f"{self._signed(value, f'{abs(value):,.{decimals}f}')} %"
+
+    def share(self, value: float | None) -> str:
+        """A part of 1, as a percentage."""
+        return self.percent(None if value is None else 100 * value)
+
+    def plural(self, count: int, noun: str) -> str:
+        """A count and its noun: `1 call`, `218 calls`."""
+        return f"{self.whole(count)} {noun}" if count == 1 else f"{self.whole(count)} {noun}s"
+
+    def quantity(self, value: float | str | None, unit: str) -> str:
+        """A number with what it is counted in, as explanations give them; words as they are, made safe."""
+        if value is None:
+            return "not known, or never"
+        if isinstance(value, str):
+            return one_line(value)
+        if unit == "share":
+            return self.share(value)
+        if unit == "$":
+            return self.dollars(value)
+        if unit.startswith("$ "):
+            return f"${value:g}{unit[1:]}"
+        if unit == "call":
+            return f"call {self.whole(value)}"
+        text = self.whole(value) if value == round(value) else f"{value:,.4g}"
+        return f"{text} {unit.removesuffix('s') if value == 1 else unit}".rstrip()
+
+    def _signed(self, value: float, text: str, currency: str = "") -> str:
+        """A minus sign before what is negative even as it is written."""
+        return f"{self.minus if value < 0 and text.strip('0.,') else ''}{currency}{text}"
 
 
-def compact(value: float | None) -> str:
-    """Three digits and a unit, for tables where rows are compared: `39.7M`, `396k`, `812`."""
-    if value is None:
-        return NOTHING
-    for size, unit in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= size:
-            scaled = value / size
-            digits = 0 if abs(scaled) >= 100 else 1 if abs(scaled) >= 10 else 2
-            return f"{scaled:.{digits}f}{unit}"
-    return f"{value:,.0f}"
+IN_TEXT: Final = NumberFormat("-", 3, is_full=True)
+ON_SCREEN: Final = NumberFormat(MINUS, 2, is_full=False)
 
 
-def dollars(value: float | None) -> str:
-    """Money: `$14.82`, `-$0.61`, `$0.072`, `$0.0031`, or `unknown`."""
-    if value is None:
-        return UNKNOWN
-    size = abs(value)
-    digits = 2 if size >= 0.1 or size < 0.00005 else 3 if size >= 0.01 else 4
-    text = f"${size:,.{digits}f}"
-    return f"-{text}" if value < 0 and float(f"{size:.{digits}f}") else text
+def window(tokens: int) -> str:
+    """The size of a context window, rounded as providers name it: `200k`, `1M`."""
+    return f"{tokens / 1e6:g}M" if tokens >= 1_000_000 else f"{tokens / 1e3:g}k"
 
 
-def percent(value: float | None) -> str:
-    """A percentage given as such: `37.2 %`, `-4.0 %`, or `-` where there is none."""
-    if value is None:
-        return NOTHING
-    text = f"{value:,.1f} %"
-    return text.removeprefix("-") if text.strip("-0.% ") == "" else text
+def age(seconds: float) -> str:
+    """Time gone by, in its largest unit: `2 s`, `5 min`, `3 h`, `12 d`."""
+    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{max(seconds, 0):.0f} s"
 
 
-def plural(count: int, noun: str) -> str:
-    """A count and its noun: `1 call`, `218 calls`."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+def elapsed(seconds: float) -> str:
+    """Time since a beginning, as a clock shows it: `0:00`, `12:05`, `3:07:41`, `5d07h`."""
+    minutes, left = divmod(max(int(seconds), 0), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours >= 100:
+        return f"{hours // 24}d{hours % 24:02}h"
+    return f"{hours}:{minutes:02}:{left:02}" if hours else f"{minutes}:{left:02}"
+
+
+def file_size(count: int) -> str:
+    """An amount of bytes: `812 B`, `8.1 MB`."""
+    amount = float(count)
+    for unit in ("B", "kB", "MB"):
+        if amount < 999.5:
+            return f"{amount:.0f} {unit}" if unit == "B" or amount >= 99.5 else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{amount:.1f} GB"

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from inspector.report.layout import HEADING, LEFT, RIGHT, WARNING, WIDTH, WRAPPED, Page
-from inspector.report.numbers import compact, dollars, plural
+from inspector.report.numbers import IN_TEXT
 from inspector.session.files import is_folder
 
 if TYPE_CHECKING:
@@ -48,7 +48,10 @@ def reading_text(detection: Detection, session: Session, width: int = WIDTH, *, 
             ("because", detection.reason),
             ("agent", session.agent or "not named in the file"),
             ("models", ", ".join(session.models) or "not named in the file"),
-            ("holds", f"{plural(len(session.messages), 'message')}, {plural(len(session.calls), 'call')}"),
+            (
+                "holds",
+                f"{IN_TEXT.plural(len(session.messages), 'message')}, {IN_TEXT.plural(len(session.calls), 'call')}",
+            ),
             ("usage", _usage(session)),
             *_others(detection, session),
         )
@@ -72,9 +75,8 @@ def _usage(session: Session) -> str:
     reported = sum(call.usage is not None for call in session.calls)
     if not reported:
         return "reported for no call; tokens are counted here, and estimated"
-    return (
-        f"reported for {reported:,} of {plural(len(session.calls), 'call')}, counted once a call where it is repeated"
-    )
+    calls = IN_TEXT.plural(len(session.calls), "call")
+    return f"reported for {reported:,} of {calls}, counted once a call where it is repeated"
 
 
 def _others(detection: Detection, session: Session) -> list[tuple[str, str]]:
@@ -97,7 +99,7 @@ def _diagnostics(page: Page, session: Session) -> None:
     if not session.diagnostics and not session.skipped_records:
         page.line("Everything could be read.")
         return
-    page.line(f"Not read as it should be ({plural(session.skipped_records, 'record')} left out)", WARNING)
+    page.line(f"Not read as it should be ({IN_TEXT.plural(session.skipped_records, 'record')} left out)", WARNING)
     page.table(
         ("line", "byte", "", "what is wrong"),
         [_diagnostic(each) for each in session.diagnostics],
@@ -105,7 +107,7 @@ def _diagnostics(page: Page, session: Session) -> None:
     )
     further = session.skipped_records - sum(each.skipped for each in session.diagnostics)
     if further > 0:
-        page.line(f"and {plural(further, 'more record')} left out", indent=2)
+        page.line(f"and {IN_TEXT.plural(further, 'more record')} left out", indent=2)
 
 
 def _diagnostic(diagnostic: Diagnostic) -> tuple[str, str, str, str]:
@@ -130,7 +132,7 @@ def sessions_text(sessions: Sequence[tuple[Header, SessionSummary]], left_out: i
     rows = [_row(header, summary) for header, summary in sessions]
     page.table(head, rows, LEFT * 3 + RIGHT * 3 + LEFT * 3, indent=0)
     if left_out:
-        page.line(f"and {plural(left_out, 'older session')}")
+        page.line(f"and {IN_TEXT.plural(left_out, 'older session')}")
     return page.text()
 
 
@@ -141,8 +143,8 @@ def _row(header: Header, summary: SessionSummary) -> tuple[str, ...]:
         summary.format or "unreadable",
         summary.model,
         f"{summary.calls:,}" if summary.format else "",
-        compact(summary.tokens) if summary.tokens is not None else "",
-        dollars(summary.usd) if summary.usd is not None else "",
+        IN_TEXT.short(summary.tokens) if summary.tokens is not None else "",
+        IN_TEXT.dollars(summary.usd) if summary.usd is not None else "",
         "yes" if (summary.parent or header.parent) is not None else "",
         title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1]}…",
         str(header.path),

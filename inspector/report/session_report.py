@@ -12,18 +12,18 @@ from inspector.replay.analysis.reuse import find_reuse
 from inspector.replay.engine.replay import replay
 from inspector.replay.explain.plan import overhead_explanation, replay_explanations
 from inspector.replay.figure import HowKnown
+from inspector.report.catalogue import CarriedBlockFacts, FigureSet
 from inspector.report.document import SCHEMA_VERSION, CalibrationFacts, Report, SessionFacts, TokenFacts
 from inspector.report.facts import (
-    block_facts,
     carried_facts,
     explanation_facts,
-    figure_set,
+    measured,
     plan_facts,
     price_facts,
     recorded_figures,
 )
 from inspector.report.ledger_facts import ledger_facts
-from inspector.report.numbers import plural
+from inspector.report.numbers import IN_TEXT
 from inspector.report.options import ReportOptions
 from inspector.report.path_redaction import shown_path
 from inspector.report.secret_redaction import SecretRedactor, excerpt
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.replay import Replay
-    from inspector.report.document import CarriedBlockFacts, ExplanationFacts, PlanFacts
+    from inspector.report.catalogue import ExplanationFacts, PlanFacts
     from inspector.session.model import Session
 
 HEAVIEST = 5
@@ -76,12 +76,12 @@ def report_of(
         inspector=inspector.__version__,
         session=session,
         tokens=_token_facts(inputs),
-        recorded=None if recorded is None else figure_set(recorded),
-        baseline=figure_set(baseline.figures),
+        recorded=None if recorded is None else measured(FigureSet, recorded),
+        baseline=measured(FigureSet, baseline.figures),
         plans=[plan_facts(each, baseline, uses, options) for each in planned],
         warnings=[*caveats(inputs), *([] if redactor is None else [_about_masks(redactor)])],
         prices=price_facts(inputs),
-        carried=[] if carried is None else [carried_facts(row) for row in carried.by_kind()],
+        carried=[] if carried is None else carried_facts(carried),
         heaviest=heaviest,
         explain=_explained(baseline) if options.explain else None,
         comparison=_comparison(inputs, baseline, progress) if options.comparison else [],
@@ -138,11 +138,12 @@ def _comparison(inputs: ReplayInputs, baseline: Replay, progress: Callable[[int,
 def _heaviest(carried: Breakdown, redactor: SecretRedactor | None) -> list[CarriedBlockFacts]:
     history = carried.planned.history
     return [
-        block_facts(
+        measured(
+            CarriedBlockFacts,
             row,
-            history.session,
-            int(history.message[row.block]),
-            "" if redactor is None else excerpt(history.session, row.block, redactor),
+            tool=history.session.blocks[row.block].tool_name,
+            message=int(history.message[row.block]) + 1,
+            text="" if redactor is None else excerpt(history.session, row.block, redactor),
         )
         for row in carried.heaviest(HEAVIEST)
     ]
@@ -150,7 +151,7 @@ def _heaviest(carried: Breakdown, redactor: SecretRedactor | None) -> list[Carri
 
 def _about_masks(redactor: SecretRedactor) -> str:
     kinds = ", ".join(f"{kind} {count:,}" for kind, count in sorted(redactor.masked.items()))
-    found = f"{plural(redactor.masked.total(), 'secret')} masked in it" + (f" ({kinds})" if kinds else "")
+    found = f"{IN_TEXT.plural(redactor.masked.total(), 'secret')} masked in it" + (f" ({kinds})" if kinds else "")
     return f"this report holds texts of the session: {found}; a detector does not find everything, so read them first"
 
 
@@ -183,15 +184,17 @@ def _inherited(session: Session) -> str:
     inherited = sum(session.messages[call.response].is_inherited for call in session.calls)
     if not inherited:
         return ""
-    total = plural(len(session.calls), "call")
+    total = IN_TEXT.plural(len(session.calls), "call")
     return f"{inherited:,} of {total} were copied from an earlier session, which was billed for them"
 
 
 def _skipped(session: Session) -> str:
     read_in_part = sum(not diagnostic.skipped for diagnostic in session.diagnostics)
-    parts = [f"{plural(session.skipped_records, 'record')} could not be read"] if session.skipped_records else []
+    parts = (
+        [f"{IN_TEXT.plural(session.skipped_records, 'record')} could not be read"] if session.skipped_records else []
+    )
     some = " or more" if len(session.diagnostics) >= LISTED_DIAGNOSTICS else ""
-    parts += [f"{plural(read_in_part, 'record')}{some} could be read only in part"] if read_in_part else []
+    parts += [f"{IN_TEXT.plural(read_in_part, 'record')}{some} could be read only in part"] if read_in_part else []
     return f"{' and '.join(parts)}; where: inspector formats {shown_path(session.path)}" if parts else ""
 
 
@@ -204,7 +207,7 @@ def _usage_caveat(inputs: ReplayInputs) -> str:
             "the file reports no usage: prompts are our count of what it shows, without tools and hidden system "
             "prompts, and the prompt cache is simulated"
         )
-    total = plural(len(inputs.reported), "call")
+    total = IN_TEXT.plural(len(inputs.reported), "call")
     return f"nothing was reported for {missing:,} of {total}: their prompts are our count, their cache is simulated"
 
 
@@ -214,6 +217,5 @@ def _output(inputs: ReplayInputs) -> str:
     )
     if not placeholders:
         return ""
-    return (
-        f"a placeholder stands for the output tokens of {plural(placeholders, 'call')}: output and its cost are too low"
-    )
+    calls = IN_TEXT.plural(placeholders, "call")
+    return f"a placeholder stands for the output tokens of {calls}: output and its cost are too low"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inspector.report.layout import HEADING, LABEL, LEFT, RIGHT, WIDTH, WRAPPED, Page, broken_after_commas
-from inspector.report.numbers import plural
+from inspector.report.numbers import IN_TEXT
 from inspector.session.model import BlockKind
 from inspector.strategies.core.parameters import ParameterKind
 from inspector.strategies.history.tools import Meaning, meaning_of
@@ -185,7 +185,7 @@ def tools_text(session: Session, width: int = WIDTH, *, color: bool = False) -> 
     unknown = [tool.name for tool in tools if tool.meaning is Meaning.OTHER]
     page.line()
     if unknown:
-        page.line(f"{plural(len(unknown), 'tool')} not known: {', '.join(unknown)}", HEADING)
+        page.line(f"{IN_TEXT.plural(len(unknown), 'tool')} not known: {', '.join(unknown)}", HEADING)
         page.line(
             "Strategies treat them as their documents treat an unknown tool. To class one, name it in a plan:", LABEL
         )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from inspector.report.figures_table import MARKS, figures_tables, legend, plan_letter
+from inspector.report.catalogue import MARKS, CarriedFacts, Output, TierFacts, ToolCutFacts, quantity
 from inspector.report.layout import (
     HEADING,
     LABEL,
@@ -20,25 +20,29 @@ from inspector.report.layout import (
     broken_after_commas,
     plain,
 )
-from inspector.report.numbers import NOTHING, dollars, percent, plural, whole
+from inspector.report.numbers import IN_TEXT
+from inspector.report.tables import FigureCells
+from inspector.report.totals import columns_of, legend, plan_letter, totals_rows
 from inspector.safe_text import clip_cells
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from inspector.report.document import (
+    from msgspec import Struct
+
+    from inspector.report.catalogue import (
         BandFacts,
         CarriedBlockFacts,
-        CarriedFacts,
         CompactionFacts,
         ExplanationFacts,
+        InputFacts,
         PlanFacts,
-        Report,
-        SessionFacts,
-        TierFacts,
-        TokenFacts,
-        ToolCutFacts,
     )
+    from inspector.report.document import Report, SessionFacts, TokenFacts
+    from inspector.report.totals import TotalsRow
+
+COLUMNS_PER_TABLE = 3
+"""As many as fit 80 columns; further plans follow in further tables."""
 
 SPEC_WIDTH = 72
 """Characters of a strategy's one-line form on one line of the report."""
@@ -64,7 +68,7 @@ def report_text(report: Report, width: int = WIDTH, *, color: bool = False) -> s
     page = Page(width, color=color)
     heading(page, report)
     page.line()
-    figures_tables(page, report)
+    _totals(page, report)
     page.line()
     page.pairs(legend(report))
     for index, plan in enumerate(report.plans):
@@ -91,11 +95,11 @@ def heading(page: Page, report: Report) -> None:
             "holds",
             ", ".join(
                 (
-                    plural(session.messages, "message"),
-                    plural(session.blocks, "block"),
-                    plural(session.tool_results, "tool result"),
-                    plural(session.calls, "call"),
-                    plural(session.compactions, "compaction"),
+                    IN_TEXT.plural(session.messages, "message"),
+                    IN_TEXT.plural(session.blocks, "block"),
+                    IN_TEXT.plural(session.tool_results, "tool result"),
+                    IN_TEXT.plural(session.calls, "call"),
+                    IN_TEXT.plural(session.compactions, "compaction"),
                 )
             ),
         ),
@@ -104,6 +108,29 @@ def heading(page: Page, report: Report) -> None:
         *_prices(report),
     ]
     page.pairs(rows)
+
+
+def _totals(page: Page, report: Report) -> None:
+    """Write the totals, in several tables where the plans are many."""
+    figures, columns = FigureCells(report), columns_of(report)
+    for start in range(0, len(columns), COLUMNS_PER_TABLE):
+        shown = columns[start : start + COLUMNS_PER_TABLE]
+        if start:
+            page.line()
+        page.table(
+            ["", *(text for column in shown for text in (column.title, ""))],
+            [_totals_line(row) for row in totals_rows(report, figures, shown, Output.TEXT)],
+            LEFT + (RIGHT + LEFT) * len(shown),
+            gap=1,
+        )
+
+
+def _totals_line(row: TotalsRow) -> list[str | Text]:
+    label = f"  {row.part}" if row.part else row.label
+    line: list[str | Text] = [Text(label, HEADING if label in ("cost", "saved") else LABEL)]
+    for cell in row.cells:
+        line += [Text(cell.text, LOSS if cell.is_loss else ""), Text(MARKS.get(cell.known, ""), LABEL)]
+    return line
 
 
 def _prices(report: Report) -> list[tuple[str, str]]:
@@ -116,16 +143,16 @@ def _prices(report: Report) -> list[tuple[str, str]]:
 
 
 def _window(session: SessionFacts) -> str:
-    return f"{whole(session.window)} tokens, {session.window_known}: {session.window_source}"
+    return f"{IN_TEXT.whole(session.window)} tokens, {session.window_known}: {session.window_source}"
 
 
 def _tokens(tokens: TokenFacts) -> str:
     fit = tokens.calibration
     if fit is None:
         return f"{tokens.method}, not calibrated"
-    formula = f"x {fit.ratio:.3f} + {whole(fit.overhead)} a call"
+    formula = f"x {fit.ratio:.3f} + {IN_TEXT.whole(fit.overhead)} a call"
     error = "" if fit.residual is None else f", half of them within {100 * fit.residual:.2f} %"
-    return f"{tokens.method}, calibrated on {plural(fit.calls, 'call')}: {formula}{error}"
+    return f"{tokens.method}, calibrated on {IN_TEXT.plural(fit.calls, 'call')}: {formula}{error}"
 
 
 def _plan(page: Page, letter: str, plan: PlanFacts) -> None:
@@ -136,57 +163,64 @@ def _plan(page: Page, letter: str, plan: PlanFacts) -> None:
     if not plan.strategies:
         page.line("no strategy: the same as the baseline", indent=2)
     tiers = [tier for tier in plan.tiers if tier.results]
-    if tiers:
-        named = len({tier.strategy for tier in tiers}) > 1
-        head = ("tier", "results", "touched", "tokens cut", "", "in all calls", "", "saved on them", "")
-        page.table(
-            head, [_tier_row(tier, named=named) for tier in tiers], LEFT + RIGHT * 3 + (LEFT + RIGHT) * 2 + LEFT, gap=1
-        )
-    tool_table(page, plan)
+    are_named = len({tier.strategy for tier in tiers}) > 1
+    _figure_table(
+        page,
+        "tier",
+        [(f"{row.strategy} {row.tier}".rstrip() if are_named else row.tier or row.strategy, row) for row in tiers],
+        TierFacts,
+        ("results", "touched", "tokens_cut", "cut_tokens", "saved_usd"),
+        marked=("tokens_cut", "cut_tokens", "saved_usd"),
+    )
+    _figure_table(
+        page,
+        "tool",
+        [(clip_cells(plain(row.tool or "not known"), NAME_WIDTH), row) for row in plan.tools[:MOST_ROWS]],
+        ToolCutFacts,
+        ("results", "original_tokens", "sent_tokens", "saved_tokens"),
+        marked=("original_tokens", "sent_tokens", "saved_tokens"),
+    )
     page.pairs(_findings(plan))
 
 
-def _tier_row(tier: TierFacts, *, named: bool) -> tuple[str | Text, ...]:
-    """A row of the table of tiers; with the strategy's name where there are several."""
-    name = f"{tier.strategy} {tier.tier}".rstrip() if named else tier.tier or tier.strategy
-    in_all, saved = tier.cut_tokens, tier.saved_usd
+def _figure_table(
+    page: Page,
+    about: str,
+    rows: Sequence[tuple[str, CarriedFacts | TierFacts | ToolCutFacts]],
+    kind: type[Struct],
+    names: Sequence[str],
+    *,
+    marked: Sequence[str],
+    short: Sequence[str] = (),
+) -> None:
+    """Write a row of figures for everything that is named; nothing where there are no rows.
 
-    def mark(field: str) -> Text:
-        return Text(MARKS[tier.known.get(field, "exact")], LABEL)
-
-    return (
-        name,
-        whole(tier.results),
-        whole(tier.touched),
-        *(Text(whole(tier.tokens_cut), LOSS if tier.tokens_cut < 0 else ""), mark("tokens_cut")),
-        *(Text(whole(in_all), LOSS if (in_all or 0) < 0 else ""), mark("cut_tokens")),
-        *(Text(NOTHING if saved is None else dollars(saved), LOSS if (saved or 0) < 0 else ""), mark("saved_usd")),
-    )
-
-
-def tool_table(page: Page, plan: PlanFacts) -> None:
-    """Write what a plan cuts of every tool's results."""
-    if plan.tools:
-        head = ("tool", "results", "original", "", "sent", "", "saved in all", "")
-        page.table(
-            head,
-            [_tool_row(row) for row in plan.tools[:MOST_ROWS]],
-            LEFT + RIGHT * 2 + (LEFT + RIGHT) * 2 + LEFT,
-            gap=1,
-        )
-
-
-def _tool_row(row: ToolCutFacts) -> tuple[str | Text, ...]:
-    return (
-        clip_cells(plain(row.tool or "not known"), NAME_WIDTH),
-        whole(row.results),
-        whole(row.original_tokens),
-        Text(MARKS[row.known.get("original_tokens", "exact")], LABEL),
-        whole(row.sent_tokens),
-        Text(MARKS[row.known.get("sent_tokens", "exact")], LABEL),
-        Text(whole(row.saved_tokens), LOSS if row.saved_tokens < 0 else ""),
-        Text(MARKS[row.known.get("saved_tokens", "exact")], LABEL),
-    )
+    Args:
+        page: Where to.
+        about: What the rows are named by.
+        rows: Their names, and what has their figures.
+        kind: The type of that.
+        names: The figures, as the catalogue has them.
+        marked: Those behind which stands how they are known.
+        short: Those with a short title.
+    """
+    if not rows:
+        return
+    head, columns = [about], LEFT
+    for name in names:
+        entry = quantity(kind, name)
+        head += [entry.short_label if name in short else entry.label, *([""] if name in marked else [])]
+        columns += RIGHT + (LEFT if name in marked else "")
+    lines: list[list[str | Text]] = []
+    for named, row in rows:
+        line: list[str | Text] = [named]
+        for name in names:
+            entry, value = quantity(kind, name), getattr(row, name)
+            line.append(Text(entry.written(value), LOSS if entry.is_loss(value) else ""))
+            if name in marked:
+                line.append(Text(MARKS[row.known.get(name, "exact")], LABEL))
+        lines.append(line)
+    page.table(head, lines, columns, gap=1)
 
 
 def _findings(plan: PlanFacts) -> list[tuple[str, str]]:
@@ -198,8 +232,9 @@ def _findings(plan: PlanFacts) -> list[tuple[str, str]]:
             rows.append((label, found + (f" ({known})" if found and known else "") or "none"))
     projection = plan.projection
     if projection is not None:
-        saved = f"{dollars(projection.usd_per_day)} a day, {dollars(projection.usd_per_month)} a month saved"
-        band = f"{dollars(projection.usd_per_month_low)} to {dollars(projection.usd_per_month_high)}"
+        day, month = (IN_TEXT.dollars(each) for each in (projection.usd_per_day, projection.usd_per_month))
+        saved = f"{day} a day, {month} a month saved"
+        band = f"{IN_TEXT.dollars(projection.usd_per_month_low)} to {IN_TEXT.dollars(projection.usd_per_month_high)}"
         rows.append((f"{projection.runs_per_day:g} runs a day", f"{saved}, projected ({band})"))
     return [*rows, *next_calls_rows(plan)]
 
@@ -218,10 +253,10 @@ def cache_rows(plan: PlanFacts) -> list[tuple[str, str]]:
     if outcome is None or not outcome.plan_breaks or not outcome.resent_tokens:
         return []
     mark = outcome.known.get("break_usd", outcome.known.get("resent_tokens", "exact"))
-    taken = f"{whole(outcome.resent_tokens)} tokens taken again"
-    cost = "" if outcome.rebuild_usd is None else f" for {dollars(outcome.rebuild_usd)}"
-    more = "" if outcome.break_usd is None else f", {dollars(outcome.break_usd)} more than reading them"
-    return [("breaks", f"{plural(outcome.plan_breaks, 'call')}: {taken}{cost}{more} ({mark})")]
+    taken = f"{IN_TEXT.whole(outcome.resent_tokens)} tokens taken again"
+    cost = "" if outcome.rebuild_usd is None else f" for {IN_TEXT.dollars(outcome.rebuild_usd)}"
+    more = "" if outcome.break_usd is None else f", {IN_TEXT.dollars(outcome.break_usd)} more than reading them"
+    return [("breaks", f"{IN_TEXT.plural(outcome.plan_breaks, 'call')}: {taken}{cost}{more} ({mark})")]
 
 
 def compaction_rows(plan: PlanFacts) -> list[tuple[str, str]]:
@@ -230,7 +265,7 @@ def compaction_rows(plan: PlanFacts) -> list[tuple[str, str]]:
 
 
 def _compaction(each: CompactionFacts) -> str:
-    size = f"{whole(each.trigger_tokens)} tokens"
+    size = f"{IN_TEXT.whole(each.trigger_tokens)} tokens"
     if each.asked_for:
         return f"at {size}, asked for: it would have happened anyway"
     if each.reached_call == each.call:
@@ -242,14 +277,14 @@ def _compaction(each: CompactionFacts) -> str:
     else:
         when = "never have come to that in this session"
     saved = _saved_or_costs(each)
-    return f"at {size}: the prompt would have been {whole(each.prompt_tokens)} and {when}{saved} (projected)"
+    return f"at {size}: the prompt would have been {IN_TEXT.whole(each.prompt_tokens)} and {when}{saved} (projected)"
 
 
 def _saved_or_costs(each: CompactionFacts) -> str:
     if each.saved_usd is None:
         return ""
     longer = "its longer prompts cost" if each.saved_usd < 0 else "that saves"
-    return f"; {longer} {dollars(abs(each.saved_usd))} till then"
+    return f"; {longer} {IN_TEXT.dollars(abs(each.saved_usd))} till then"
 
 
 def next_calls_rows(plan: PlanFacts) -> list[tuple[str, str]]:
@@ -257,17 +292,17 @@ def next_calls_rows(plan: PlanFacts) -> list[tuple[str, str]]:
     projected = plan.next_calls
     if projected is None:
         return []
-    saved = f"{_money(projected.saved_usd)} saved of {dollars(projected.baseline_usd.middle)}, projected"
+    saved = f"{_money(projected.saved_usd)} saved of {IN_TEXT.dollars(projected.baseline_usd.middle)}, projected"
     prompts = (
-        f"; the last prompt {whole(projected.plan_prompt_tokens.middle)} tokens instead of "
-        f"{whole(projected.baseline_prompt_tokens.middle)}"
+        f"; the last prompt {IN_TEXT.whole(projected.plan_prompt_tokens.middle)} tokens instead of "
+        f"{IN_TEXT.whole(projected.baseline_prompt_tokens.middle)}"
     )
     window = "; without the plan prompts reach the window" if projected.reaches_window else ""
-    return [(f"next {plural(projected.calls, 'call')}", saved + prompts + window)]
+    return [(f"next {IN_TEXT.plural(projected.calls, 'call')}", saved + prompts + window)]
 
 
 def _money(band: BandFacts) -> str:
-    return f"{dollars(band.middle)} ({dollars(band.low)} to {dollars(band.high)})"
+    return f"{IN_TEXT.dollars(band.middle)} ({IN_TEXT.dollars(band.low)} to {IN_TEXT.dollars(band.high)})"
 
 
 def carried_table(page: Page, report: Report) -> None:
@@ -276,12 +311,17 @@ def carried_table(page: Page, report: Report) -> None:
         return
     page.line()
     page.line("What takes up the prompts, over all calls, without a plan", HEADING)
-    head = ("", "blocks", "tokens sent", "", "of all", "cost", "", "newest")
-    page.table(
-        head,
-        [_carried(row) for row in _largest(report.carried)],
-        LEFT + RIGHT * 2 + LEFT + RIGHT * 2 + LEFT + RIGHT,
-        gap=1,
+    # As many rows as are worth reading, the last one, for what no text stands for, included.
+    *texts, beside = report.carried
+    rows = [*[row for row in texts if row.sent_tokens][: MOST_ROWS - 1], beside]
+    _figure_table(
+        page,
+        "",
+        [(clip_cells(plain(f"{row.kind} {row.tool}".rstrip()), NAME_WIDTH), row) for row in rows],
+        CarriedFacts,
+        ("blocks", "sent_tokens", "share", "usd", "carried_tokens"),
+        marked=("sent_tokens", "usd"),
+        short=("carried_tokens",),
     )
     if report.heaviest:
         page.line()
@@ -292,33 +332,12 @@ def carried_table(page: Page, report: Report) -> None:
                 page.line(f"{row.tool or 'tool'}, message {row.message:,}: {row.text}", LABEL, indent=2)
 
 
-def _largest(rows: Sequence[CarriedFacts]) -> list[CarriedFacts]:
-    """As many rows as are worth reading, the last one, for what no text stands for, included."""
-    *texts, beside = rows
-    texts = [row for row in texts if row.sent_tokens]
-    return [*texts[: MOST_ROWS - 1], beside]
-
-
-def _carried(row: CarriedFacts) -> tuple[str | Text, ...]:
-    mark = Text(MARKS[row.known.get("sent_tokens", "exact")], LABEL)
-    return (
-        clip_cells(plain(f"{row.kind} {row.tool}".rstrip()), NAME_WIDTH),
-        whole(row.blocks) if row.blocks else "",
-        whole(row.sent_tokens),
-        mark,
-        percent(None if row.share is None else 100 * row.share),
-        dollars(row.usd),
-        Text(MARKS[row.known.get("usd", "exact")], LABEL),
-        whole(row.carried_tokens),
-    )
-
-
 def _heavy(row: CarriedBlockFacts) -> tuple[str, str]:
     how = row.known.get("sent_tokens", "exact")
-    cost = "" if row.usd is None else f", {dollars(row.usd)}"
-    stayed = f"{whole(row.tokens)} tokens that stayed for {plural(row.calls, 'call')}"
+    cost = "" if row.usd is None else f", {IN_TEXT.dollars(row.usd)}"
+    stayed = f"{IN_TEXT.whole(row.tokens)} tokens that stayed for {IN_TEXT.plural(row.calls, 'call')}"
     name = clip_cells(plain(row.tool or "tool"), NAME_WIDTH - len(", message 000,000"))
-    return f"{name}, message {row.message:,}", f"{stayed}: {whole(row.sent_tokens)} sent{cost} ({how})"
+    return f"{name}, message {row.message:,}", f"{stayed}: {IN_TEXT.whole(row.sent_tokens)} sent{cost} ({how})"
 
 
 def explanations(page: Page, title: str, explained: Mapping[str, ExplanationFacts] | None) -> None:
@@ -328,33 +347,15 @@ def explanations(page: Page, title: str, explained: Mapping[str, ExplanationFact
     page.line()
     page.line(title, HEADING)
     for name, each in explained.items():
-        page.line(f"{name} = {quantity(each.value, each.unit)}, {each.known}", indent=2)
+        page.line(f"{name} = {IN_TEXT.quantity(each.value, each.unit)}, {each.known}", indent=2)
         page.line(f"{each.formula}.", indent=4)
-        page.pairs([(plain(given.label), given_text(given.value, given.unit)) for given in each.inputs], indent=6)
+        page.pairs([(plain(given.label), input_text(given)) for given in each.inputs], indent=6)
         page.line(f"From: {each.source}.", LABEL, indent=4)
 
 
-def quantity(value: float | None, unit: str) -> str:
-    """A figure and what it is counted in."""
-    if value is None:
-        return "not known, or never"
-    if unit == "share":
-        return percent(100 * value)
-    return given_text(value, unit)
-
-
-def given_text(value: float | str | None, unit: str) -> str:
+def input_text(given: InputFacts) -> str:
     """A number, or a word, that goes into a figure."""
-    if value is None or isinstance(value, str):
-        return value or "not known"
-    if unit == "$":
-        return dollars(value)
-    if unit.startswith("$ "):
-        return f"${value:g}{unit[1:]}"
-    if unit == "call":
-        return f"call {value:,.0f}"
-    number = f"{value:,.0f}" if value == round(value) else f"{value:,.4g}"
-    return f"{number} {unit.removesuffix('s') if value == 1 else unit}".rstrip()
+    return "not known" if given.value is None or given.value == "" else IN_TEXT.quantity(given.value, given.unit)
 
 
 def worth_knowing(page: Page, report: Report) -> None:

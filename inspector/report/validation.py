@@ -8,9 +8,9 @@ import numpy as np
 from msgspec import Struct
 from rich.text import Text
 
-from inspector.report.document import Count, about
+from inspector.report.catalogue import Count, about
 from inspector.report.layout import HEADING, WARNING, WIDTH, Page
-from inspector.report.numbers import DOLLAR_DIGITS, NOTHING, UNKNOWN, dollars, plural, rounded, whole
+from inspector.report.numbers import DOLLAR_DIGITS, IN_TEXT, NOTHING, UNKNOWN, rounded
 
 if TYPE_CHECKING:
     from inspector.replay.analysis.agent_clear_rules import RecordedCut
@@ -226,7 +226,9 @@ def _write_session(page: Page, session: SessionValidation) -> None:
     rows = [
         (
             "session",
-            f"{session.format}, {', '.join(session.models) or 'model not named'}, {plural(session.calls, 'call')}",
+            ", ".join(
+                (session.format, ", ".join(session.models) or "model not named", IN_TEXT.plural(session.calls, "call"))
+            ),
         )
     ]
     if session.verdict == "no usage":
@@ -246,7 +248,9 @@ def _write_session(page: Page, session: SessionValidation) -> None:
         rows.append(("  unseen", f"what the file does not show came or went: {named}{more} (tokens)"))
     if session.results is not None:
         met = _within(session.results.median, session.results.p90)
-        rows.append(("results", f"{met}, of {plural(session.results.results, 'result')} two reports tell the size of"))
+        rows.append(
+            ("results", f"{met}, of {IN_TEXT.plural(session.results.results, 'result')} two reports tell the size of")
+        )
     rows += [
         ("cache", f"{'; '.join(session.caches)}: {_percent(session.reads_met)} of calls read what was predicted"),
         ("  read", _tokens(session.cache_read)),
@@ -262,10 +266,10 @@ def _prompts(session: SessionValidation) -> str:
     if session.prompt_median is None:
         return "too few calls to fit our counts to: typical ratios of the model's family are used"
     met = _within(session.prompt_median, session.prompt_p90)
-    judged = f"{met} ({plural(session.judged_calls, 'call')})"
+    judged = f"{met} ({IN_TEXT.plural(session.judged_calls, 'call')})"
     if session.verdict == "within":
         return judged
-    return f"{judged}: beyond the threshold; {plural(session.beyond, 'prompt')} off by more than 1 %"
+    return f"{judged}: beyond the threshold; {IN_TEXT.plural(session.beyond, 'prompt')} off by more than 1 %"
 
 
 def _within(median: float | None, nine_of_ten: float | None) -> str:
@@ -280,7 +284,7 @@ def _outlier(off: float, reported: int, brought: str) -> str:
 def _tokens(compared: ComparedFacts | None) -> str:
     if compared is None or (not compared.recorded and not compared.predicted):
         return NOTHING
-    return f"{whole(compared.recorded)} recorded, {whole(compared.predicted)} predicted{_off(compared)}"
+    return f"{IN_TEXT.whole(compared.recorded)} recorded, {IN_TEXT.whole(compared.predicted)} predicted{_off(compared)}"
 
 
 def _gaps(session: SessionValidation) -> list[tuple[str, str]]:
@@ -297,8 +301,8 @@ def _cost(session: SessionValidation) -> str:
     cost, baseline = session.cost, session.baseline_cost
     if cost is None or baseline is None or cost.recorded is None:
         return UNKNOWN
-    same = f"{dollars(cost.recorded)} recorded, {dollars(baseline.predicted)} as the baseline has it"
-    return f"{same}, {dollars(cost.predicted)} predicted{_off(cost)}"
+    same = f"{IN_TEXT.dollars(cost.recorded)} recorded, {IN_TEXT.dollars(baseline.predicted)} as the baseline has it"
+    return f"{same}, {IN_TEXT.dollars(cost.predicted)} predicted{_off(cost)}"
 
 
 def _cut_words(cut: CutFacts) -> str:
@@ -306,10 +310,11 @@ def _cut_words(cut: CutFacts) -> str:
     if cut.what == "tokens saved":
         absent = f", {cut.missing} of them not in the file" if cut.missing else ""
         own = f"{cut.recorded:,} tokens saved by the agent's own estimate, {cut.replayed:,} by the same rule here{off}"
-        return f"{plural(cut.results, 'result')} blanked{absent}: {own}; {whole(cut.measured)} on the provider's scale"
+        results, measured = IN_TEXT.plural(cut.results, "result"), IN_TEXT.whole(cut.measured)
+        return f"{results} blanked{absent}: {own}; {measured} on the provider's scale"
     if cut.what == "results blanked":
-        named = f"{plural(cut.recorded, 'result')} blanked, {cut.replayed:,} by the same rule here"
-        return f"{named}; the same {plural(cut.alike or 0, 'result')} in both"
+        named = f"{IN_TEXT.plural(cut.recorded, 'result')} blanked, {cut.replayed:,} by the same rule here"
+        return f"{named}; the same {IN_TEXT.plural(cut.alike or 0, 'result')} in both"
     if cut.what == "context after":
         left = f"{cut.recorded:,} tokens left by the provider's report of the next call"
         return f"{left}; by what the file shows of them {cut.replayed:,}{off}"

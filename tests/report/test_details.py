@@ -12,7 +12,7 @@ from inspector.cli import main
 from inspector.cli.arguments import CACHE_NAMES
 from inspector.replay.cache.cache_models import CACHE_MODELS
 from inspector.report.document import Report
-from inspector.report.numbers import dollars, whole
+from inspector.report.numbers import IN_TEXT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -114,7 +114,7 @@ def test_a_recorded_compaction_that_a_plan_puts_off_is_told_apart_from_the_total
     assert compaction.reached_call is None
     assert compaction.saved_usd == pytest.approx((compaction.calls_usd or 0) + (compaction.requests_usd or 0), abs=2e-6)
     assert set(compaction.known.values()) == {"exact", "projected"}
-    assert f"at {whole(compaction.trigger_tokens)} tokens: the prompt would have been" in text
+    assert f"at {IN_TEXT.whole(compaction.trigger_tokens)} tokens: the prompt would have been" in text
     assert "never have come to that in this session" in text
 
 
@@ -190,4 +190,4 @@ def test_the_next_calls_are_projected_with_a_band(corpus: Path, capsys):
     for band in (projected.baseline_usd, projected.plan_usd, projected.saved_usd):
         assert band.low <= band.middle <= band.high
     assert set(projected.known.values()) == {"projected"}
-    assert f"next 50 calls {dollars(projected.saved_usd.middle)}" in text
+    assert f"next 50 calls {IN_TEXT.dollars(projected.saved_usd.middle)}" in text

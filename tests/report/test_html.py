@@ -16,7 +16,7 @@ from inspector.cli import main
 from inspector.cli.reading import read_session, replay_inputs
 from inspector.report.charts.palette import PAGE
 from inspector.report.charts.specifications import report_charts
-from inspector.report.numbers import dollars, percent, whole
+from inspector.report.numbers import IN_TEXT
 from inspector.report.options import ReportOptions
 from inspector.report.pages.content import page_content
 from inspector.report.pages.html import html
@@ -60,9 +60,18 @@ def test_every_figure_of_the_page_is_the_one_of_the_json_report(sample_page: Cal
     for pointer, value, text in page.figures:
         found = at(report, pointer)
         assert (value is None and found is None) or float(value) == found, pointer
-        forms = {written(found) for written in (whole, dollars, percent)} if found is not None else {"-", "never"}
+        forms = (
+            {written(found) for written in (IN_TEXT.whole, IN_TEXT.dollars, IN_TEXT.percent)}
+            if found is not None
+            else {"-", "never"}
+        )
         if found is not None and "/explain/" not in pointer:
-            forms |= {f"{found:g}", percent(100 * found), dollars(abs(found)), percent(abs(found))}
+            forms |= {
+                f"{found:g}",
+                IN_TEXT.percent(100 * found),
+                IN_TEXT.dollars(abs(found)),
+                IN_TEXT.percent(abs(found)),
+            }
             assert text.strip() in forms, (pointer, found)
 
 

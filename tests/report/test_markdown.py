@@ -10,7 +10,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from inspector.cli import main
-from inspector.report.numbers import dollars, percent, whole
+from inspector.report.numbers import IN_TEXT
 from inspector.report.pages.markdown import escaped
 from tests.conftest import ROOT
 from tests.hostile import hostile_copy
@@ -61,12 +61,12 @@ def test_every_total_is_the_one_of_the_json_report(capsys):
         ("output tokens", "output_tokens"),
         ("cache breaks", "cache_breaks"),
     ):
-        assert totals[label] == [shown(figures, name, whole) for figures in columns], label
-    assert totals["cost"] == [shown(figures, "cost_usd", dollars) for figures in columns]
+        assert totals[label] == [shown(figures, name, IN_TEXT.whole) for figures in columns], label
+    assert totals["cost"] == [shown(figures, "cost_usd", IN_TEXT.dollars) for figures in columns]
     for label, name, written in (
-        ("saved", "usd", dollars),
-        ("saved, of the cost", "percent", percent),
-        ("saved tokens", "tokens", whole),
+        ("saved", "usd", IN_TEXT.dollars),
+        ("saved, of the cost", "percent", IN_TEXT.percent),
+        ("saved tokens", "tokens", IN_TEXT.whole),
     ):
         assert totals[label] == ["", "", *(shown(plan["saved"], name, written) for plan in report["plans"])], label
 

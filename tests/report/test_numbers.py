@@ -1,6 +1,6 @@
 import pytest
 
-from inspector.report.numbers import dollars, percent, plural, whole
+from inspector.report.numbers import IN_TEXT
 
 
 @pytest.mark.parametrize(
@@ -18,20 +18,24 @@ from inspector.report.numbers import dollars, percent, plural, whole
     ],
 )
 def test_dollars_show_cents_and_more_digits_below_ten_cents(value: float | None, written: str):
-    assert dollars(value) == written
+    assert IN_TEXT.dollars(value) == written
 
 
 @pytest.mark.parametrize(
     ("value", "written"), [(37.24, "37.2 %"), (-4.0, "-4.0 %"), (-0.04, "0.0 %"), (0.0, "0.0 %"), (None, "-")]
 )
 def test_a_percentage_has_one_digit_and_no_sign_on_nothing(value: float | None, written: str):
-    assert percent(value) == written
+    assert IN_TEXT.percent(value) == written
 
 
 @pytest.mark.parametrize(("value", "written"), [(1234567, "1,234,567"), (-31, "-31"), (0, "0"), (None, "-")])
 def test_whole_numbers_are_grouped(value: float | None, written: str):
-    assert whole(value) == written
+    assert IN_TEXT.whole(value) == written
 
 
 def test_one_of_a_thing_is_singular():
-    assert (plural(1, "call"), plural(0, "call"), plural(2000, "call")) == ("1 call", "0 calls", "2,000 calls")
+    assert (IN_TEXT.plural(1, "call"), IN_TEXT.plural(0, "call"), IN_TEXT.plural(2000, "call")) == (
+        "1 call",
+        "0 calls",
+        "2,000 calls",
+    )

@@ -1,8 +1,9 @@
 import msgspec
 import pytest
 
+from inspector.report.catalogue import FigureSet, PlanFacts, Saving, TierFacts
 from inspector.report.comparison import comparison_text
-from inspector.report.document import FigureSet, PlanFacts, Report, Saving, SessionFacts, TierFacts, TokenFacts
+from inspector.report.document import Report, SessionFacts, TokenFacts
 from inspector.report.layout import LEFT, RIGHT, Page, broken_after_commas
 from inspector.report.text import report_text
 

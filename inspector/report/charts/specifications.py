@@ -6,8 +6,8 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from inspector.report.charts.palette import DASHES, SERIES, config
-from inspector.report.figures_table import plan_letter
 from inspector.report.layout import plain
+from inspector.report.totals import plan_letter
 from inspector.safe_text import clip_cells
 
 if TYPE_CHECKING:

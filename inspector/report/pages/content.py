@@ -11,7 +11,7 @@ from inspector.report.pages.method_sections import (
     method_section,
     reproduce_section,
 )
-from inspector.report.pages.model import FigureCells, PageContent, Section
+from inspector.report.pages.model import PageContent, Section
 from inspector.report.pages.plan_sections import comparison_section, plan_sections, risks_section
 from inspector.report.pages.session_sections import (
     calls_sections,
@@ -23,6 +23,7 @@ from inspector.report.pages.session_sections import (
     projection_section,
     totals_section,
 )
+from inspector.report.tables import FigureCells
 
 if TYPE_CHECKING:
     from inspector.report.document import Report

@@ -12,8 +12,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import inspector
+from inspector.report.catalogue import MARKS
 from inspector.report.charts.drawing import ChartsMissingError, load_drawing, script, still, svg
-from inspector.report.figures_table import MARKS
 from inspector.report.pages.model import Chart
 
 if TYPE_CHECKING:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from inspector.report.figures_table import MARKS
-from inspector.report.pages.model import Chart, Code, Line, Table
+from inspector.report.catalogue import MARKS
+from inspector.report.pages.model import Chart, Code, Line
+from inspector.report.tables import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from inspector.report.pages.model import Cell, PageContent, Part
+    from inspector.report.pages.model import PageContent, Part
+    from inspector.report.tables import Cell
 
 _MEANS_SOMETHING = re.compile(r"[\\`*_{}\[\]<>#|~$!&@]|:(?=\S)|(?<=www)\.")
 """What Markdown, GitHub's mentions and links, and mathematics in dollars are made of."""
@@ -79,7 +81,7 @@ def _code(code: Code) -> Iterator[str]:
 def _table(table: Table) -> Iterator[str]:
     yield from (f"**{escaped(table.caption)}**", "")
     yield _row(escaped(title) for title in table.head)
-    yield _row("---:" if index in table.right else "---" for index in range(len(table.head)))
+    yield _row("---:" if table.is_number(index) else "---" for index in range(len(table.head)))
     for row in table.rows:
         yield _row(_cell(cell) for cell in row)
     yield ""

@@ -6,20 +6,23 @@ import shlex
 from typing import TYPE_CHECKING
 
 from inspector.report.export import TARGETS, ExportError, export_plan
-from inspector.report.figures_table import legend, plan_letter
 from inspector.report.layout import plain
-from inspector.report.numbers import percent, whole
-from inspector.report.pages.model import Cell, Code, FigureCells, Line, Section, Table, pointer, word
+from inspector.report.numbers import IN_TEXT
+from inspector.report.pages.model import Code, Line, Section
 from inspector.report.pages.session_sections import plan_title
-from inspector.report.text import given_text, quantity
+from inspector.report.tables import Cell, FigureCells, Table, pointer, word
+from inspector.report.text import input_text
+from inspector.report.totals import legend, plan_letter
 from inspector.safe_text import safe_text
 from inspector.strategies.plan import Plan, PlanError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from inspector.report.document import ExplanationFacts, PlanFacts, Report
-    from inspector.report.pages.model import Part, Step
+    from inspector.report.catalogue import ExplanationFacts, PlanFacts
+    from inspector.report.document import Report
+    from inspector.report.pages.model import Part
+    from inspector.report.tables import Step
 
 
 REPLAYED = (
@@ -44,10 +47,15 @@ def method_section(report: Report) -> Section:
             f"Tokens were counted with {plain(tokens.method)}, not calibrated: the session reports too little usage."
         )
     else:
-        error = "" if fit.residual is None else f" Half of the prompts are met within {percent(100 * fit.residual)}."
+        error = (
+            ""
+            if fit.residual is None
+            else f" Half of the prompts are met within {IN_TEXT.percent(100 * fit.residual)}."
+        )
         counted = (
             f"Tokens were counted with {plain(tokens.method)} and fitted to what the provider reported for "
-            f"{whole(fit.calls)} calls: a prompt is {whole(fit.overhead)} + {fit.ratio:.3f} x what we count.{error}"
+            f"{IN_TEXT.whole(fit.calls)} calls: a prompt is {IN_TEXT.whole(fit.overhead)} + {fit.ratio:.3f} x what we "
+            f"count.{error}"
         )
     sentences = [REPLAYED, counted]
     if prices is not None:
@@ -152,8 +160,8 @@ def _explanation_table(
     rows = []
     for figure, each in explained.items():
         at = (*steps, figure, "value")
-        inputs = "; ".join(f"{given.label}: {given_text(given.value, given.unit)}" for given in each.inputs)
-        value = Cell(quantity(each.value, each.unit), pointer(*at), figures.value(*at), each.known)
+        inputs = "; ".join(f"{given.label}: {input_text(given)}" for given in each.inputs)
+        value = Cell(IN_TEXT.quantity(each.value, each.unit), pointer(*at), figures.value(*at), each.known)
         rows.append((word(figure), value, word(each.formula), word(inputs), word(each.source)))
     head = ("figure", "value", "what was worked out", "from", "source")
-    return Table(f"Figures of {name}", head, tuple(rows), frozenset({1}))
+    return Table(f"Figures of {name}", head, tuple(rows), numbers=1)

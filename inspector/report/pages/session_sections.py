@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from inspector.report.catalogue import (
+    CarriedBlockFacts,
+    CarriedFacts,
+    FigureSet,
+    Output,
+    ProjectionFacts,
+    quantities,
+    quantity,
+)
 from inspector.report.charts.specifications import downsample
-from inspector.report.figures_table import pays_off, plan_letter
+from inspector.report.document import SessionFacts
 from inspector.report.layout import plain
-from inspector.report.numbers import compact, dollars, percent, plural, whole
-from inspector.report.pages.model import Cell, Chart, Code, FigureCells, Line, Section, Table, name_cell, word
+from inspector.report.numbers import IN_TEXT
+from inspector.report.pages.model import Chart, Code, Line, Section
+from inspector.report.tables import Cell, FigureCells, Table, name_cell, word
+from inspector.report.totals import columns_of, plan_letter, totals_rows
 from inspector.safe_text import safe_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from inspector.report.document import Ledger, Report
-    from inspector.report.pages.model import Part, Step
-
-TOTALS: tuple[tuple[str, str], ...] = (
-    ("calls", "calls"),
-    ("prompt tokens", "prompt_tokens"),
-    ("largest prompt", "peak_prompt_tokens"),
-    ("cache read", "cache_read_tokens"),
-    ("cache write", "cache_write_tokens"),
-    ("uncached", "uncached_tokens"),
-    ("output tokens", "output_tokens"),
-    ("cache breaks", "cache_breaks"),
-)
+    from inspector.report.pages.model import Part
+    from inspector.report.tables import Step
 
 MOST_ROWS = 200
 """Rows of the table behind a chart over calls; more calls than that share rows."""
@@ -46,8 +46,8 @@ def lead(report: Report, figures: FigureCells) -> tuple[Line, ...]:
             Line(
                 (
                     Cell("This session sent "),
-                    figures.count(*found, "prompt_tokens"),
-                    Cell(f" prompt tokens over {plural(report.session.calls, 'call')}"),
+                    figures.cell(*found, "prompt_tokens"),
+                    Cell(f" prompt tokens over {IN_TEXT.plural(report.session.calls, 'call')}"),
                     *_cost_cells(figures, *found),
                     Cell(". No plan was tried on it."),
                 )
@@ -57,7 +57,7 @@ def lead(report: Report, figures: FigureCells) -> tuple[Line, ...]:
 
 
 def _cost_cells(figures: FigureCells, *steps: Step) -> tuple[Cell, ...]:
-    cost = figures.money(*steps, "cost_usd")
+    cost = figures.cell(*steps, "cost_usd")
     return () if cost.value is None else (Cell(" for "), cost)
 
 
@@ -70,10 +70,11 @@ def _saving(report: Report, figures: FigureCells, index: int) -> Line:
     steps: tuple[Step, ...] = ("plans", index, "saved")
     name = f"Plan {plan_letter(index)}"
     if saved.usd is None:
-        amount, of = figures.count(*steps, "tokens"), " prompt tokens ("
+        amount, of = figures.cell(*steps, "tokens"), " prompt tokens ("
     else:
-        amount, of = figures.money(*steps, "usd"), " ("
-    share = figures.cell(lambda value: percent(None if value is None else abs(value)), *steps, "percent")
+        amount, of = figures.cell(*steps, "usd"), " ("
+    share = figures.cell(*steps, "percent")
+    share = replace(share, text=share.text.removeprefix("-"), is_loss=False)
     what = "of the cost" if saved.percent_of == "cost_usd" else "of all prompts"
     value = amount.value or 0
     if value < 0:
@@ -86,67 +87,25 @@ def _saving(report: Report, figures: FigureCells, index: int) -> Line:
 def large_figures(report: Report, figures: FigureCells) -> tuple[tuple[str, Cell], ...]:
     """The figures to show large: those of the first plan, or of the session."""
     if not report.plans:
-        at: tuple[Step, ...] = ("baseline",)
-        return (
-            ("cost", figures.money(*at, "cost_usd")),
-            ("prompt tokens", figures.count(*at, "prompt_tokens")),
-            ("largest prompt", figures.count(*at, "peak_prompt_tokens")),
-            ("calls", figures.count(*at, "calls")),
-        )
+        names = ("cost_usd", "prompt_tokens", "peak_prompt_tokens", "calls")
+        return tuple((quantity(FigureSet, name).label, figures.cell("baseline", name)) for name in names)
     saved: tuple[Step, ...] = ("plans", 0, "saved")
     first = "saved with plan A" if len(report.plans) > 1 else "saved"
     of = "of the cost" if report.plans[0].saved.percent_of == "cost_usd" else "of all prompts"
     return (
-        (first, figures.saved_money(*saved, "usd")),
-        (of, figures.percentage(*saved, "percent")),
-        ("prompt tokens less", figures.saved_count(*saved, "tokens")),
-        ("largest prompt", figures.count("plans", 0, "figures", "peak_prompt_tokens")),
+        (first, figures.cell(*saved, "usd")),
+        (of, figures.cell(*saved, "percent")),
+        ("prompt tokens less", figures.cell(*saved, "tokens")),
+        (quantity(FigureSet, "peak_prompt_tokens").label, figures.cell("plans", 0, "figures", "peak_prompt_tokens")),
     )
 
 
 def totals_section(report: Report, figures: FigureCells) -> Section:
     """One column for what was recorded, the baseline and each plan; one row a figure."""
-    places: list[tuple[str, tuple[Step, ...]]] = [("recorded", ("recorded",))] if report.recorded is not None else []
-    places += [("baseline", ("baseline",))]
-    places += [(f"plan {plan_letter(index)}", ("plans", index, "figures")) for index in range(len(report.plans))]
-    rows = [(Cell(label), *(figures.count(*place, name) for _, place in places)) for label, name in TOTALS]
-    rows.append((Cell("cost"), *(figures.cell(dollars, *place, "cost_usd") for _, place in places)))
-    if report.plans:
-        rows += _saving_rows(report, figures, len(places) - len(report.plans))
-    table = Table(
-        "Totals over all calls",
-        ("figure", *(title for title, _ in places)),
-        tuple(rows),
-        frozenset(range(1, len(places) + 1)),
-    )
-    return Section("totals", "Totals", (table,))
-
-
-def _saving_rows(report: Report, figures: FigureCells, before: int) -> list[tuple[Cell, ...]]:
-    def row(label: str, cell: Callable[[int], Cell]) -> tuple[Cell, ...]:
-        return (Cell(label), *[Cell("")] * before, *(cell(index) for index in range(len(report.plans))))
-
-    def percentage_of(name: str) -> Callable[[int], Cell]:
-        return lambda index: (
-            figures.percentage("plans", index, "saved", "percent")
-            if report.plans[index].saved.percent_of == name
-            else Cell("")
-        )
-
-    def paid(index: int) -> Cell:
-        found = figures.cell(whole, "plans", index, "break_even_call")
-        return Cell(pays_off(report.plans[index]), found.pointer, found.value, found.known)
-
-    rows = [
-        row("saved", lambda index: figures.saved_money("plans", index, "saved", "usd")),
-        row("saved, of the cost", percentage_of("cost_usd")),
-        row("saved tokens", lambda index: figures.saved_count("plans", index, "saved", "tokens")),
-        row("saved, of the prompt", percentage_of("prompt_tokens")),
-        row("pays off from call", paid),
-        row("first acts at call", lambda index: figures.count("plans", index, "first_firing")),
-        row("edits", lambda index: figures.count("plans", index, "edits")),
-    ]
-    return [cells for cells in rows if any(cell.text for cell in cells[1:])]
+    columns = columns_of(report)
+    rows = ((Cell(row.label), *row.cells) for row in totals_rows(report, figures, columns, Output.PAGE))
+    head = ("figure", *(column.title for column in columns))
+    return Section("totals", "Totals", (Table("Totals over all calls", head, tuple(rows)),))
 
 
 def facts_table(report: Report, figures: FigureCells) -> Table:
@@ -157,17 +116,9 @@ def facts_table(report: Report, figures: FigureCells) -> Table:
         ("format", session.format + (f", recorded by {session.agent}" if session.agent else "")),
         ("model", ", ".join(session.models) or "not named in the file"),
     )
-    counts = (
-        ("messages", "messages"),
-        ("blocks", "blocks"),
-        ("tool results", "tool_results"),
-        ("calls", "calls"),
-        ("compactions", "compactions"),
-        ("records that could not be read", "skipped_records"),
-    )
     rows = [(Cell(label), word(text)) for label, text in words]
-    rows += [(Cell(label), figures.count("session", name)) for label, name in counts]
-    return Table("The session", ("", ""), tuple(rows), frozenset())
+    rows += [(Cell(each.label), figures.cell("session", name)) for name, each in quantities(SessionFacts).items()]
+    return Table("The session", ("", ""), tuple(rows), words=2)
 
 
 def calls_sections(report: Report) -> tuple[Section, ...]:
@@ -177,22 +128,22 @@ def calls_sections(report: Report) -> tuple[Section, ...]:
         return ()
     peak = report.baseline.peak_prompt_tokens
     planned = "".join(
-        f" With plan {plan_letter(index)} it is {compact(plan.figures.peak_prompt_tokens)}."
+        f" With plan {plan_letter(index)} it is {IN_TEXT.short(plan.figures.peak_prompt_tokens)}."
         for index, plan in enumerate(report.plans)
     )
-    window = f" The model's window is {compact(ledger.window)}." if ledger.window else ""
+    window = f" The model's window is {IN_TEXT.short(ledger.window)}." if ledger.window else ""
     context = (
-        f"Lines over {plural(len(ledger.calls), 'call')}: the tokens of every prompt as recorded and under each plan. "
-        f"The largest recorded prompt is {compact(peak)} tokens.{planned}{window}"
+        f"Lines over {IN_TEXT.plural(len(ledger.calls), 'call')}: the tokens of every prompt as recorded and under "
+        f"each plan. The largest recorded prompt is {IN_TEXT.short(peak)} tokens.{planned}{window}"
     )
     parts: list[Part] = [Chart("context", context)]
     sections = [Section("context", "Context over calls", (*parts, _calls_table(ledger)))]
     if report.baseline.cost_usd is not None:
         ends = "".join(
-            f" With plan {plan_letter(index)} it comes to {dollars(plan.figures.cost_usd)}."
+            f" With plan {plan_letter(index)} it comes to {IN_TEXT.dollars(plan.figures.cost_usd)}."
             for index, plan in enumerate(report.plans)
         )
-        cost = f"Lines over calls: dollars spent so far. In the end {dollars(report.baseline.cost_usd)}.{ends}"
+        cost = f"Lines over calls: dollars spent so far. In the end {IN_TEXT.dollars(report.baseline.cost_usd)}.{ends}"
         sections.append(Section("cost", "Cost over calls", (Chart("cost", cost), _cost_table(ledger))))
     return tuple(sections)
 
@@ -211,7 +162,7 @@ def _calls_table(ledger: Ledger) -> Table:
         )
     caption = "Prompt tokens by call" if len(rows) == len(ledger.calls) else "Largest prompt of each stretch of calls"
     head = ("call", "without a plan", *(f"plan {plan_letter(index)}" for index in plans))
-    return Table(caption, head, tuple(rows), frozenset(range(1, len(head))))
+    return Table(caption, head, tuple(rows))
 
 
 def _cost_table(ledger: Ledger) -> Table:
@@ -222,9 +173,9 @@ def _cost_table(ledger: Ledger) -> Table:
         for call in ledger.calls[first:last]:
             for index, figures in enumerate((call.baseline, *call.plans)):
                 so_far[index] += figures.cost_usd or 0
-        rows.append((Cell(_named(first, last)), *(Cell(dollars(value), value=value) for value in so_far)))
+        rows.append((Cell(_named(first, last)), *(Cell(IN_TEXT.dollars(value), value=value) for value in so_far)))
     head = ("call", "without a plan", *(f"plan {plan_letter(index)}" for index in plans))
-    return Table("Dollars spent by then", head, tuple(rows), frozenset(range(1, len(head))))
+    return Table("Dollars spent by then", head, tuple(rows))
 
 
 def _named(first: int, last: int) -> str:
@@ -239,28 +190,21 @@ def composition_section(report: Report, figures: FigureCells) -> Section | None:
     """What takes up the prompts without a plan."""
     if not report.carried:
         return None
-    rows = []
-    for index, row in enumerate(report.carried):
-        steps = ("carried", index)
-        rows.append(
-            (
-                name_cell(f"{row.kind} {row.tool}".rstrip()),
-                figures.count(*steps, "blocks") if row.blocks else Cell(""),
-                figures.count(*steps, "sent_tokens"),
-                figures.share(*steps, "share"),
-                figures.money(*steps, "usd"),
-                figures.count(*steps, "carried_tokens"),
-            )
-        )
-    head = ("", "blocks", "tokens sent", "of all", "cost", "in the newest prompt")
-    table = Table(
-        "What takes up the prompts, over all calls, without a plan", head, tuple(rows), frozenset(range(1, 6))
+    table = figures.table(
+        "What takes up the prompts, over all calls, without a plan",
+        ("",),
+        (
+            ((name_cell(f"{row.kind} {row.tool}".rstrip()),), ("carried", index))
+            for index, row in enumerate(report.carried)
+        ),
+        CarriedFacts,
+        *("blocks", "sent_tokens", "share", "usd", "carried_tokens"),
     )
     largest = report.carried[0]
     alternative = (
         "Bars: tokens sent over all calls by kind of block and tool. Most of the texts is "
         f"{plain(f'{largest.kind} {largest.tool}'.rstrip())}, "
-        f"{percent(None if largest.share is None else 100 * largest.share)} of all prompts."
+        f"{IN_TEXT.share(largest.share)} of all prompts."
     )
     return Section("composition", "What takes up the prompts", (Chart("composition", alternative), table))
 
@@ -269,21 +213,13 @@ def heaviest_section(report: Report, figures: FigureCells) -> Section | None:
     """The results that cost most to carry along."""
     if not report.heaviest:
         return None
-    rows = []
-    for index, row in enumerate(report.heaviest):
-        steps = ("heaviest", index)
-        rows.append(
-            (
-                name_cell(row.tool or "tool"),
-                figures.count(*steps, "message"),
-                figures.count(*steps, "tokens"),
-                figures.count(*steps, "calls"),
-                figures.count(*steps, "sent_tokens"),
-                figures.money(*steps, "usd"),
-            )
-        )
-    head = ("tool", "message", "tokens", "stayed for calls", "tokens sent", "cost")
-    table = Table("Results that cost most to carry along", head, tuple(rows), frozenset(range(1, 6)))
+    table = figures.table(
+        "Results that cost most to carry along",
+        ("tool",),
+        (((name_cell(row.tool or "tool"),), ("heaviest", index)) for index, row in enumerate(report.heaviest)),
+        CarriedBlockFacts,
+        *("message", "tokens", "calls", "sent_tokens", "usd"),
+    )
     parts: list[Part] = [table]
     for row in report.heaviest:
         if row.text:
@@ -294,26 +230,17 @@ def heaviest_section(report: Report, figures: FigureCells) -> Section | None:
 
 def projection_section(report: Report, figures: FigureCells) -> Section | None:
     """What a saving comes to over many runs, with what is assumed."""
-    rows = []
-    for index, plan in enumerate(report.plans):
-        if plan.projection is None:
-            continue
-        steps = ("plans", index, "projection")
-        rows.append(
-            (
-                Cell(plan_title(report, index)),
-                figures.cell(lambda value: f"{value:g}" if value is not None else "-", *steps, "runs_per_day"),
-                figures.saved_money(*steps, "usd_per_day"),
-                figures.saved_money(*steps, "usd_per_month"),
-                figures.saved_money(*steps, "usd_per_month_low"),
-                figures.saved_money(*steps, "usd_per_month_high"),
-            )
-        )
-    if not rows:
+    projected = [(index, plan.projection) for index, plan in enumerate(report.plans) if plan.projection is not None]
+    if not projected:
         return None
-    head = ("plan", "runs a day", "saved a day", "saved a month", "at worst", "at best")
-    table = Table("Projected savings", head, tuple(rows), frozenset(range(1, 6)))
-    days = next(plan.projection.days_per_month for plan in report.plans if plan.projection is not None)
+    table = figures.table(
+        "Projected savings",
+        ("plan",),
+        (((Cell(plan_title(report, index)),), ("plans", index, "projection")) for index, _ in projected),
+        ProjectionFacts,
+        *("runs_per_day", "usd_per_day", "usd_per_month", "usd_per_month_low", "usd_per_month_high"),
+    )
+    days = projected[0][1].days_per_month
     assumptions = (
         "About runs that did not happen. It assumes that every run is like this session, at the same prices, and a "
         f"month of {days:g} days. At worst and at best are the 5th and 95th percentile of a thousand sessions put "

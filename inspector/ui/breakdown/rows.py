@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from inspector.replay.analysis.context_breakdown import NOT_SHOWN, Grouping, Scope
-from inspector.report.figures_table import MARKS
+from inspector.report.catalogue import MARKS
 from inspector.safe_text import one_line
 from inspector.ui import numbers
 from inspector.ui.figure_table.table import Cell, Column, Length, Row, Sorting, Table

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
-from inspector.report.figures_table import MARKS
+from inspector.report.catalogue import MARKS
 from inspector.ui import numbers
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from inspector.replay.analysis.plan_outcome import savings_of
-from inspector.report.figures_table import MARKS
+from inspector.report.catalogue import MARKS
 from inspector.ui import numbers
 from inspector.ui.figure_table.table import Cell, Column, Row, Table, figure_cell, savings_style
 from inspector.ui.tune.chart import Curve, TuneChart, short_value

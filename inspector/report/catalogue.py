@@ -1,0 +1,671 @@
+"""Every figure of a report, once: what the JSON calls it, what people are told it is, how it is written.
+
+A figure is a field of one of the types below. Its annotation makes its entry: a label, a unit, a sentence of help. From
+that entry come the field of the JSON report with its place in the JSON Schema, the rows and titles of tables in text,
+Markdown, HTML and CSV, the rows and columns of the screen's tables, and the list in `docs/figures.md`. A total that is
+added to `FigureSet`, and worked out under the same name in `inspector.replay`, arrives in all of them.
+
+The types belong to the contract of `inspector.report.document`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Flag, StrEnum, auto
+from functools import cache
+from types import NoneType
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args, get_origin, get_type_hints
+
+from msgspec import Meta, Struct, field
+
+from inspector.report.numbers import DOLLAR_DIGITS, IN_TEXT, NOTHING, PERCENT_DIGITS, SHARE_DIGITS, NumberFormat
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+How = Literal["exact", "calibrated", "estimated", "projected"]
+
+MARKS: Final[dict[str, str]] = {"exact": "", "calibrated": "c", "estimated": "e", "projected": "p"}
+"""What stands behind a number for how it is known."""
+
+HOW_KNOWN: Final[dict[str, str]] = {
+    "calibrated": "our count fitted to what the provider reported for this session",
+    "estimated": "our count alone",
+    "projected": "about calls that did not happen",
+    "exact": "reported by the provider, or counted in the file",
+}
+"""What the ways of knowing a figure mean."""
+
+Count = Annotated[int, Meta(ge=0)]
+
+
+class Unit(StrEnum):
+    """What a figure is counted in: it decides how the figure is written and rounded."""
+
+    TOKENS = "tokens"
+    DOLLARS = "$"
+    SHARE = "share"
+    """A part of 1, written as a percentage."""
+    PERCENT = "percent"
+    CALLS = "calls"
+    CALL = "call"
+    """The number of a call, counted from 1."""
+    COUNT = ""
+    """How many of what the label says."""
+    FREE = "number"
+    """As somebody asked for it."""
+
+
+class Output(Flag):
+    """Where a total is shown beside the JSON."""
+
+    TEXT = auto()
+    PAGE = auto()
+    """Markdown and HTML."""
+    SHEET = auto()
+    """CSV."""
+    SCREEN = auto()
+
+
+ON_PAPER: Final = Output.TEXT | Output.PAGE | Output.SHEET
+EVERYWHERE: Final = ON_PAPER | Output.SCREEN
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A figure's entry.
+
+    Attributes:
+        label: What it is called.
+        unit: What it is counted in.
+        help: What it is, in a sentence.
+        name: What the JSON calls it.
+        short: What it is called where a column is narrow.
+        part_of: The total that it is a part of, by name; empty for none.
+        as_part: What it is called in a line below that total.
+        source: The attribute it is read from, of what `inspector.replay` worked out; `name` where not given.
+        saves: A negative one is a loss, and shown so.
+        missing: What is written where there is none; as the unit has it where not given.
+        hides_zero: Nothing is written for none.
+        combined: What makes one of many sessions' figures: `sum`, or `max`.
+        shown: Where it is shown, for totals.
+    """
+
+    label: str
+    unit: Unit
+    help: str
+    name: str = ""
+    short: str = ""
+    part_of: str = ""
+    as_part: str = ""
+    source: str = ""
+    saves: bool = False
+    missing: str = ""
+    hides_zero: bool = False
+    combined: Callable[[Iterable[Any]], Any] = sum
+    shown: Output = EVERYWHERE
+
+    @property
+    def short_label(self) -> str:
+        """What it is called where a column is narrow."""
+        return self.short or self.label
+
+    def written(self, value: float | None, numbers: NumberFormat = IN_TEXT) -> str:
+        """The figure as people read it."""
+        if value is None and self.missing:
+            return self.missing
+        if value == 0 and self.hides_zero:
+            return ""
+        match self.unit:
+            case Unit.DOLLARS:
+                return numbers.dollars(value)
+            case Unit.SHARE:
+                return numbers.share(value)
+            case Unit.PERCENT:
+                return numbers.percent(value)
+            case Unit.FREE:
+                return NOTHING if value is None else f"{value:g}"
+            case _:
+                return numbers.whole(value)
+
+    def rounded(self, value: float | None) -> float | None:
+        """The figure as it is passed on as data: whole, or with as many digits as anybody needs."""
+        if value is None:
+            return None
+        match self.unit:
+            case Unit.DOLLARS:
+                return round(value, DOLLAR_DIGITS)
+            case Unit.SHARE:
+                return round(value, SHARE_DIGITS)
+            case Unit.PERCENT:
+                return round(100 * value, PERCENT_DIGITS)
+            case _:
+                return round(value)
+
+    def is_loss(self, value: float | None) -> bool:
+        """It says that something costs more."""
+        return self.saves and value is not None and value < 0
+
+
+def about(text: str) -> Meta:
+    """A field that is no figure: what the JSON Schema says of it."""
+    return Meta(description=text)
+
+
+def figure(label: str, unit: Unit, text: str, **attributes: Any) -> Meta:
+    """A field that is a figure.
+
+    Args:
+        label: What people are told it is.
+        unit: What it is counted in.
+        text: What it is, in a sentence: what the JSON Schema says of it; empty where the label says all.
+        attributes: Further ones of `Quantity`.
+    """
+    return Meta(description=text or None, extra={"quantity": Quantity(label, unit, text, **attributes)})
+
+
+@cache
+def quantities(kind: type[Struct]) -> Mapping[str, Quantity]:
+    """The figures of a type by name, in the order of its fields."""
+    found = {}
+    for name, hint in get_type_hints(kind, include_extras=True).items():
+        for meta in get_args(hint)[1:] if get_origin(hint) is Annotated else ():
+            if isinstance(meta, Meta) and meta.extra is not None:
+                entry: Quantity = meta.extra["quantity"]
+                found[name] = replace(entry, name=name, source=entry.source or name)
+    return found
+
+
+@cache
+def quantity(kind: type[Struct], path: str) -> Quantity:
+    """The figure at the end of a path of fields, as in `saved.usd`."""
+    *above, name = path.split(".")
+    for step in above:
+        kind = _struct_of(get_type_hints(kind)[step])
+    return quantities(kind)[name]
+
+
+def _struct_of(hint: Any) -> type[Struct]:
+    """The type that a field holds, itself or a list of it, or null."""
+    found: type[Struct] = next((each for each in get_args(hint) if each is not NoneType), hint)
+    return found
+
+
+def totals_shown(output: Output) -> list[Quantity]:
+    """The totals over all calls that an output shows, in the catalogue's order."""
+    return [each for each in quantities(FigureSet).values() if output in each.shown]
+
+
+Known = Annotated[dict[str, How], about("For every number above that is not null, how it is known.")]
+
+
+class FigureSet(Struct, frozen=True, kw_only=True):
+    """Totals over all calls."""
+
+    calls: Annotated[int | None, figure("calls", Unit.CALLS, "Requests to a model.", shown=ON_PAPER)]
+    prompt_tokens: Annotated[
+        int | None, figure("prompt tokens", Unit.TOKENS, "Tokens of all prompts together.", short="tokens")
+    ]
+    peak_prompt_tokens: Annotated[
+        int | None, figure("largest prompt", Unit.TOKENS, "Tokens of the largest prompt.", short="peak", combined=max)
+    ]
+    cache_read_tokens: Annotated[
+        int | None,
+        figure(
+            "cache read",
+            Unit.TOKENS,
+            "Prompt tokens read from the prompt cache.",
+            part_of="prompt_tokens",
+            as_part="read from the cache",
+        ),
+    ]
+    cache_write_tokens: Annotated[
+        int | None,
+        figure(
+            "cache write",
+            Unit.TOKENS,
+            "Prompt tokens written to the prompt cache.",
+            part_of="prompt_tokens",
+            as_part="written to the cache",
+        ),
+    ]
+    uncached_tokens: Annotated[
+        int | None,
+        figure(
+            "uncached",
+            Unit.TOKENS,
+            "Prompt tokens neither read from nor written to the cache.",
+            part_of="prompt_tokens",
+            as_part="neither",
+        ),
+    ]
+    output_tokens: Annotated[int | None, figure("output tokens", Unit.TOKENS, "Response tokens, reasoning included.")]
+    cache_breaks: Annotated[
+        int | None,
+        figure(
+            "cache breaks",
+            Unit.CALLS,
+            "Calls whose prompt differs from the previous one before its end: cached tokens are lost.",
+            short="breaks",
+        ),
+    ]
+    cost_usd: Annotated[
+        float | None, figure("cost", Unit.DOLLARS, "Dollars at list price; null where a model has no known price.")
+    ]
+    known: Annotated[dict[str, How], about("For every field above that is not null, how it is known.")]
+
+
+class Saving(Struct, frozen=True, kw_only=True):
+    """What a plan saves against the baseline. Negative where it costs more."""
+
+    tokens: Annotated[int | None, figure("saved tokens", Unit.TOKENS, "Prompt tokens.", as_part="tokens", saves=True)]
+    usd: Annotated[
+        float | None,
+        figure("saved", Unit.DOLLARS, "Dollars, cache rebuilds included; null without a price.", saves=True),
+    ]
+    percent: Annotated[
+        float | None,
+        figure(
+            "of the total",
+            Unit.PERCENT,
+            "The saving as a percentage of what `percent_of` names.",
+            short="share",
+            source="share",
+            saves=True,
+        ),
+    ]
+    percent_of: Annotated[
+        Literal["cost_usd", "prompt_tokens"], about("The cost, or the prompt tokens where there is no price.")
+    ]
+    known: Known
+
+
+class PlanFacts(Struct, frozen=True, kw_only=True):
+    """The session replayed under one plan."""
+
+    name: Annotated[str, about("The plan's own name; empty where it has none.")]
+    strategies: Annotated[list[str], about("Its strategies in order, in their one-line form.")]
+    figures: FigureSet
+    saved: Saving
+    break_even_call: Annotated[
+        int | None,
+        figure(
+            "pays off from call",
+            Unit.CALL,
+            "From this call on, counted from 1, the plan has cost less in all; null when never.",
+            short="pays off",
+        ),
+    ]
+    first_firing: Annotated[
+        int | None,
+        figure(
+            "first acts at call",
+            Unit.CALL,
+            "The first call, counted from 1, at which the plan changes something; null when it changes nothing.",
+            short="fires",
+        ),
+    ]
+    edits: Annotated[
+        Count | None, figure("edits", Unit.COUNT, "How often a block's rendition changed, over all calls.")
+    ]
+    tiers: Annotated[list[TierFacts], about("What every strategy, or tier of one, did.")]
+    hazards: Annotated[dict[str, Count] | None, about("Kinds of trouble the plan makes, and how often.")]
+    needed_later: Annotated[
+        dict[str, Count] | None,
+        about("What the plan cut and a later part of the session used again, by kind of evidence."),
+    ]
+    projection: Annotated[ProjectionFacts | None, about("Null unless runs per day were given.")]
+    known: Annotated[
+        dict[str, How], about("How the calls, `edits`, and the counts in `hazards` and `needed_later` are known.")
+    ] = field(default_factory=dict)
+    outcome: Annotated[OutcomeFacts | None, about("What it does to the cache; null where plans are compared.")] = None
+    carried: Annotated[list[CarriedFacts], about("What takes up the prompts under it, most first.")] = field(
+        default_factory=list
+    )
+    compactions: Annotated[
+        list[CompactionFacts], about("Recorded compactions, and what it would have made of them.")
+    ] = field(default_factory=list)
+    tools: Annotated[list[ToolCutFacts], about("What it cuts of every tool's results, by what that saves.")] = field(
+        default_factory=list
+    )
+    notices: Annotated[list[NoticeFacts], about("What the programs it describes would have printed.")] = field(
+        default_factory=list
+    )
+    next_calls: Annotated[NextCallsFacts | None, about("Null unless a number of calls was given.")] = None
+    explain: Annotated[
+        dict[str, ExplanationFacts] | None, about("How every figure came about; null unless asked for.")
+    ] = None
+
+
+class TierFacts(Struct, frozen=True, kw_only=True):
+    """What one part of a strategy (a tier, or all of it) did."""
+
+    strategy: Annotated[str, about("Name of the strategy.")]
+    tier: Annotated[str, about("Name of the part; empty for the whole strategy.")]
+    results: Annotated[Count, figure("results", Unit.COUNT, "Tool results it applies to.")]
+    touched: Annotated[Count, figure("touched", Unit.COUNT, "How many of them it changed.", short="changed")]
+    tokens_cut: Annotated[
+        int,
+        figure(
+            "tokens cut",
+            Unit.TOKENS,
+            "Tokens, as counted, it leaves out of them in the end; negative where it adds.",
+            saves=True,
+        ),
+    ]
+    carried_tokens: Annotated[
+        int | None,
+        figure(
+            "in the newest prompt",
+            Unit.TOKENS,
+            "Tokens of those it changed in the newest prompt, as sent.",
+            short="newest",
+            source="carried",
+        ),
+    ] = None
+    sent_tokens: Annotated[
+        int | None,
+        figure(
+            "tokens sent",
+            Unit.TOKENS,
+            "Tokens of those it changed in all prompts together, as sent.",
+            short="sent",
+            source="sent",
+        ),
+    ] = None
+    cut_tokens: Annotated[
+        int | None,
+        figure(
+            "in all calls",
+            Unit.TOKENS,
+            "Tokens it leaves out of them in all prompts together.",
+            short="cut",
+            source="cut",
+            saves=True,
+        ),
+    ] = None
+    share: Annotated[
+        float | None, figure("of all", Unit.SHARE, "`sent_tokens` as a share of all prompts: 0.25 for a quarter.")
+    ] = None
+    usd: Annotated[
+        float | None, figure("cost", Unit.DOLLARS, "Dollars of `sent_tokens`; null without a price.", source="cost")
+    ] = None
+    saved_usd: Annotated[
+        float | None,
+        figure(
+            "saved on them",
+            Unit.DOLLARS,
+            "Dollars saved on them, what breaks cost other blocks apart; negative where it costs more.",
+            short="saved",
+            source="saved",
+            saves=True,
+            missing=NOTHING,
+        ),
+    ] = None
+    known: Annotated[dict[str, How], about("For every number above that is not null, how it is known.")] = field(
+        default_factory=dict
+    )
+
+
+class OutcomeFacts(Struct, frozen=True, kw_only=True):
+    """What a plan does to the prompt cache."""
+
+    cache_read_share: Annotated[
+        float | None,
+        figure(
+            "cache read, of the prompt",
+            Unit.SHARE,
+            "Prompt tokens read from the cache, as a share of all.",
+            part_of="prompt_tokens",
+            as_part="of the prompt",
+        ),
+    ]
+    plan_breaks: Annotated[
+        int | None,
+        figure(
+            "breaks by the plan", Unit.CALLS, "Calls at which the plan's own changes broke the cache.", source="breaks"
+        ),
+    ]
+    resent_tokens: Annotated[
+        int | None,
+        figure(
+            "tokens taken again",
+            Unit.TOKENS,
+            "Tokens sent before that had to be taken again because of them.",
+            part_of="plan_breaks",
+        ),
+    ]
+    rebuild_usd: Annotated[
+        float | None,
+        figure(
+            "what taking them costs",
+            Unit.DOLLARS,
+            "Dollars of taking them again: what rebuilding the cache cost.",
+            part_of="plan_breaks",
+        ),
+    ]
+    break_usd: Annotated[
+        float | None,
+        figure(
+            "more than reading them",
+            Unit.DOLLARS,
+            "Of these, what is more than reading them would have cost.",
+            part_of="plan_breaks",
+        ),
+    ]
+    known: Known
+
+
+class CarriedFacts(Struct, frozen=True, kw_only=True):
+    """What blocks of one kind, or one tool's results, take up of the prompts."""
+
+    kind: Annotated[str, about("Kind of block; the last row is what no text of the session stands for.")]
+    tool: Annotated[str, about("The tool, for tool results; empty for other kinds.")]
+    blocks: Annotated[Count, figure("blocks", Unit.COUNT, "How many blocks.", hides_zero=True)]
+    carried_tokens: Annotated[
+        int | None,
+        figure(
+            "in the newest prompt",
+            Unit.TOKENS,
+            "Tokens of them in the newest prompt.",
+            short="newest",
+            source="carried",
+        ),
+    ]
+    sent_tokens: Annotated[
+        int | None,
+        figure("tokens sent", Unit.TOKENS, "Tokens of them in all prompts together.", short="sent", source="sent"),
+    ]
+    cut_tokens: Annotated[
+        int | None,
+        figure(
+            "tokens cut",
+            Unit.TOKENS,
+            "Tokens the plan leaves out of them in all prompts together.",
+            short="cut",
+            source="cut",
+            saves=True,
+        ),
+    ]
+    share: Annotated[
+        float | None, figure("of all", Unit.SHARE, "`sent_tokens` as a share of all prompts: 0.25 for a quarter.")
+    ]
+    usd: Annotated[
+        float | None, figure("cost", Unit.DOLLARS, "Dollars of `sent_tokens`; null without a price.", source="cost")
+    ]
+    saved_usd: Annotated[
+        float | None,
+        figure(
+            "saved on them",
+            Unit.DOLLARS,
+            "Dollars the plan saves on them; negative where it costs more.",
+            short="saved",
+            source="saved",
+            saves=True,
+        ),
+    ]
+    known: Known
+
+
+class CarriedBlockFacts(Struct, frozen=True, kw_only=True):
+    """One tool result and what it cost to carry it along, without a plan."""
+
+    tool: Annotated[str, about("The tool.")]
+    message: Annotated[Count, figure("message", Unit.COUNT, "Its message, counted from 1.", short="#")]
+    tokens: Annotated[int | None, figure("tokens", Unit.TOKENS, "Its tokens.")]
+    calls: Annotated[Count, figure("stayed for calls", Unit.CALLS, "Prompts that held it.", short="calls")]
+    sent_tokens: Annotated[
+        int | None,
+        figure("tokens sent", Unit.TOKENS, "Its tokens in all of them together.", short="sent", source="sent"),
+    ]
+    usd: Annotated[float | None, figure("cost", Unit.DOLLARS, "Dollars of these; null without a price.", source="cost")]
+    known: Known
+    text: Annotated[str, about("How it begins, secrets masked; empty unless texts were asked for.")] = ""
+
+
+class CompactionFacts(Struct, frozen=True, kw_only=True):
+    """A recorded compaction, and whether it would have happened under the plan. Not part of any total."""
+
+    call: Annotated[Count, about("The first call after it, counted from 1.")]
+    trigger_tokens: Annotated[int | None, figure("set off at", Unit.TOKENS, "The size of prompt that set it off.")]
+    asked_for: Annotated[bool, about("A person asked for it: it would have happened whatever the size.")]
+    prompt_tokens: Annotated[
+        int | None,
+        figure(
+            "with the plan", Unit.TOKENS, "That call's prompt under the plan, had it not happened.", short="with plan"
+        ),
+    ]
+    reached_call: Annotated[
+        int | None,
+        figure(
+            "reached at call",
+            Unit.CALL,
+            "The call, counted from 1, whose prompt would have come to that size under the plan; null when never.",
+            short="reached",
+        ),
+    ]
+    until_call: Annotated[
+        int | None,
+        about("A rewind or a compaction that was asked for ends the forecast before this call; null: the session."),
+    ]
+    avoided: Annotated[
+        Count, figure("avoided", Unit.COUNT, "Recorded compactions, this one included, that fall before that.")
+    ]
+    saved_tokens: Annotated[
+        int | None,
+        figure(
+            "saved tokens",
+            Unit.TOKENS,
+            "Prompt tokens less till then; negative, as longer prompts hold more.",
+            saves=True,
+        ),
+    ]
+    calls_usd: Annotated[
+        float | None,
+        figure(
+            "saved on prompts", Unit.DOLLARS, "Dollars less for the prompts till then; negative where more.", saves=True
+        ),
+    ]
+    requests_usd: Annotated[
+        float | None, figure("saved on requests", Unit.DOLLARS, "Dollars of the requests that wrote the summaries.")
+    ]
+    saved_usd: Annotated[
+        float | None, figure("saves", Unit.DOLLARS, "Both together; negative where it costs more.", saves=True)
+    ]
+    known: Known
+
+
+class ToolCutFacts(Struct, frozen=True, kw_only=True):
+    """What a plan cuts of one tool's results."""
+
+    tool: Annotated[str, about("The tool; empty where it is not known.")]
+    results: Annotated[Count, figure("results", Unit.COUNT, "How many of its results the plan changed at any call.")]
+    original_tokens: Annotated[
+        Count, figure("original", Unit.TOKENS, "Tokens of these, whole, as counted.", source="original")
+    ]
+    sent_tokens: Annotated[
+        Count, figure("sent", Unit.TOKENS, "Tokens of these as they were sent last, as counted.", source="sent")
+    ]
+    saved_tokens: Annotated[
+        int,
+        figure(
+            "saved in all",
+            Unit.TOKENS,
+            "Tokens this left out of all prompts together; negative where it added.",
+            source="saved",
+            saves=True,
+        ),
+    ]
+    known: Known
+
+
+class NoticeFacts(Struct, frozen=True, kw_only=True):
+    """What a described program would have printed."""
+
+    strategy: Annotated[str, about("Name of the strategy that stands for the program.")]
+    call: Annotated[int, about("The call before which it acts, counted from 1.")]
+    text: Annotated[str, about("The line, in the program's words.")]
+
+
+class ProjectionFacts(Struct, frozen=True, kw_only=True):
+    """What the saving comes to at a number of runs a day. About runs that did not happen."""
+
+    runs_per_day: Annotated[float, figure("runs a day", Unit.FREE, "As asked for.")]
+    usd_per_day: Annotated[
+        float,
+        figure("saved a day", Unit.DOLLARS, "Dollars saved a day; negative where the plan costs more.", saves=True),
+    ]
+    usd_per_month: Annotated[
+        float, figure("saved a month", Unit.DOLLARS, "Dollars saved in a month of `days_per_month` days.", saves=True)
+    ]
+    usd_per_month_low: Annotated[
+        float,
+        figure(
+            "at worst", Unit.DOLLARS, "The 5th percentile, from drawing this session's own calls again.", saves=True
+        ),
+    ]
+    usd_per_month_high: Annotated[float, figure("at best", Unit.DOLLARS, "The 95th percentile.", saves=True)]
+    days_per_month: Annotated[float, about("Days a month, as asked for.")] = 30.0
+    known: Annotated[dict[str, How], about("For every number above but the runs, how it is known.")] = field(
+        default_factory=dict
+    )
+
+
+class NextCallsFacts(Struct, frozen=True, kw_only=True):
+    """The session going on as it went, for some calls more."""
+
+    calls: Annotated[Count, about("How many calls more.")]
+    baseline_usd: Annotated[BandFacts, about("Dollars of all of them without the plan.")]
+    plan_usd: Annotated[BandFacts, about("Dollars of all of them with it.")]
+    saved_usd: Annotated[BandFacts, about("Their difference; negative where the plan costs more.")]
+    baseline_prompt_tokens: Annotated[BandFacts, about("The last one's prompt without the plan.")]
+    plan_prompt_tokens: Annotated[BandFacts, about("The last one's prompt with it.")]
+    reaches_window: Annotated[bool, about("Without the plan, prompts reach the model's window and are held there.")]
+    known: Known
+
+
+class BandFacts(Struct, frozen=True, kw_only=True):
+    """A projected number and how far it may be off."""
+
+    low: Annotated[float, about("The 5th percentile of what was drawn.")]
+    middle: Annotated[float, about("What is projected.")]
+    high: Annotated[float, about("The 95th percentile.")]
+
+
+class ExplanationFacts(Struct, frozen=True, kw_only=True):
+    """How a figure came about."""
+
+    value: Annotated[float | None, about("The figure.")]
+    unit: Annotated[str, about("What it is counted in; `share` for a part of 1.")]
+    known: Annotated[How, about("How it is known.")]
+    formula: Annotated[str, about("What was worked out, in a sentence.")]
+    inputs: Annotated[list[InputFacts], about("The numbers it was worked out from.")]
+    source: Annotated[str, about("Where the rule and the numbers come from.")]
+
+
+class InputFacts(Struct, frozen=True, kw_only=True):
+    """A number that goes into a figure, or a setting that decides it."""
+
+    label: Annotated[str, about("What it is.")]
+    value: Annotated[float | str | None, about("The number, or a few words.")]
+    unit: Annotated[str, about("What it is counted in; empty for none.")]

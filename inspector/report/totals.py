@@ -1,0 +1,122 @@
+"""The table every report centres on: one column for what was recorded, the baseline and each plan, one row a figure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from inspector.report.catalogue import HOW_KNOWN, MARKS, Output, PlanFacts, quantity, totals_shown
+from inspector.report.numbers import IN_TEXT, NOTHING, UNKNOWN
+from inspector.report.tables import Cell
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from inspector.report.document import Report
+    from inspector.report.tables import FigureCells, Step
+
+PARTS_OF = {"cost_usd": "of the cost", "prompt_tokens": "of the prompt"}
+"""What a saving may be a percentage of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: its title, where its totals are in the report, and the plan they belong to, if any."""
+
+    title: str
+    figures: tuple[Step, ...]
+    plan: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TotalsRow:
+    """One row: a figure in every column.
+
+    Attributes:
+        label: What the figure is called.
+        cells: One a column.
+        part: What it is called in a line below the figure it is a part of; empty for what is none.
+    """
+
+    label: str
+    cells: tuple[Cell, ...]
+    part: str = ""
+
+
+def plan_letter(index: int) -> str:
+    """What a plan is called by its place: `A`, `B`, …, and numbers when the letters are used up."""
+    return chr(ord("A") + index) if index < 26 else str(index + 1)
+
+
+def columns_of(report: Report) -> list[Column]:
+    """What was recorded, where anything was; the baseline; every plan."""
+    recorded = [Column("recorded", ("recorded",))] if report.recorded is not None else []
+    plans = [
+        Column(f"plan {plan_letter(index)}", ("plans", index, "figures"), index) for index in range(len(report.plans))
+    ]
+    return [*recorded, Column("baseline", ("baseline",)), *plans]
+
+
+def totals_rows(report: Report, figures: FigureCells, columns: list[Column], output: Output) -> list[TotalsRow]:
+    """The rows that an output shows for some columns; those without any figure are left out."""
+
+    def of_plans(label: str, cell: Callable[[int], Cell], part: str = "") -> TotalsRow:
+        cells = (Cell("") if column.plan is None else cell(column.plan) for column in columns)
+        return TotalsRow(label, tuple(cells), part)
+
+    def saved(name: str) -> Callable[[int], Cell]:
+        return lambda index: figures.cell("plans", index, "saved", name)
+
+    def percentage_of(name: str) -> Callable[[int], Cell]:
+        return lambda index: (
+            figures.cell("plans", index, "saved", "percent")
+            if report.plans[index].saved.percent_of == name
+            else Cell("")
+        )
+
+    def labelled(path: str) -> str:
+        return quantity(PlanFacts, path).label
+
+    rows = []
+    for each in totals_shown(output):
+        rows.append(TotalsRow(each.label, tuple(figures.cell(*column.figures, each.name) for column in columns)))
+        if each.name == "cache_read_tokens" and output is Output.TEXT:
+            rows.append(_read_share(figures, columns))
+    for of, part in PARTS_OF.items():
+        name = "usd" if of == "cost_usd" else "tokens"
+        main = quantity(PlanFacts, f"saved.{name}")
+        rows += [of_plans(main.label, saved(name), main.as_part), of_plans(f"saved, {part}", percentage_of(of), part)]
+    rows.append(of_plans(labelled("break_even_call"), lambda index: pays_off(report, figures, index)))
+    if output is Output.PAGE:
+        rows.append(of_plans(labelled("first_firing"), lambda index: figures.cell("plans", index, "first_firing")))
+    rows.append(of_plans(labelled("edits"), lambda index: figures.cell("plans", index, "edits")))
+    return [row for row in rows if any(cell.text for cell in row.cells)]
+
+
+def _read_share(figures: FigureCells, columns: list[Column]) -> TotalsRow:
+    cells = []
+    for column in columns:
+        read, prompt = (figures.cell(*column.figures, name) for name in ("cache_read_tokens", "prompt_tokens"))
+        share = None if read.value is None or not prompt.value else read.value / prompt.value
+        cells.append(Cell("" if share is None else IN_TEXT.share(share), known=read.known))
+    return TotalsRow("cache read, of the prompt", tuple(cells), PARTS_OF["prompt_tokens"])
+
+
+def pays_off(report: Report, figures: FigureCells, index: int) -> Cell:
+    """From which call on a plan has paid off, in a word; `-` where it changes nothing."""
+    plan, found = report.plans[index], figures.cell("plans", index, "break_even_call")
+    if plan.edits == 0:
+        text = NOTHING
+    elif plan.break_even_call is None:
+        text = UNKNOWN if plan.saved.usd is None else "never"
+    else:
+        text = found.text
+    return replace(found, text=text, known=plan.known.get("break_even_call", ""))
+
+
+def legend(report: Report) -> list[tuple[str, str]]:
+    """The marks behind numbers and what they mean, as far as they are used; exact figures have none."""
+    sets = [each for each in (report.recorded, report.baseline) if each is not None]
+    used = {how for each in sets for how in each.known.values()}
+    used |= {how for plan in report.plans for known in (plan.figures.known, plan.saved.known) for how in known.values()}
+    return [(MARKS[how] or "no mark", f"{how}: {meaning}") for how, meaning in HOW_KNOWN.items() if how in used]
