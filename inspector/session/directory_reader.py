@@ -4,41 +4,26 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from inspector.session.errors import SessionError
 from inspector.session.files import CLOCK_SECONDS, open_for_reading, why_not_opened
 from inspector.session.json.codec import lenient_json
 from inspector.session.json_reader import BROKEN_SECONDS
-from inspector.session.model import Diagnostic, Origin, TextUnavailableError
-from inspector.session.reader import Change, Progress
+from inspector.session.model import Diagnostic, TextUnavailableError
+from inspector.session.reader import Change, Progress, Record
 from inspector.session.texts import NamedTexts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from inspector.session.builder import SessionBuilder
     from inspector.session.linked_documents import SidecarFile
     from inspector.session.model import Session
-    from inspector.session.texts import BlocksOfRecord
+    from inspector.session.reader import RecordInterpreter
 
 FILES_AT_ONCE = 200
 """Progress is told, and others may run, after so many files."""
-
-
-class EventTaker(Protocol):
-    """Makes a session out of events: one format's part of reading a folder."""
-
-    builder: SessionBuilder
-
-    def add(self, event: dict[str, Any], origin: Origin) -> None:
-        """Take an event."""
-        ...
-
-    def tell(self, about: Any) -> None:
-        """Take up what the document beside the events says, again whenever it changes."""
-        ...
 
 
 class DirectoryReader:
@@ -54,9 +39,9 @@ class DirectoryReader:
         folder: Path,
         format_name: str,
         numbers: Callable[[str], int | None],
-        taker: EventTaker,
-        blocks_of_record: BlocksOfRecord,
-        beside: Sequence[SidecarFile] = (),
+        interpreter: RecordInterpreter,
+        sidecar: SidecarFile | None = None,
+        take_sidecar: Callable[[Any], None] | None = None,
     ) -> None:
         """Begin; nothing is read yet.
 
@@ -65,21 +50,22 @@ class DirectoryReader:
             folder: Where the files are.
             format_name: The format's name.
             numbers: The number in a file's name; None for a file that is no event.
-            taker: Makes a session out of the events.
-            blocks_of_record: Gives the blocks of an event that is read again.
-            beside: A document that tells more of the events.
+            interpreter: Takes the events.
+            sidecar: A document that says more of them.
+            take_sidecar: Takes what it holds, again whenever that changed or events came that it may speak of.
         """
         self._path = path
         self._folder = folder
         self._format = format_name
         self._numbers = numbers
-        self._taker = taker
-        self._beside = tuple(beside)
+        self._interpreter = interpreter
+        self._sidecar = sidecar
+        self._take_sidecar = take_sidecar
         self._taken: set[str] = set()
         self._waiting = ""
         self._modified = 0
         self._identity = (0, 0)
-        self._texts = NamedTexts(folder.name, self._fetch, blocks_of_record)
+        self._texts = NamedTexts(folder.name, self._fetch, interpreter.blocks_of_record)
 
     def load(self) -> Iterator[Progress]:
         """Read all files there are.
@@ -91,19 +77,19 @@ class DirectoryReader:
             names = self._look()
         except OSError as error:
             raise SessionError(why_not_opened(self._folder, error)) from error
-        for one in self._beside:
-            self._taker.tell(one.value())
+        self._note_sidecar()
         for start in range(0, len(names), FILES_AT_ONCE):
             yield Progress(start, len(names))
             if not self._take(names[start : start + FILES_AT_ONCE]):
                 break
-        self._tell()
+        self._note_sidecar()
         yield Progress(len(names), len(names))
 
     def snapshot(self) -> Session:
         """What has been read so far."""
         unfinished = Diagnostic(f"{self._waiting} is incomplete") if self._waiting else None
-        return self._taker.builder.snapshot(self._format, self._path, self._texts, (self._folder,), unfinished)
+        self._interpreter.settle()
+        return self._interpreter.builder.snapshot(self._format, self._path, self._texts, (self._folder,), unfinished)
 
     def refresh(self) -> Change:
         """Look for files that were added, and at the document beside them."""
@@ -121,8 +107,8 @@ class DirectoryReader:
             return Change.REPLACED
         before, waited = len(self._taken), self._waiting
         self._take([name for name in names if name not in self._taken])
-        has_told = self._tell(only_changes=len(self._taken) == before)
-        is_same = len(self._taken) == before and self._waiting == waited and not has_told
+        is_noted = self._note_sidecar(only_changes=len(self._taken) == before)
+        is_same = len(self._taken) == before and self._waiting == waited and not is_noted
         return Change.NONE if is_same else Change.APPENDED
 
     def watched(self) -> Path:
@@ -156,22 +142,22 @@ class DirectoryReader:
                 if time.time() - modified < BROKEN_SECONDS:
                     self._waiting = name
                     return False
-                self._taker.builder.diagnose(f"{name}: {problem or 'not a JSON object'}", 0, 0, skipped=True)
+                self._interpreter.builder.diagnose(f"{name}: {problem or 'not a JSON object'}", 0, 0, skipped=True)
             else:
                 if problem:
-                    self._taker.builder.diagnose(f"{name}: {problem}", 0, 0, skipped=False)
-                self._taker.add(value, Origin(0, len(data), locator=name))
+                    self._interpreter.builder.diagnose(f"{name}: {problem}", 0, 0, skipped=False)
+                self._interpreter.take(Record(value, data, 0, locator=name))
             self._taken.add(name)
         return True
 
-    def _tell(self, *, only_changes: bool = False) -> bool:
-        """Say again what the document beside the events holds: events that came may be what it speaks of."""
-        changed = [one.changed() for one in self._beside]
-        if only_changes and not any(changed):
+    def _note_sidecar(self, *, only_changes: bool = False) -> bool:
+        """Have the interpreter take what the sidecar holds; whether it did."""
+        if self._sidecar is None or self._take_sidecar is None:
             return False
-        for one in self._beside:
-            self._taker.tell(one.value())
-        return bool(self._beside) and (any(changed) or not only_changes)
+        if not self._sidecar.changed() and only_changes:
+            return False
+        self._take_sidecar(self._sidecar.value())
+        return True
 
     def _fetch(self, name: str) -> bytes:
         try:

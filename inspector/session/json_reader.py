@@ -18,17 +18,16 @@ from inspector.session.json.nodes import FileNode
 from inspector.session.linked_documents import LinkedDocuments
 from inspector.session.reader import Change, Progress
 from inspector.session.registry import detect
-from inspector.session.texts import FileTexts
+from inspector.session.texts import FileTexts, MemoryTexts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
     from typing import BinaryIO
 
-    from inspector.session.json.nodes import Node
     from inspector.session.linked_documents import SidecarFile
-    from inspector.session.model import Session
-    from inspector.session.texts import BlocksOfRecord
+    from inspector.session.model import Session, TextSource
+    from inspector.session.reader import DocumentInterpreter, RecordInterpreter
 
 BROKEN_SECONDS = 2.0
 """A document that is broken is being written, unless it has been left like that for this long."""
@@ -41,8 +40,7 @@ class JsonReader:
         self,
         path: Path,
         format_name: str,
-        interpret: Callable[[Node, SessionBuilder], None],
-        blocks_of_record: BlocksOfRecord,
+        interpreter: Callable[[], DocumentInterpreter | RecordInterpreter],
         beside: Sequence[SidecarFile] = (),
         others: LinkedDocuments | None = None,
         opened: Path | None = None,
@@ -52,10 +50,9 @@ class JsonReader:
         Args:
             path: The file, perhaps with the name of one of several sessions in it.
             format_name: The format's name.
-            interpret: Fills a builder from the document.
-            blocks_of_record: Gives the blocks of an entry read again.
-            beside: Documents that `interpret` looks at too; where one changes, everything is put together anew.
-            others: Documents that `interpret` opens because the session goes on in them.
+            interpreter: Makes one that takes the document; called again whenever the document was written anew.
+            beside: Documents that the interpreter looks at too; where one changes, everything is put together anew.
+            others: Documents that the interpreter opens because the session goes on in them.
             opened: What was asked for, where that is another place than the file.
 
         Raises:
@@ -66,12 +63,11 @@ class JsonReader:
         self._beside = tuple(beside)
         self._others = others or LinkedDocuments()
         self._format = format_name
-        self._interpret = interpret
-        self._blocks_of_record = blocks_of_record
+        self._make_interpreter = interpreter
         file = open_for_reading(path)
         self._use(file, FileState.of(os.fstat(file.fileno())))
-        self._texts = FileTexts((path,), (file,), blocks_of_record)
         self._builder = SessionBuilder()
+        self._texts: TextSource = MemoryTexts()
         self._session: Session | None = None
 
     def load(self) -> Iterator[Progress]:
@@ -116,7 +112,6 @@ class JsonReader:
             return Change.UNREADABLE if is_fresh else Change.REPLACED
         before = self.snapshot()
         self._use(file, place)
-        self._builder, self._session = SessionBuilder(), None
         try:
             self._take(data)
         except SessionError:
@@ -137,9 +132,13 @@ class JsonReader:
     def _take(self, data: bytes) -> None:
         data, start = _without_mark(data)
         self._others.begin()
-        self._interpret(FileNode(data, start), self._builder)
+        interpreter = self._make_interpreter()
+        interpreter.take_document(FileNode(data, start))
+        interpreter.settle()
         paths, files = (self._path, *self._others.paths), (self._file, *self._others.files)
-        self._texts = FileTexts(paths, files, self._blocks_of_record)
+        self._texts = FileTexts(paths, files, interpreter.blocks_of_record)
+        # The interpreter itself is let go: it may hold on to the whole document.
+        self._builder, self._session = interpreter.builder, None
 
     def _format_found(self) -> str:
         """Name of the format that the file has now; empty where it has none."""

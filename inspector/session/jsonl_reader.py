@@ -6,21 +6,20 @@ import os
 import stat
 import time
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from inspector.session.files import FileState, Locator, open_for_reading
 from inspector.session.json.codec import is_whole_json
 from inspector.session.model import Diagnostic
-from inspector.session.reader import Change, Progress
+from inspector.session.reader import Change, Progress, Record
 from inspector.session.texts import FileTexts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from inspector.session.builder import SessionBuilder
     from inspector.session.model import Session
-    from inspector.session.texts import BlocksOfRecord
+    from inspector.session.reader import RecordInterpreter
 
 SLICE_BYTES = 1 << 20
 """Decoding a slice holds the interpreter for a few milliseconds, so that a screen stays responsive."""
@@ -32,27 +31,6 @@ SETTLED_SECONDS = 1.0
 """A last line without a line end is taken as it is once its file has been left alone for this long."""
 
 
-class LineInterpreter(Protocol):
-    """Makes a session out of lines: one format's part of reading a file."""
-
-    blocks_of_record: BlocksOfRecord
-
-    @property
-    def builder(self) -> SessionBuilder:
-        """What has been taken so far."""
-        ...
-
-    def take(self, data: bytes, offset: int, first_line: int) -> None:
-        """Take whole lines.
-
-        Args:
-            data: The lines.
-            offset: Where they stand in the file.
-            first_line: 1-based number of the first of them.
-        """
-        ...
-
-
 class JsonlReader:
     """Reads a file line by line and keeps up with it.
 
@@ -60,13 +38,15 @@ class JsonlReader:
     at once when a file is first opened: files that were cut from others often lack the last line end.
     """
 
-    def __init__(self, path: Path, format_name: str, interpreter: LineInterpreter, opened: Path | None = None) -> None:
+    def __init__(
+        self, path: Path, format_name: str, interpreter: RecordInterpreter, opened: Path | None = None
+    ) -> None:
         """Open a file.
 
         Args:
             path: The file.
             format_name: The format's name.
-            interpreter: Makes a session out of its lines.
+            interpreter: Takes its lines.
             opened: What was asked for, where that is another place than the file.
 
         Raises:
@@ -98,6 +78,7 @@ class JsonlReader:
 
     def snapshot(self) -> Session:
         """What has been read so far."""
+        self._interpreter.settle()
         return self._interpreter.builder.snapshot(
             self._format, self._session_path, self._texts, (self._path,), self._unfinished
         )
@@ -153,7 +134,14 @@ class JsonlReader:
             yield self._offset
 
     def _take(self, data: bytes) -> None:
-        self._interpreter.take(data, self._offset, self._lines + 1)
+        """Have whole lines interpreted. What cannot be read becomes a diagnostic."""
+        interpreter, diagnose = self._interpreter, self._interpreter.builder.diagnose
+        for value, start, end, number, problem in interpreter.decoder.lines(data):
+            offset, line = self._offset + start, self._lines + number + 1
+            if problem:
+                diagnose(problem, line, offset, skipped=value is None)
+            if value is not None:
+                interpreter.take(Record(value, data[start:end], offset, line))
         self._offset += len(data)
         self._lines += data.count(b"\n")
         self._tail_taken = not data.endswith(b"\n")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Protocol
+from abc import abstractmethod
+from typing import TYPE_CHECKING
 
 from inspector.errors import InspectorError
 from inspector.session.errors import SessionError
 from inspector.session.files import Locator
 from inspector.session.model import TextUnavailableError
-from inspector.session.reader import Change, Progress
+from inspector.session.reader import Change, Interpreter, Progress
 from inspector.session.sqlite import Database, DatabaseState, DatabaseUnreadableError, HeldConnection, unreadable
 from inspector.session.texts import NamedTexts
 
@@ -18,9 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from inspector.session.builder import SessionBuilder
     from inspector.session.model import Session
-    from inspector.session.texts import BlocksOfRecord
 
 ATTEMPTS = 20
 ATTEMPT_SECONDS = 0.05
@@ -35,53 +34,46 @@ class RowsGoneError(InspectorError):
     advice = "open the session again: its row is gone"
 
 
-class Rows(Protocol):
-    """One session's rows: a format's part of reading a database.
+class RowInterpreter(Interpreter):
+    """Makes a session out of its rows in a database."""
 
-    Attributes:
-        blocks_of_record: Gives the blocks of a row read again.
-    """
-
-    blocks_of_record: BlocksOfRecord
-
+    @abstractmethod
     def read(self, connection: sqlite3.Connection) -> None:
-        """Take what the rows hold now, the first time everything.
+        """Take what the rows hold now, the first time everything. The builder is another one once they are settled.
 
         Raises:
             RowsGoneError: The session is not there.
         """
-        ...
 
-    def build(self) -> SessionBuilder:
-        """The session, put together from what was read."""
-        ...
+    @abstractmethod
+    def settle(self) -> None:
+        """Put the session together from what was read, in a new builder."""
 
+    @abstractmethod
     def fetch(self, connection: sqlite3.Connection, name: str) -> bytes | None:
         """A row's record by its name, which is a block's `origin.locator`; None where the row is gone."""
-        ...
 
 
 class SqliteReader:
     """Reads one session of a database. Holds no connection between two looks at it, but for texts a moment."""
 
-    def __init__(self, path: Path, format_name: str, rows: Rows) -> None:
+    def __init__(self, path: Path, format_name: str, interpreter: RowInterpreter) -> None:
         """Begin.
 
         Args:
             path: The database, perhaps with a session's id behind it.
             format_name: The format's name.
-            rows: Takes the rows of that session.
+            interpreter: Takes the rows of that session.
         """
         self._path = path
         self._format = format_name
-        self._rows = rows
+        self._interpreter = interpreter
         self._database = Database(Locator.of(path).file)
         self._held = HeldConnection(self._database)
         self._state: DatabaseState | None = None
-        self._builder: SessionBuilder | None = None
         self._session: Session | None = None
         self._unreadable_since: float | None = None
-        self._texts = NamedTexts(self._database.path.name, self._fetch, rows.blocks_of_record)
+        self._texts = NamedTexts(self._database.path.name, self._fetch, interpreter.blocks_of_record)
 
     def load(self) -> Iterator[Progress]:
         """Read the session.
@@ -110,10 +102,8 @@ class SqliteReader:
     def snapshot(self) -> Session:
         """What has been read so far."""
         if self._session is None:
-            if self._builder is None:
-                self._builder = self._rows.build()
             files = (self._database.path,)
-            self._session = self._builder.snapshot(self._format, self._path, self._texts, files)
+            self._session = self._interpreter.builder.snapshot(self._format, self._path, self._texts, files)
         return self._session
 
     def refresh(self) -> Change:
@@ -136,8 +126,7 @@ class SqliteReader:
             return Change.VANISHED
         except DatabaseUnreadableError:
             return self._wait()
-        assert self._builder is not None  # noqa: S101  # `_read` has just made it
-        self._builder.reuse(before)
+        self._interpreter.builder.reuse(before)
         return Change.NONE if self.snapshot() == before else Change.APPENDED
 
     def watched(self) -> Path:
@@ -147,10 +136,11 @@ class SqliteReader:
     def _read(self, state: DatabaseState) -> None:
         self._held.give_up()
         with self._database.reading() as connection:
-            self._rows.read(connection)
+            self._interpreter.read(connection)
         # What was committed between looking and reading is read once more, rather than never.
         self._state, self._unreadable_since = state, None
-        self._builder, self._session = self._rows.build(), None
+        self._interpreter.settle()
+        self._session = None
 
     def _wait(self) -> Change:
         now = time.monotonic()
@@ -160,7 +150,7 @@ class SqliteReader:
     def _fetch(self, name: str) -> bytes:
         try:
             with self._held.reading() as connection:
-                record = self._rows.fetch(connection, name)
+                record = self._interpreter.fetch(connection, name)
         except DatabaseUnreadableError as error:
             raise TextUnavailableError(str(error)) from error
         if record is None:

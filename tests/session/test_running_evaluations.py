@@ -104,7 +104,7 @@ def test_a_sample_that_runs_is_read_and_followed_until_the_log_has_it(tmp_path: 
     assert follower.session.format == "inspect"
     assert follower.session.identifier == "second_epoch_1"
     assert len(follower.session.calls) == 1
-    assert [one.identifier for one in detect(log).format.inside(log)] == ["second_epoch_1", "first_epoch_1"]
+    assert [one.identifier for one in detect(log).format.contained_sessions(log)] == ["second_epoch_1", "first_epoch_1"]
     assert len(open_session(log.with_name("log.eval#first_epoch_1")).calls) == 1
     asked = [follower.session.text(block) for block in follower.session.blocks if block.kind is BlockKind.USER_TEXT]
     assert asked == ["a long question"]

@@ -503,7 +503,7 @@ def test_a_conversation_or_sample_is_named_behind_the_path(tmp_path: Path) -> No
     document = tmp_path / "log.json"
     document.write_bytes(encoded(run_files.inspect_log([run_files.inspect_sample(n, f"i{n}") for n in (1, 2, 3)])))
     for path, ending in ((lines, ""), (archive, "_epoch_1"), (document, "_epoch_1")):
-        inside = detect(path).format.inside(path)
+        inside = detect(path).format.contained_sessions(path)
         assert [one.identifier for one in inside] == [f"i{n}{ending}" for n in (3, 2, 1)]
         assert [len(open_session(one.path).calls) for one in inside] == [3, 2, 1]
         assert len(open_session(path).calls) == 3, "the newest where none is named"

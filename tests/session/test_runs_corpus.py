@@ -312,7 +312,7 @@ def test_results_of_swe_agent_and_mini_are_what_follows_their_calls(corpus: Path
 def test_transcripts_agree_with_a_plain_count(corpus: Path) -> None:
     path = corpus / "openai-chat" / "tau-bench-few-shot.jsonl"
     lines = path.read_bytes().splitlines()
-    inside = detect(path).format.inside(path)
+    inside = detect(path).format.contained_sessions(path)
     assert len(inside) == len(lines) == 69
     for number in (1, 35, 69):
         written = json.loads(lines[number - 1])["messages_display"].split("\n")

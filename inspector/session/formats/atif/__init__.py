@@ -39,14 +39,12 @@ class AtifFormat(Format):
         return f"a JSON document of schema {version} with {len(document['steps'])} steps"
 
     def reader(self, path: Path) -> Reader:
-        from inspector.session.formats.atif.reader import blocks_again, interpret
+        from inspector.session.formats.atif.reader import AtifInterpreter
         from inspector.session.json_reader import JsonReader
         from inspector.session.linked_documents import LinkedDocuments
 
-        others = LinkedDocuments()
-        return JsonReader(
-            path, self.name, lambda node, builder: interpret(node, builder, path, others), blocks_again, others=others
-        )
+        linked = LinkedDocuments()
+        return JsonReader(path, self.name, lambda: AtifInterpreter(path, linked), others=linked)
 
     def is_copy(self, path: Path) -> bool:
         """Whether this is what an earlier trajectory goes on in, with which it is read."""

@@ -10,6 +10,7 @@ from inspector.session.json.codec import clean_text, lenient_json
 from inspector.session.json.nodes import objects_among
 from inspector.session.json.values import count, mapping, objects, seconds_of_any, string
 from inspector.session.model import Compaction, ContextCause, LinkKind, Origin, Role, SessionLink, Usage
+from inspector.session.reader import DocumentInterpreter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -184,28 +185,36 @@ MOST_DEPTH = 8
 CONTINUED = "continued_trajectory_ref"
 
 
-def interpret(node: Node, builder: SessionBuilder, path: Path, others: LinkedDocuments) -> None:
-    """Fill a builder from a trajectory.
+class AtifInterpreter(DocumentInterpreter):
+    """Makes a session out of a trajectory."""
 
-    Args:
-        node: The trajectory.
-        builder: What to fill.
-        path: Its file, beside which subagents' may be.
-        others: The files in which it goes on.
-    """
-    agent = mapping(node.fields()["agent"].value()) if "agent" in node.fields() else {}
-    builder.agent = " ".join(filter(None, (string(agent.get("name")), string(agent.get("version")))))
-    _Trajectories(builder, path, others).add(node, 0)
+    def __init__(self, path: Path, linked: LinkedDocuments) -> None:
+        """Begin.
 
+        Args:
+            path: Its file, beside which subagents' may be.
+            linked: The files in which it goes on.
+        """
+        super().__init__()
+        self._path = path
+        self._linked = linked
 
-def blocks_again(record: bytes, origin: Origin, /) -> list[TextBlock]:
-    """The blocks of a record that is read again."""
-    value = lenient_json(record)[0]
-    if origin.locator == TOOLS:
-        return blocks_beside(value, record, origin.offset, origin.length, TOOLS)
-    if isinstance(value, str):
-        return all_blocks([_continued(value)], origin)
-    return all_blocks(spoken_in(mapping(value)), origin)
+    def take_document(self, document: Node) -> None:
+        """Take the trajectory."""
+        fields = document.fields()
+        agent = mapping(fields["agent"].value()) if "agent" in fields else {}
+        self.builder.agent = " ".join(filter(None, (string(agent.get("name")), string(agent.get("version")))))
+        _Trajectories(self.builder, self._path, self._linked).add(document, 0)
+
+    @staticmethod
+    def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
+        """The blocks of a record that is read again."""
+        value = lenient_json(record)[0]
+        if origin.locator == TOOLS:
+            return blocks_beside(value, record, origin.offset, origin.length, TOOLS)
+        if isinstance(value, str):
+            return all_blocks([_continued(value)], origin)
+        return all_blocks(spoken_in(mapping(value)), origin)
 
 
 def _continued(path: str) -> ChatMessage:

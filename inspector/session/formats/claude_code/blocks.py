@@ -14,7 +14,7 @@ from inspector.session.model import BlockKind, Media, Origin
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from inspector.session.formats.claude_code.records import Record
+    from inspector.session.formats.claude_code.records import ClaudeCodeRecord
 
 NO_BLOCKS = frozenset({RecordKind.QUIET, RecordKind.COMPACTION, RecordKind.MICROCOMPACTION})
 
@@ -30,7 +30,7 @@ def blocks_of_line(line: bytes, origin: Origin, /) -> Sequence[TextBlock]:
 
 
 def blocks_of_record(
-    record: Record, kind: RecordKind, line: bytes, offset: int, tool_names: Mapping[str, str]
+    record: ClaudeCodeRecord, kind: RecordKind, line: bytes, offset: int, tool_names: Mapping[str, str]
 ) -> Sequence[TextBlock]:
     """The blocks of a line.
 
@@ -147,7 +147,7 @@ def _media(source: Source | None) -> tuple[Media, bytes, str]:
     return Media(media_type, 0), (source.url or "").encode(errors="replace"), ""
 
 
-def _record_without_message(record: Record, kind: RecordKind, line: bytes, origin: Origin) -> TextBlock:
+def _record_without_message(record: ClaudeCodeRecord, kind: RecordKind, line: bytes, origin: Origin) -> TextBlock:
     if record.type == "attachment":
         fields = attachment_fields(bytes(record.attachment))
         if kind is RecordKind.USER:

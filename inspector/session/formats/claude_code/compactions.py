@@ -11,10 +11,10 @@ from inspector.session.model import Compaction
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from inspector.session.formats.claude_code.records import CompactMetadata, Record
+    from inspector.session.formats.claude_code.records import ClaudeCodeRecord, CompactMetadata
 
 
-def compaction_of(record: Record, message: int, time: float | None) -> Compaction:
+def compaction_of(record: ClaudeCodeRecord, message: int, time: float | None) -> Compaction:
     """What a boundary, full or partial, says.
 
     Args:
@@ -61,7 +61,7 @@ def kept_messages(metadata: CompactMetadata | None, message_of: Callable[[str], 
     return list(range(first, last + 1)), True
 
 
-def sends_kept_first(record: Record) -> bool:
+def sends_kept_first(record: ClaudeCodeRecord) -> bool:
     """Whether the kept messages are sent before the summary: they are anchored at the boundary itself then."""
     metadata = record.compact_metadata
     if metadata is None:

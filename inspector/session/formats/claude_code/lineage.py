@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from msgspec import Raw
 
     from inspector.session.builder import SessionBuilder
-    from inspector.session.formats.claude_code.records import Record
+    from inspector.session.formats.claude_code.records import ClaudeCodeRecord
 
 NOT_TYPED = (
     "<task-notification",
@@ -63,7 +63,7 @@ class Lineage:
         self._summaries: dict[str, str] = {}
         self._summarised = ""
 
-    def thread(self, record: Record, parent_node: int, *, is_quiet: bool) -> int:
+    def thread(self, record: ClaudeCodeRecord, parent_node: int, *, is_quiet: bool) -> int:
         """The thread of a line."""
         agent = record.agent or record.parent_tool
         if self._home is None and not is_quiet and record.type in ("user", "assistant", "attachment"):
@@ -76,7 +76,7 @@ class Lineage:
             return of_parent
         return 0 if is_quiet else self._new_thread()
 
-    def is_home_agent(self, record: Record) -> bool:
+    def is_home_agent(self, record: ClaudeCodeRecord) -> bool:
         """Whether the file is a subagent's own, and the line is of it."""
         return bool(self._home) and record.agent == self._home
 
@@ -89,7 +89,7 @@ class Lineage:
         """Whether a line of the graph is of the main conversation."""
         return self._thread_of_node[node] == 0
 
-    def confirms(self, record: Record) -> bool:
+    def confirms(self, record: ClaudeCodeRecord) -> bool:
         """Whether a line is the first that shows the file's name to be its session's id."""
         if self._is_confirmed or not self._own_id or record.session != self._own_id:
             return False
@@ -100,7 +100,7 @@ class Lineage:
         """Whether a line of this session was copied into the file, as far as its name tells so."""
         return self._is_confirmed and bool(session) and session != self._own_id
 
-    def origin(self, record: Record, parent_node: int) -> str:
+    def origin(self, record: ClaudeCodeRecord, parent_node: int) -> str:
         """The session that the line goes on from, the first time that this shows; empty otherwise.
 
         A file that was renamed does not say which session is its own, but a line of a session that goes on from another
@@ -114,7 +114,7 @@ class Lineage:
         self._origins.add(origin)
         return origin
 
-    def is_inherited(self, record: Record) -> bool:
+    def is_inherited(self, record: ClaudeCodeRecord) -> bool:
         """Whether a resume or fork copied the line from another session."""
         if record.forked_from != EMPTY:
             return True
@@ -122,7 +122,7 @@ class Lineage:
             return True
         return self.is_other(record.session or "")
 
-    def note(self, record: Record, builder: SessionBuilder) -> None:
+    def note(self, record: ClaudeCodeRecord, builder: SessionBuilder) -> None:
         """Take over what a line says of the whole session."""
         if record.version:
             builder.agent = f"Claude Code {record.version}"
@@ -154,7 +154,7 @@ class Lineage:
         return number
 
 
-def is_prompt(record: Record) -> bool:
+def is_prompt(record: ClaudeCodeRecord) -> bool:
     """Whether a line is a prompt that somebody typed, and so a place to which the conversation may be rewound."""
     if record.type != "user" or record.message is None or record.is_meta or record.is_compact_summary:
         return False
@@ -162,14 +162,14 @@ def is_prompt(record: Record) -> bool:
     return isinstance(content, str) and not content.startswith(NOT_TYPED)
 
 
-def is_injected(record: Record) -> bool:
+def is_injected(record: ClaudeCodeRecord) -> bool:
     """Whether the program added a user line by itself."""
     if record.type == "attachment":
         return attachment_fields(bytes(record.attachment)).get("type") != "queued_command"
     return bool(record.is_meta) or record.type == "system" or _plain_text(record).startswith(NOT_TYPED)
 
 
-def _plain_text(record: Record) -> str:
+def _plain_text(record: ClaudeCodeRecord) -> str:
     """The text of a line that is nothing but one; empty for any other."""
     content = record.message.content if record.message is not None else None
     if isinstance(content, list) and len(content) == 1:
@@ -177,7 +177,7 @@ def _plain_text(record: Record) -> str:
     return content.lstrip() if isinstance(content, str) else ""
 
 
-def is_request(record: Record) -> bool:
+def is_request(record: ClaudeCodeRecord) -> bool:
     """Whether a line asks the model something, rather than telling what a tool returned."""
     if record.type != "user" or record.message is None or record.is_meta:
         return False
@@ -213,7 +213,7 @@ class Family:
                 self._running[identifier] = known = running_identifier(prompt)
                 self._builder.link(SessionLink(LinkKind.SUBAGENT, known, None, identifier, self._titles[identifier]))
 
-    def note(self, record: Record, *, is_home_agent: bool, is_inherited: bool) -> None:
+    def note(self, record: ClaudeCodeRecord, *, is_home_agent: bool, is_inherited: bool) -> None:
         """Take what a line says.
 
         Args:
@@ -267,18 +267,18 @@ class Family:
         if (running := self._running.pop(call, "")) != "":
             self._builder.links.pop((LinkKind.SUBAGENT, call, running), None)
 
-    def _returned(self, record: Record) -> list[str]:
+    def _returned(self, record: ClaudeCodeRecord) -> list[str]:
         content = record.message.content if self._running and record.message is not None else None
         return [part.tool_use_id for part in content if part.tool_use_id] if isinstance(content, list) else []
 
-    def _call_of(self, record: Record) -> str:
+    def _call_of(self, record: ClaudeCodeRecord) -> str:
         if record.type == "progress":
             return record.parent_tool_use or ""
         content = record.message.content if record.message is not None else None
         parts = content if isinstance(content, list) else []
         return next((part.tool_use_id for part in parts if part.tool_use_id), "")
 
-    def _note_origin(self, record: Record) -> None:
+    def _note_origin(self, record: ClaudeCodeRecord) -> None:
         identifier = record.session or ""
         if record.forked_from != EMPTY:
             identifier = string(mapping(lenient_json(bytes(record.forked_from))[0]).get("sessionId")) or identifier

@@ -15,17 +15,17 @@ from inspector.session.formats.claude_code.compactions import Branches, compacti
 from inspector.session.formats.claude_code.lineage import Family, Lineage, is_injected, is_prompt, is_request
 from inspector.session.formats.claude_code.records import DECODER, REPEATED, RecordKind, count_name, kind_of
 from inspector.session.formats.claude_code.related import UUID, is_copy
-from inspector.session.model import BlockKind, Compaction, ContextCause, Message, Role, Usage
+from inspector.session.model import BlockKind, Compaction, ContextCause, Message, Origin, Role, Usage
+from inspector.session.reader import Record, RecordInterpreter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from inspector.session.blocks import TextBlock
-    from inspector.session.builder import OpenContext
-    from inspector.session.formats.claude_code.records import Record, ReportedUsage
+    from inspector.session.builder import OpenContext, SessionBuilder
+    from inspector.session.formats.claude_code.records import ClaudeCodeRecord, ReportedUsage
     from inspector.session.model import Block
-    from inspector.session.texts import BlocksOfRecord
 
 
 PLACEHOLDER_VERSIONS = ((2, 1, 12), (2, 1, 29))
@@ -177,7 +177,7 @@ class ClaudeCodeSession:
         self._turn_of_message = array("i")  # of messages that can be in the main conversation's context, else -1
         self._compacted: list[tuple[OpenContext, int]] = []
 
-    def add(self, record: Record, line: bytes, offset: int, line_number: int) -> None:
+    def add(self, record: ClaudeCodeRecord, line: bytes, offset: int, line_number: int) -> None:
         """Add a line.
 
         Args:
@@ -224,7 +224,7 @@ class ClaudeCodeSession:
             self._message_of_node.append(message)
             self._lineage.place(thread.number, record.session or "")
 
-    def _note_family(self, record: Record, made: Sequence[TextBlock]) -> None:
+    def _note_family(self, record: ClaudeCodeRecord, made: Sequence[TextBlock]) -> None:
         for block, text in made:
             if block.kind is BlockKind.TOOL_CALL:
                 self._family.note_call(block.tool_call_id, block.tool_name, text)
@@ -232,7 +232,7 @@ class ClaudeCodeSession:
             record, is_home_agent=self._lineage.is_home_agent(record), is_inherited=self._lineage.is_inherited(record)
         )
 
-    def _note_copies(self, record: Record, thread: ClaudeCodeThread, *, is_confirmed: bool) -> None:
+    def _note_copies(self, record: ClaudeCodeRecord, thread: ClaudeCodeThread, *, is_confirmed: bool) -> None:
         """Mark what was read so far where a line shows that it was copied from another session."""
         messages = self._builder.messages
         copied: Sequence[int] = ()
@@ -253,13 +253,13 @@ class ClaudeCodeSession:
         if found:
             thread.user = NONE
 
-    def _follow_leaf(self, record: Record) -> None:
+    def _follow_leaf(self, record: ClaudeCodeRecord) -> None:
         """Go to the branch whose last line the program noted: a person went back to it and typed nothing yet."""
         node = self._branches.node(record.leaf)
         if node >= 0 and self._lineage.is_main(node) and self._branches.go_to_leaf(node):
             self._rewind(self._threads[0])
 
-    def _thread(self, record: Record, kind: RecordKind) -> ClaudeCodeThread:
+    def _thread(self, record: ClaudeCodeRecord, kind: RecordKind) -> ClaudeCodeThread:
         number = self._lineage.thread(record, self._branches.node(record.parent), is_quiet=kind is RecordKind.QUIET)
         thread = self._threads.get(number)
         if thread is None:
@@ -267,7 +267,7 @@ class ClaudeCodeSession:
         return thread
 
     def _add_kind(
-        self, record: Record, kind: RecordKind, blocks: list[Block], thread: ClaudeCodeThread, turn: int
+        self, record: ClaudeCodeRecord, kind: RecordKind, blocks: list[Block], thread: ClaudeCodeThread, turn: int
     ) -> int:
         """Add a line's blocks to messages, calls and contexts; the message they went to, -1 for none."""
         if kind is RecordKind.RESPONSE:
@@ -284,7 +284,7 @@ class ClaudeCodeSession:
         return self._show(record, Role.OTHER, blocks, thread)
 
     def _new_message(
-        self, record: Record, role: Role, blocks: list[Block], thread: ClaudeCodeThread, **flags: bool
+        self, record: ClaudeCodeRecord, role: Role, blocks: list[Block], thread: ClaudeCodeThread, **flags: bool
     ) -> Message:
         return Message(
             role=role,
@@ -296,18 +296,20 @@ class ClaudeCodeSession:
             **flags,
         )
 
-    def _note_message(self, record: Record, thread: ClaudeCodeThread, turn: int, index: int) -> int:
+    def _note_message(self, record: ClaudeCodeRecord, thread: ClaudeCodeThread, turn: int, index: int) -> int:
         """Remember where a message that was just added comes from; its index."""
         self._session_of_message.append(record.session or "")
         self._turn_of_message.append(turn if thread.number == 0 else NONE)
         return index
 
-    def _show(self, record: Record, role: Role, blocks: list[Block], thread: ClaudeCodeThread, **flags: bool) -> int:
+    def _show(
+        self, record: ClaudeCodeRecord, role: Role, blocks: list[Block], thread: ClaudeCodeThread, **flags: bool
+    ) -> int:
         """Add a message that is not sent."""
         message = self._new_message(record, role, blocks, thread, **flags)
         return self._note_message(record, thread, NONE, thread.add(message, is_sent=False))
 
-    def _add_user(self, record: Record, blocks: list[Block], thread: ClaudeCodeThread, turn: int) -> int:
+    def _add_user(self, record: ClaudeCodeRecord, blocks: list[Block], thread: ClaudeCodeThread, turn: int) -> int:
         injected = is_injected(record)
         if thread.user == NONE:
             message = self._new_message(record, Role.USER, blocks, thread, is_meta=injected)
@@ -319,7 +321,7 @@ class ClaudeCodeSession:
             self._builder.replace_message(thread.user, is_meta=False)
         return thread.user
 
-    def _respond(self, record: Record, blocks: list[Block], thread: ClaudeCodeThread, turn: int) -> int:
+    def _respond(self, record: ClaudeCodeRecord, blocks: list[Block], thread: ClaudeCodeThread, turn: int) -> int:
         message = record.message
         identifier = (message is not None and message.id) or record.request or record.uuid or ""
         response = self._responses.get(identifier)
@@ -333,7 +335,7 @@ class ClaudeCodeSession:
         self._report_usage(record, response)
         return response.message
 
-    def _continues(self, record: Record, thread: ClaudeCodeThread, response: Response) -> bool:
+    def _continues(self, record: ClaudeCodeRecord, thread: ClaudeCodeThread, response: Response) -> bool:
         """Whether a line belongs to a known response with its id.
 
         Servers other than Anthropic's may repeat an id; only the thread's last response, or one whose request id is the
@@ -346,7 +348,9 @@ class ClaudeCodeSession:
         is_same_request = bool(request) and self._builder.messages[response.message].thread == thread.number
         return is_last or is_same_request
 
-    def _begin_response(self, record: Record, identifier: str, thread: ClaudeCodeThread, turn: int) -> Response:
+    def _begin_response(
+        self, record: ClaudeCodeRecord, identifier: str, thread: ClaudeCodeThread, turn: int
+    ) -> Response:
         message = thread.respond(
             self._new_message(record, Role.ASSISTANT, [], thread),
             model=(record.message.model if record.message is not None else "") or "",
@@ -359,7 +363,7 @@ class ClaudeCodeSession:
         thread.response, thread.user, thread.awaits_summary = message, NONE, False
         return response
 
-    def _report_usage(self, record: Record, response: Response) -> None:
+    def _report_usage(self, record: ClaudeCodeRecord, response: Response) -> None:
         call = self._builder.calls[response.call]
         usage = later(call.usage, usage_of(record.message.usage if record.message is not None else None))
         if usage is not None:
@@ -369,7 +373,7 @@ class ClaudeCodeSession:
         if usage is not call.usage:
             self._builder.calls[response.call] = structs.replace(call, usage=usage)
 
-    def _summarise(self, record: Record, blocks: list[Block], thread: ClaudeCodeThread, turn: int) -> int:
+    def _summarise(self, record: ClaudeCodeRecord, blocks: list[Block], thread: ClaudeCodeThread, turn: int) -> int:
         if not thread.awaits_summary and thread.context is not None and thread.context.members:
             self._begin_compacted(thread, turn)
             thread.note_compaction(Compaction(len(self._builder.messages), time=record.time))
@@ -386,7 +390,9 @@ class ClaudeCodeSession:
         thread.awaits_summary = False
         return index
 
-    def _compact(self, record: Record, thread: ClaudeCodeThread, turn: int, offset: int, line_number: int) -> None:
+    def _compact(
+        self, record: ClaudeCodeRecord, thread: ClaudeCodeThread, turn: int, offset: int, line_number: int
+    ) -> None:
         kept, complete = kept_messages(record.compact_metadata, self._message_of)
         kept = [
             index for index in kept if self._builder.messages[index].thread == thread.number and self._is_sent(index)
@@ -398,7 +404,7 @@ class ClaudeCodeSession:
         thread.awaits_summary, thread.kept_first = True, sends_kept_first(record)
         thread.note_compaction(compaction_of(record, len(self._builder.messages), record.time))
 
-    def _clear(self, record: Record, thread: ClaudeCodeThread, offset: int, line_number: int) -> None:
+    def _clear(self, record: ClaudeCodeRecord, thread: ClaudeCodeThread, offset: int, line_number: int) -> None:
         """Note a partial compaction. One that cleared no results clears nothing that has a block of its own."""
         metadata = record.microcompact_metadata
         if metadata is not None and metadata.cleared_attachments:
@@ -438,19 +444,21 @@ class ClaudeCodeSession:
         thread.begin(ContextCause.REWIND, members)
 
 
-class ClaudeCodeInterpreter:
+class ClaudeCodeInterpreter(RecordInterpreter):
     """Makes a session out of the lines of a Claude Code session file."""
+
+    decoder = DECODER
 
     def __init__(self, path: Path) -> None:
         """Begin; `path` is the file."""
-        self.builder = SessionBuilder()
-        self.blocks_of_record: BlocksOfRecord = blocks_of_line
+        super().__init__()
         self._conversation = ClaudeCodeSession(self.builder, path)
 
-    def take(self, data: bytes, offset: int, first_line: int) -> None:
-        """Take whole lines. What cannot be read becomes a diagnostic."""
-        for record, start, end, number, problem in DECODER.lines(data):
-            if problem:
-                self.builder.diagnose(problem, first_line + number, offset + start, skipped=record is None)
-            if record is not None:
-                self._conversation.add(record, data[start:end], offset + start, first_line + number)
+    def add(self, record: Record) -> None:
+        """Take a line."""
+        self._conversation.add(record.value, record.data, record.offset, record.line)
+
+    @staticmethod
+    def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
+        """The blocks of a line that is read again."""
+        return blocks_of_line(record, origin)

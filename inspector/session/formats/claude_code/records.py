@@ -13,7 +13,7 @@ from enum import Enum, auto
 from msgspec import Raw, Struct, field
 
 from inspector.session.formats.claude_code.attachments import NOTICES, attachment_fields, attachment_type, is_sent
-from inspector.session.json.lines import RecordDecoder
+from inspector.session.json.lines import StructDecoder
 from inspector.session.json.values import seconds_of_any
 
 EMPTY = Raw(b"")
@@ -110,7 +110,7 @@ class Started(Struct, gc=False):
     description: Raw = EMPTY
 
 
-class Record(Struct, gc=False):
+class ClaudeCodeRecord(Struct, gc=False):
     """One line."""
 
     type: str | None = None
@@ -156,7 +156,7 @@ class Record(Struct, gc=False):
         return self.session is None and self.printed_session is not None
 
 
-DECODER = RecordDecoder(Record)
+DECODER = StructDecoder(ClaudeCodeRecord)
 
 
 SYNTHETIC_MODEL = "<synthetic>"
@@ -216,7 +216,7 @@ class RecordKind(Enum):
     """Counted only."""
 
 
-def kind_of(record: Record) -> RecordKind:
+def kind_of(record: ClaudeCodeRecord) -> RecordKind:
     """What a line is to the conversation; of unknown types it is a notice, so that they are seen."""
     match record.type:
         case "assistant" if record.message is not None:
@@ -233,14 +233,14 @@ def kind_of(record: Record) -> RecordKind:
     return RecordKind.NOTICE
 
 
-def _attachment_kind(record: Record) -> RecordKind:
+def _attachment_kind(record: ClaudeCodeRecord) -> RecordKind:
     fields = attachment_fields(bytes(record.attachment))
     if is_sent(fields):
         return RecordKind.USER
     return RecordKind.NOTICE if str(fields.get("type")) in NOTICES else RecordKind.QUIET
 
 
-def _system_kind(record: Record) -> RecordKind:
+def _system_kind(record: ClaudeCodeRecord) -> RecordKind:
     match record.subtype:
         case "compact_boundary":
             return RecordKind.COMPACTION
@@ -256,7 +256,7 @@ def _system_kind(record: Record) -> RecordKind:
     return RecordKind.NOTICE
 
 
-def count_name(record: Record) -> str:
+def count_name(record: ClaudeCodeRecord) -> str:
     """The name a line is counted under: its type, with the subtype of system records and the type of attachments."""
     if record.type is None:
         return "(no type)"

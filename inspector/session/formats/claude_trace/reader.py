@@ -9,22 +9,22 @@ from inspector.session.formats.claude_trace.records import is_exchange
 from inspector.session.formats.plain.reader import RequestLog, RequestThread, SentMessage, blocks_of_record
 from inspector.session.formats.plain.records import Request, is_message
 from inspector.session.formats.streamed_answers import REPLY, StreamNode, answer_of
-from inspector.session.json.lines import line_bounds
-from inspector.session.json.nodes import FileNode, inside_string, objects_among, unescaped
+from inspector.session.json.nodes import FileNode, inside_string, unescaped
 from inspector.session.json.values import mapping, string
 from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.model import BlockKind, Role
-from inspector.session.sniff import BLANK_BYTES, Sample
+from inspector.session.reader import Record, RecordInterpreter
+from inspector.session.sniff import Sample
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.session.blocks import TextBlock
+    from inspector.session.builder import SessionBuilder
     from inspector.session.json.nodes import Node
     from inspector.session.model import Origin
     from inspector.session.reader import Reader
-    from inspector.session.texts import BlocksOfRecord
 
 
 CONTINUED = "This session is being continued from a previous conversation"
@@ -99,52 +99,36 @@ def _is_small(request: Request) -> bool:
     return not tools and ("haiku" in string(request.about.get("model")) or request.about.get("max_tokens") == 1)
 
 
-def blocks_again(record: bytes, origin: Origin, /) -> list[TextBlock]:
-    """The blocks of a message that is read again."""
-    return blocks_of_record(unescaped(record), origin)
+class TraceInterpreter(RecordInterpreter):
+    """Makes a session out of the exchanges of a log."""
 
+    record_name = "an exchange"
 
-class TraceInterpreter:
-    """Makes a session out of the lines of a log."""
-
-    def __init__(self, builder: SessionBuilder | None = None) -> None:
-        self.builder = builder if builder is not None else SessionBuilder()
-        self.blocks_of_record: BlocksOfRecord = blocks_again
+    def __init__(self) -> None:
+        super().__init__()
         self._conversation = TraceLog(self.builder)
 
-    def take(self, data: bytes, offset: int, first_line: int) -> None:
-        """Take whole lines. What cannot be read becomes a diagnostic."""
-        for start, end, number in line_bounds(data):
-            line = data[start:end].lstrip(BLANK_BYTES)
-            node = FileNode(line, offset + end - len(line))
-            value = node.value()
-            if isinstance(value, dict):
-                self.add(node, value)
-            else:
-                reason = "invalid JSON" if value is None else "not a JSON object"
-                self.builder.diagnose(reason, first_line + number, offset + start, skipped=True)
-
-    def add(self, node: Node, value: dict[str, Any]) -> None:
-        """Add an exchange."""
-        request = _request(node) if is_exchange(value) else None
+    def add(self, record: Record) -> None:
+        """Take an exchange."""
+        value = record.value
+        request = _request(FileNode(record.data, record.offset)) if is_exchange(value) else None
         if request is None:
             self.builder.record_counts["other request" if is_exchange(value) else "other"] += 1
             return
         self.builder.record_counts["request" if request.response is not None else "request without an answer"] += 1
         self._conversation.add_request(request)
 
+    @staticmethod
+    def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
+        """The blocks of a message that is read again."""
+        return blocks_of_record(unescaped(record), origin)
+
 
 def trace_reader(path: Path, name: str) -> Reader:
     """A reader for a log, one exchange a line or all in one list."""
     if Sample(path).is_lines:
         return JsonlReader(path, name, TraceInterpreter())
-    return JsonReader(path, name, _interpret, blocks_again)
-
-
-def _interpret(node: Node, builder: SessionBuilder) -> None:
-    interpreter = TraceInterpreter(builder)
-    for item, value in objects_among(node.items(), "an exchange", builder):
-        interpreter.add(item, value)
+    return JsonReader(path, name, TraceInterpreter)
 
 
 def _request(node: Node) -> Request | None:

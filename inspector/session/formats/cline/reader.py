@@ -29,13 +29,13 @@ from inspector.session.json.values import mapping, objects, seconds_of_any, stri
 from inspector.session.json_reader import JsonReader
 from inspector.session.linked_documents import LinkedDocuments, SidecarFile
 from inspector.session.model import Compaction, ContextCause, LinkKind, Message, Origin, Role, SessionLink
+from inspector.session.reader import DocumentInterpreter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from inspector.session.blocks import TextBlock
-    from inspector.session.builder import SessionBuilder
     from inspector.session.formats.chat import ChatMessage
     from inspector.session.json.nodes import Node
     from inspector.session.reader import Reader
@@ -45,38 +45,27 @@ def task_reader(opened: Path, name: str) -> Reader:
     """A reader for a task, given its folder or any of its files."""
     path = history_of(opened)
     (about,) = tuple(SidecarFile(one) for one in beside(path))
-    task = path.resolve().parent.name
-    index = SidecarFile(index_of(path), lambda tasks: left_out_in(tasks, task))
+    folder = path.resolve().parent.name
+    index = SidecarFile(index_of(path), lambda tasks: left_out_in(tasks, folder))
     others = LinkedDocuments()
 
-    def interpret(node: Node, builder: SessionBuilder) -> None:
-        builder.agent = "Cline"
+    def task() -> Task:
         edits: list[Edit] = []
         if path.name == HISTORY:
-            builder.identifier = path.resolve().parent.name
             edits = edits_in(others.open(path.with_name(EDITS)))
         left_out = index.value() if path.name == HISTORY else None
-        Task(builder, about.value(), edits, left_out).take(node)
+        made = Task(about.value(), edits, left_out)
+        made.builder.identifier = folder if path.name == HISTORY else ""
+        return made
 
-    return JsonReader(path, name, interpret, blocks_again, (about, index), others, opened)
-
-
-def blocks_again(record: bytes, origin: Origin, /) -> list[TextBlock]:
-    """The blocks of a message that is read again."""
-    value = lenient_json(record)[0]
-    if origin.locator == SYSTEM:
-        return blocks_beside(value, record, origin.offset, origin.length, SYSTEM)
-    if origin.locator.startswith(LOCATOR):
-        return edited_blocks_again(text_of_change(value) or "", origin)
-    return all_blocks([spoken_in(mapping(value))], origin)
+    return JsonReader(path, name, task, (about, index), others, opened)
 
 
-class Task:
-    """Takes the messages of a task in order and fills a builder."""
+class Task(DocumentInterpreter):
+    """Makes a session out of the messages of a task."""
 
     def __init__(
         self,
-        builder: SessionBuilder,
         about: Any,
         edits: Sequence[Edit] = (),
         next_left_out: tuple[int, int] | None = None,
@@ -84,18 +73,18 @@ class Task:
         """Begin.
 
         Args:
-            builder: What to fill.
             about: The document beside the messages.
             edits: What was changed of them.
             next_left_out: First and last index of the messages that the next request leaves out, by the tasks' index.
         """
+        super().__init__()
+        self.builder.agent = "Cline"
         self._next_left_out = next_left_out
-        self._builder = builder
         self._about = about
         self._edits = list(edits)
         self._edited: dict[int, dict[int, Edit]] = {}
         self._said: dict[int, tuple[Mapping[str, Any], Origin, Called]] = {}
-        self._chat = ChatThread(builder)
+        self._chat = ChatThread(self.builder)
         self._open_calls: Called = []
         self._hidden: dict[str, list[int]] = {}
         self._added: dict[int, list[int]] = {}
@@ -103,24 +92,34 @@ class Task:
         self._forked: float | None = None
         self._condensed: list[Condensed] = condensations(about)
 
-    def take(self, node: Node) -> None:
-        """Take the whole document."""
-        fields = node.fields()
+    @staticmethod
+    def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
+        """The blocks of a message that is read again."""
+        value = lenient_json(record)[0]
+        if origin.locator == SYSTEM:
+            return blocks_beside(value, record, origin.offset, origin.length, SYSTEM)
+        if origin.locator.startswith(LOCATOR):
+            return edited_blocks_again(text_of_change(value) or "", origin)
+        return all_blocks([spoken_in(mapping(value))], origin)
+
+    def take_document(self, document: Node) -> None:
+        """Take the messages."""
+        fields = document.fields()
         model = self._describe(fields)
         if fields.get("system_prompt") is not None and isinstance(fields["system_prompt"].value(), str):
             system = fields["system_prompt"]
             made = blocks_beside(system.value(), system.raw(), system.offset, system.length, SYSTEM)
             self._chat.add(Message(Role.SYSTEM, tuple(block for block, _ in made)))
-        items = fields["messages"].items() if "messages" in fields else node.items()
+        items = fields["messages"].items() if "messages" in fields else document.items()
         values = [item.value() for item in items]
         answers = [place for place, value in enumerate(values) if mapping(value).get("role") == "assistant"]
         requests = requests_of_answers(self._about, answers)
         for place, (item, value) in enumerate(zip(items, values, strict=True)):
             if not isinstance(value, dict):
-                self._builder.diagnose("not a message", 0, max(item.offset, 0), skipped=True)
+                self.builder.diagnose("not a message", 0, max(item.offset, 0), skipped=True)
                 continue
             name = string(value.get("role")) or string(value.get("type")) or "(no role)"
-            self._builder.record_counts[name] += 1
+            self.builder.record_counts[name] += 1
             self._add(place, value, Origin(item.offset, item.length), requests.get(place), model)
         # The index was written together with what is shown, or before it: a lesser range is an older one.
         is_newer = self._next_left_out is not None and self._next_left_out > (self._left_out or (-1, -1))
@@ -132,7 +131,7 @@ class Task:
         details = mapping(about.get("metadata"))
         fork = mapping(details.get("fork"))
         self._forked = seconds_of_any(fork.get("forkedAt"))
-        builder = self._builder
+        builder = self.builder
         if origin := string(fork.get("forkedFromSessionId")):
             builder.link(SessionLink(LinkKind.CONTINUED, origin))
         builder.title = string(details.get("title"))
@@ -185,7 +184,7 @@ class Task:
             request: The request that is sent now.
             began: When it began, in milliseconds since the epoch; None for the next one, which was not sent yet.
         """
-        first = len(self._builder.messages)
+        first = len(self.builder.messages)
         replaced = self._replaced(began)
         members = [replaced.get(index, index) for index in self._chat.members]
         left_out = request.left_out if request is not None else None
@@ -196,13 +195,13 @@ class Task:
             is_sent = {
                 index
                 for index, place in place_of.items()
-                if not left_out[0] <= place <= left_out[1] and self._builder.messages[index].role is not Role.OTHER
+                if not left_out[0] <= place <= left_out[1] and self.builder.messages[index].role is not Role.OTHER
             }
             members = [index for index in members if index not in place_of]
             members += sorted(is_sent, key=lambda index: (place_of[index], index))
         if replaced or is_cut:
             self._chat.begin(ContextCause.COMPACTION, members)
-            self._builder.compactions.append(Compaction(first, "truncation" if is_cut else "edit"))
+            self.builder.compactions.append(Compaction(first, "truncation" if is_cut else "edit"))
 
     def _replaced(self, began: float | None) -> dict[int, int]:
         """Add the messages that were changed until a request began; by the indices of those in whose place they are."""
@@ -225,5 +224,5 @@ class Task:
         (message,) = self._chat.messages([spoken_in(changed, place, open_calls)], origin)
         made = placed(message, changed, self._edited[place])
         if made is None:
-            self._builder.diagnose("a change of a message that does not fit it", 0, origin.offset, skipped=False)
+            self.builder.diagnose("a change of a message that does not fit it", 0, origin.offset, skipped=False)
         return structs.replace(made, is_meta=True) if made is not None else None

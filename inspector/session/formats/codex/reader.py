@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from inspector.session.blocks import TextBlock, text_block
-from inspector.session.builder import SessionBuilder
 from inspector.session.formats.codex.compactions import (
     Compactions,
     hands_over,
@@ -21,21 +20,22 @@ from inspector.session.formats.codex.related import Lineage, note_event, note_he
 from inspector.session.formats.codex.stream import StreamInterpreter
 from inspector.session.formats.codex.usage import INHERITED, NONE, Attribution, Report, TokenCounts
 from inspector.session.formats.responses.items import ItemThread, Side, blocks_of_item, side_of
-from inspector.session.formats.responses.reader import blocks_of_record, interpret
+from inspector.session.formats.responses.reader import ResponsesInterpreter
 from inspector.session.json.codec import clean_text, compact_json
-from inspector.session.json.lines import object_lines, object_of
+from inspector.session.json.lines import ObjectDecoder, object_of
 from inspector.session.json.values import count, mapping, objects, string
 from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.model import BlockKind, ContextCause, Message, Origin, Role
+from inspector.session.reader import Record, RecordInterpreter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from inspector.session.builder import SessionBuilder
     from inspector.session.json.nodes import Node
     from inspector.session.reader import Reader
-    from inspector.session.texts import BlocksOfRecord
 
 
 def blocks_of_line(data: bytes, origin: Origin, /) -> Sequence[TextBlock]:
@@ -298,29 +298,36 @@ def codex_reader(path: Path, name: str, *, is_document: bool = False, is_stream:
     if is_stream:
         return JsonlReader(path, name, StreamInterpreter())
     if is_document:
-        return JsonReader(path, name, _interpret, blocks_of_record)
+        return JsonReader(path, name, CodexDocumentInterpreter)
     return JsonlReader(path, name, CodexInterpreter())
 
 
-def _interpret(node: Node, builder: SessionBuilder) -> None:
-    interpret(node, builder)
-    builder.agent = "Codex"
-    session = node.fields()["session"].value() if "session" in node.fields() else {}
-    builder.identifier = string(mapping(session).get("id"))
-
-
-class CodexInterpreter:
+class CodexInterpreter(RecordInterpreter):
     """Makes a session out of the lines of a rollout."""
 
+    decoder = ObjectDecoder("payload")
+
     def __init__(self) -> None:
-        self.builder = SessionBuilder()
-        self.blocks_of_record: BlocksOfRecord = blocks_of_line
+        super().__init__()
         self._rollout = Rollout(self.builder)
 
-    def take(self, data: bytes, offset: int, first_line: int) -> None:
-        """Take whole lines. What cannot be read becomes a diagnostic."""
-        for value, line, start, number in object_lines(data, offset, first_line, self.builder, "payload"):
-            try:
-                self._rollout.add(unwrapped(value), line, start)
-            except RecursionError:
-                self.builder.diagnose("JSON nested too deeply", number, start, skipped=True)
+    def add(self, record: Record) -> None:
+        """Take a line."""
+        self._rollout.add(unwrapped(record.value), record.data, record.offset)
+
+    @staticmethod
+    def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
+        """The blocks of a line that is read again."""
+        return blocks_of_line(record, origin)
+
+
+class CodexDocumentInterpreter(ResponsesInterpreter):
+    """Makes a session out of a rollout that is one JSON document."""
+
+    def take_document(self, document: Node) -> None:
+        """Take the items, and what is said of the session."""
+        super().take_document(document)
+        self.builder.agent = "Codex"
+        fields = document.fields()
+        session = fields["session"].value() if "session" in fields else {}
+        self.builder.identifier = string(mapping(session).get("id"))

@@ -17,20 +17,19 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from inspector.session.blocks import text_block
-from inspector.session.builder import SessionBuilder
 from inspector.session.formats.codex.records import ENDS_OF_TURNS, ITEM_ENDS, ITEMS, SAY_NOTHING, THREAD, TURN_ENDS
 from inspector.session.formats.codex.usage import usage_of
 from inspector.session.formats.responses.items import NONE, ItemThread, Side, blocks_of_item, side_of
 from inspector.session.json.codec import clean_text
-from inspector.session.json.lines import object_lines, object_of
+from inspector.session.json.lines import ObjectDecoder, object_of
 from inspector.session.json.values import count, mapping, sequence, string
 from inspector.session.model import BlockKind, LinkKind, Origin, SessionLink
+from inspector.session.reader import Record, RecordInterpreter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from inspector.session.blocks import TextBlock
-    from inspector.session.texts import BlocksOfRecord
 
 
 ARGUMENTS = {
@@ -143,13 +142,14 @@ SPARE_TOKENS = 64
 COUNTS = ("input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens", "reasoning_output_tokens")
 
 
-class StreamInterpreter:
+class StreamInterpreter(RecordInterpreter):
     """Makes a session out of the lines of a stream."""
 
+    decoder = ObjectDecoder("item")
+
     def __init__(self) -> None:
-        self.builder = SessionBuilder()
+        super().__init__()
         self.builder.agent = "Codex"
-        self.blocks_of_record: BlocksOfRecord = blocks_again
         self._thread = ItemThread(self.builder)
         self._running: set[str] = set()
         self._response = NONE
@@ -158,13 +158,14 @@ class StreamInterpreter:
         self._is_first_report = True
         self._total = dict.fromkeys(COUNTS, 0)
 
-    def take(self, data: bytes, offset: int, first_line: int) -> None:
-        """Take whole lines. What cannot be read becomes a diagnostic."""
-        for value, line, start, number in object_lines(data, offset, first_line, self.builder, "item"):
-            try:
-                self._add(value, line, Origin(start, len(line)))
-            except RecursionError:
-                self.builder.diagnose("JSON nested too deeply", number, start, skipped=True)
+    @staticmethod
+    def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
+        """The blocks of a line that is read again."""
+        return blocks_again(record, origin)
+
+    def add(self, record: Record) -> None:
+        """Take a line."""
+        self._add(record.value, record.data, record.origin)
 
     def _add(self, value: Mapping[str, Any], data: bytes, origin: Origin) -> None:
         kind, item = string(value.get("type")), mapping(value.get("item"))

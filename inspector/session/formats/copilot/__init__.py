@@ -61,9 +61,10 @@ class CopilotFormat(Format):
         from inspector.session.jsonl_reader import JsonlReader
 
         if not is_folder(path) and is_document(Sample(path).only_value):
-            from inspector.session.formats.copilot.document import document_reader
+            from inspector.session.formats.copilot.document import CopilotDocumentInterpreter
+            from inspector.session.json_reader import JsonReader
 
-            return document_reader(path, self.name)
+            return JsonReader(path, self.name, CopilotDocumentInterpreter)
         return JsonlReader(path / EVENTS if is_folder(path) else path, self.name, CopilotInterpreter(), path)
 
     def is_bookkeeping(self, count_name: str) -> bool:

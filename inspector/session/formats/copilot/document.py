@@ -16,17 +16,14 @@ from inspector.session.json.codec import compact_json
 from inspector.session.json.lines import object_of
 from inspector.session.json.nodes import objects_among
 from inspector.session.json.values import mapping, objects, seconds_of_any, string
-from inspector.session.json_reader import JsonReader
 from inspector.session.model import Origin, Role
+from inspector.session.reader import DocumentInterpreter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from inspector.session.blocks import TextBlock
-    from inspector.session.builder import SessionBuilder
     from inspector.session.json.nodes import Node
-    from inspector.session.reader import Reader
 
 REQUESTED, COMPLETED = "tool_call_requested", "tool_call_completed"
 
@@ -34,44 +31,46 @@ SPEAKERS = {"copilot": "assistant", "user": "user"}
 """Types of what was said on the timeline."""
 
 
-def document_reader(path: Path, name: str) -> Reader:
-    """A reader for such a file."""
-    return JsonReader(path, name, _interpret, _blocks_again)
+class CopilotDocumentInterpreter(DocumentInterpreter):
+    """Makes a session out of such a document."""
 
+    def take_document(self, document: Node) -> None:
+        """Take its messages, or its timeline where it has none."""
+        fields = document.fields()
+        about = {name: fields[name].value() for name in fields if name not in (MESSAGES, TIMELINE)}
+        self.builder.agent = "Copilot CLI"
+        self.builder.identifier = string(about.get("sessionId"))
+        self.builder.title = string(about.get("title"))
+        self.builder.working_directory = string(about.get("cwd")) or string(mapping(about.get("context")).get("cwd"))
+        model = string(about.get("selectedModel")) or string(about.get("model"))
+        timeline = fields[TIMELINE].items() if TIMELINE in fields else []
+        shown = [mapping(entry.value()) for entry in timeline]
+        messages = fields[MESSAGES].items() if MESSAGES in fields else []
+        kinds = Counter(string(entry.get("type")) or "(no type)" for entry in shown)
+        prefix = f"{TIMELINE}:" if messages else ""
+        self.builder.record_counts |= {f"{prefix}{kind}": count for kind, count in kinds.items()}
+        times = _times(shown)
+        returned = {string(entry.get("callId")) for entry in shown if entry.get("type") == COMPLETED}
+        thread = ChatThread(self.builder)
+        for entry, value in objects_among(messages or timeline, "a message", self.builder):
+            if messages:
+                self.builder.record_counts[string(value.get("role")) or "(no role)"] += 1
+            elif value.get("type") == REQUESTED and string(value.get("callId")) in returned:
+                continue  # the entry of its result says all of it again
+            spoken = _spoken(value, times, model)
+            if thread.members and spoken[0].is_call:
+                before = self.builder.messages[thread.members[-1]]
+                if before.role is Role.ASSISTANT:
+                    spoken[0] = replace(
+                        spoken[0], is_call=False
+                    )  # what one response said stands in messages of its own
+            thread.say(spoken, Origin(entry.offset, entry.length))
 
-def _interpret(node: Node, builder: SessionBuilder) -> None:
-    fields = node.fields()
-    about = {name: fields[name].value() for name in fields if name not in (MESSAGES, TIMELINE)}
-    builder.agent = "Copilot CLI"
-    builder.identifier = string(about.get("sessionId"))
-    builder.title = string(about.get("title"))
-    builder.working_directory = string(about.get("cwd")) or string(mapping(about.get("context")).get("cwd"))
-    model = string(about.get("selectedModel")) or string(about.get("model"))
-    timeline = fields[TIMELINE].items() if TIMELINE in fields else []
-    shown = [mapping(entry.value()) for entry in timeline]
-    messages = fields[MESSAGES].items() if MESSAGES in fields else []
-    kinds = Counter(string(entry.get("type")) or "(no type)" for entry in shown)
-    prefix = f"{TIMELINE}:" if messages else ""
-    builder.record_counts |= {f"{prefix}{kind}": count for kind, count in kinds.items()}
-    times = _times(shown)
-    returned = {string(entry.get("callId")) for entry in shown if entry.get("type") == COMPLETED}
-    thread = ChatThread(builder)
-    for entry, value in objects_among(messages or timeline, "a message", builder):
-        if messages:
-            builder.record_counts[string(value.get("role")) or "(no role)"] += 1
-        elif value.get("type") == REQUESTED and string(value.get("callId")) in returned:
-            continue  # the entry of its result says all of it again
-        spoken = _spoken(value, times, model)
-        if thread.members and spoken[0].is_call:
-            before = builder.messages[thread.members[-1]]
-            if before.role is Role.ASSISTANT:
-                spoken[0] = replace(spoken[0], is_call=False)  # what one response said stands in messages of its own
-        thread.say(spoken, Origin(entry.offset, entry.length))
-
-
-def _blocks_again(record: bytes, origin: Origin, /) -> list[TextBlock]:
-    value, _ = object_of(record)
-    return [] if value is None else all_blocks(_spoken(value, {}, ""), origin)
+    @staticmethod
+    def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
+        """The blocks of an entry that is read again."""
+        value, _ = object_of(record)
+        return [] if value is None else all_blocks(_spoken(value, {}, ""), origin)
 
 
 def _times(shown: list[Mapping[str, Any]]) -> dict[tuple[str, str], float]:

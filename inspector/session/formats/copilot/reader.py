@@ -11,17 +11,16 @@ from inspector.session.blocks import TextBlock, text_block
 from inspector.session.builder import SessionBuilder, Thread
 from inspector.session.formats.copilot.records import EventKind, kind_of
 from inspector.session.json.codec import clean_text, compact_json
-from inspector.session.json.lines import object_lines, object_of
+from inspector.session.json.lines import ObjectDecoder, object_of
 from inspector.session.json.values import count, count_or_none, mapping, objects, seconds_of_any, string
 from inspector.session.media import media_of_base64
 from inspector.session.model import BlockKind, Compaction, ContextCause, Media, Message, Origin, Role, Usage
+from inspector.session.reader import Record, RecordInterpreter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from inspector.session.json.lines import ObjectLine
     from inspector.session.model import Block
-    from inspector.session.texts import BlocksOfRecord
 
 
 TEXT, REASONING, REQUESTS, ATTACHMENTS = "content", "reasoning", "toolRequests", "attachments"
@@ -215,7 +214,7 @@ class CopilotSession:
         self._threads = 0
         self._agent("")
 
-    def add(self, line: ObjectLine) -> None:
+    def add(self, line: Record) -> None:
         """Add an event."""
         event = line.value
         event_type = string(event.get("type"))
@@ -385,15 +384,20 @@ def _digests(blocks: tuple[Block, ...] | list[Block]) -> list[bytes]:
     return [block.digest for block in blocks]
 
 
-class CopilotInterpreter:
+class CopilotInterpreter(RecordInterpreter):
     """Makes a session out of the lines of an event log."""
 
+    decoder = ObjectDecoder("data")
+
     def __init__(self) -> None:
-        self.builder = SessionBuilder()
-        self.blocks_of_record: BlocksOfRecord = blocks_of_line
+        super().__init__()
         self._conversation = CopilotSession(self.builder)
 
-    def take(self, data: bytes, offset: int, first_line: int) -> None:
-        """Take whole lines. What cannot be read becomes a diagnostic."""
-        for line in object_lines(data, offset, first_line, self.builder, "data"):
-            self._conversation.add(line)
+    def add(self, record: Record) -> None:
+        """Take a line."""
+        self._conversation.add(record)
+
+    @staticmethod
+    def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
+        """The blocks of a line that is read again."""
+        return blocks_of_line(record, origin)

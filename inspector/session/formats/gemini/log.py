@@ -10,30 +10,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from inspector.session.formats.gemini.blocks import is_sent, parts_of, usage_of
 from inspector.session.json.values import seconds_of_any, string
 from inspector.session.model import BlockKind, ContextCause
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from inspector.session.model import Block, Message, Usage
-
-
-class Record(NamedTuple):
-    """A record as it stands in the file.
-
-    Attributes:
-        value: The record.
-        raw: Its bytes.
-        offset: Where they stand.
-    """
-
-    value: Mapping[str, Any]
-    raw: bytes
-    offset: int
+    from inspector.session.reader import Record
 
 
 class About(NamedTuple):
@@ -262,7 +249,7 @@ class Log:
 def _units(number: int, record: Record) -> list[Unit]:
     """A record's shares that hold anything. A response that was counted is one even where it says nothing."""
     value = record.value
-    parts = parts_of(value, record.raw, record.offset)
+    parts = parts_of(value, record.data, record.offset)
     about = About(
         identifier=string(value.get("id")),
         type=string(value.get("type")),

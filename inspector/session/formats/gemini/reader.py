@@ -8,15 +8,25 @@ from msgspec import structs
 
 from inspector.session.builder import OpenContext, SessionBuilder
 from inspector.session.formats.gemini.blocks import blocks_again
-from inspector.session.formats.gemini.log import Log, Record, Share
+from inspector.session.formats.gemini.log import Log, Share
 from inspector.session.formats.gemini.records import CHATS, MESSAGES, NAME
 from inspector.session.json.codec import clean_text
-from inspector.session.json.lines import object_lines
 from inspector.session.json.nodes import FileNode
 from inspector.session.json.values import mapping, objects, seconds, sequence, string
 from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
-from inspector.session.model import BlockKind, Call, Compaction, ContextCause, LinkKind, Message, Role, SessionLink
+from inspector.session.model import (
+    BlockKind,
+    Call,
+    Compaction,
+    ContextCause,
+    LinkKind,
+    Message,
+    Origin,
+    Role,
+    SessionLink,
+)
+from inspector.session.reader import Record, RecordInterpreter
 from inspector.session.snapshot_list import SnapshotList
 from inspector.session.sniff import Sample
 
@@ -24,12 +34,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from inspector.session.blocks import TextBlock
     from inspector.session.formats.gemini.log import Segment, Unit
-    from inspector.session.json.lines import ObjectLine
     from inspector.session.json.nodes import Node
     from inspector.session.model import Block
     from inspector.session.reader import Reader
-    from inspector.session.texts import BlocksOfRecord
 
 
 INJECTED = ("<session_context>", "<hook_context>", "<system-reminder>")
@@ -247,62 +256,72 @@ def _mark_summary(members: Sequence[Unit], index_of: dict[int, int], messages: l
             return
 
 
-class GeminiInterpreter:
-    """Makes a session out of the lines of a log."""
+class GeminiInterpreter(RecordInterpreter):
+    """Makes a session out of the lines of a log, or of the document that older versions wrote."""
 
-    def __init__(self, path: Path) -> None:
-        """Begin; `path` is the file."""
-        self.blocks_of_record: BlocksOfRecord = blocks_again
-        self._builder = SessionBuilder()
-        note_parent(path, self._builder)
+    def __init__(self, path: Path | None = None) -> None:
+        """Begin; `path` is the log."""
+        super().__init__()
+        if path is not None:
+            note_parent(path, self.builder)
         self._log = Log()
         self._settlement = Settlement()
         self._is_settled = True
 
-    @property
-    def builder(self) -> SessionBuilder:
-        """What has been taken so far. Records replace one another, so that it is put together when it is asked for."""
-        if not self._is_settled:
-            self._settlement.settle(self._log, self._builder)
-            self._is_settled = True
-        return self._builder
-
-    def take(self, data: bytes, offset: int, first_line: int) -> None:
-        """Take whole lines. What cannot be read becomes a diagnostic."""
-        for line in object_lines(data, offset, first_line, self._builder):
-            self._builder.record_counts[count_name(line.value)] += 1
-            self._add(line)
-            self._is_settled = False
-
-    def _add(self, line: ObjectLine) -> None:
-        value = line.value
+    def add(self, record: Record) -> None:
+        """Take a line."""
+        value = record.value
+        self.builder.record_counts[count_name(value)] += 1
+        self._is_settled = False
         if isinstance(value.get("$rewindTo"), str):
             self._log.rewind(value["$rewindTo"])
         elif isinstance(value.get("id"), str):
-            self._log.put(Record(value, line.data, line.offset))
-            note_subagents(value, self._builder)
+            self._log.put(record)
+            note_subagents(value, self.builder)
         elif isinstance(value.get("$set"), dict):
-            _note(value["$set"], self._builder)
+            _note(value["$set"], self.builder)
             if isinstance(value["$set"].get(MESSAGES), list):
-                records = list(_records(FileNode(line.data, line.offset), self._builder, line.line, "$set", MESSAGES))
-                for record in records:
-                    note_subagents(record.value, self._builder)
+                records = list(
+                    _records(FileNode(record.data, record.offset), self.builder, record.line, "$set", MESSAGES)
+                )
+                for one in records:
+                    note_subagents(one.value, self.builder)
                 self._log.restart(records, string(value["$set"].get("lastUpdated")))
         elif isinstance(value.get("sessionId"), str):
-            _note(value, self._builder)
-            node = FileNode(line.data, line.offset) if MESSAGES in value else None
-            for record in _records(node, self._builder, line.line, MESSAGES):
-                self._log.put(record)
-                note_subagents(record.value, self._builder)
+            _note(value, self.builder)
+            node = FileNode(record.data, record.offset) if MESSAGES in value else None
+            for one in _records(node, self.builder, record.line, MESSAGES):
+                self._log.put(one)
+                note_subagents(one.value, self.builder)
         else:
-            self._log.put(Record({**value, "id": f"line {line.line}"}, line.data, line.offset))
+            self._log.put(record._replace(value={**value, "id": f"line {record.line}"}))
+
+    def take_document(self, document: Node) -> None:
+        """Take a session that is one document."""
+        _note(mapping(document.value()), self.builder)
+        for place, record in enumerate(_records(document, self.builder, 0, MESSAGES)):
+            self.builder.record_counts[count_name(record.value)] += 1
+            note_subagents(record.value, self.builder)
+            self._log.put(record if isinstance(record.value.get("id"), str) else _named(record, place))
+        self._is_settled = False
+
+    def settle(self) -> None:
+        """Put the session together: records replace one another."""
+        if not self._is_settled:
+            self._settlement.settle(self._log, self.builder)
+            self._is_settled = True
+
+    @staticmethod
+    def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
+        """The blocks of a record that is read again."""
+        return blocks_again(record, origin)
 
 
 def gemini_reader(path: Path) -> Reader:
     """A reader for a session."""
     if Sample(path).is_lines:
         return JsonlReader(path, NAME, GeminiInterpreter(path))
-    return JsonReader(path, NAME, _interpret, blocks_again)
+    return JsonReader(path, NAME, GeminiInterpreter)
 
 
 def count_name(value: Mapping[str, Any]) -> str:
@@ -313,18 +332,6 @@ def count_name(value: Mapping[str, Any]) -> str:
     if "id" in value:
         return string(value.get("type")) or "(no type)"
     return "metadata" if "sessionId" in value else "(no type)"
-
-
-def _interpret(node: Node, builder: SessionBuilder) -> None:
-    value = node.value()
-    _note(mapping(value), builder)
-    log = Log()
-    for place, record in enumerate(_records(node, builder, 0, MESSAGES)):
-        builder.record_counts[count_name(record.value)] += 1
-        note_subagents(record.value, builder)
-        known = record if isinstance(record.value.get("id"), str) else _named(record, place)
-        log.put(known)
-    Settlement().settle(log, builder)
 
 
 def _records(node: Node | None, builder: SessionBuilder, line: int, *names: str) -> Iterator[Record]:

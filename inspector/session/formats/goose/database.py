@@ -13,14 +13,14 @@ from inspector.session.json.codec import clean_text, compact_json, lenient_json
 from inspector.session.json.values import mapping, seconds_of_any, string
 from inspector.session.model import Origin
 from inspector.session.sqlite import Selector, row_of
-from inspector.session.sqlite_reader import RowsGoneError
+from inspector.session.sqlite_reader import RowInterpreter, RowsGoneError
 
 if TYPE_CHECKING:
     import sqlite3
     from pathlib import Path
 
+    from inspector.session.blocks import TextBlock
     from inspector.session.sqlite import Columns, Row
-    from inspector.session.texts import BlocksOfRecord
 
 SESSION_COLUMNS = ("id", "name", "description", "working_dir", "session_type", "updated_at", "model_config_json")
 
@@ -33,12 +33,8 @@ MESSAGE = "message "
 """What the names of rows begin with."""
 
 
-class GooseRows:
-    """The rows of one session.
-
-    Attributes:
-        blocks_of_record: Gives the blocks of a row read again.
-    """
+class GooseRows(RowInterpreter):
+    """The rows of one session."""
 
     def __init__(self, session: str) -> None:
         """Begin.
@@ -46,7 +42,7 @@ class GooseRows:
         Args:
             session: The session's id; empty for the newest that a person began.
         """
-        self.blocks_of_record: BlocksOfRecord = blocks_of_record
+        super().__init__()
         self._session = session
         self._about: Row = {}
         self._entries: list[GooseMessage] = []
@@ -78,9 +74,9 @@ class GooseRows:
             self._known[values[0]] = (fingerprint, entry)
             self._entries.append(entry)
 
-    def build(self) -> SessionBuilder:
-        """The session, put together from what was read."""
-        builder = SessionBuilder()
+    def settle(self) -> None:
+        """Put the session together from what was read."""
+        builder = self.builder = SessionBuilder()
         describe(self._about, builder)
         builder.record_counts["session"] += 1
         for role, count in Counter(entry.role for entry in self._entries).items():
@@ -88,7 +84,11 @@ class GooseRows:
         settings = string(self._about.get("model_config_json")).encode(errors="replace")
         model = mapping(lenient_json(settings)[0]) if settings else {}
         fill(builder, self._entries, string(model.get("model_name")))
-        return builder
+
+    @staticmethod
+    def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
+        """The blocks of a row that is read again."""
+        return blocks_of_record(record, origin)
 
     def fetch(self, connection: sqlite3.Connection, name: str) -> bytes | None:
         """A row's record by its name."""

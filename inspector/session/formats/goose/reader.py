@@ -10,13 +10,14 @@ from inspector.session.blocks import TextBlock, text_block
 from inspector.session.builder import SessionBuilder, Thread
 from inspector.session.formats.goose.records import NAME, REQUESTS, is_export, is_metadata
 from inspector.session.json.codec import clean_text, compact_json, lenient_json
-from inspector.session.json.lines import object_lines, object_of
+from inspector.session.json.lines import object_of
 from inspector.session.json.nodes import objects_among
 from inspector.session.json.values import mapping, objects, seconds_of_any, sequence, string
 from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.media import media_of_base64
 from inspector.session.model import BlockKind, Compaction, Media, Message, Origin, Role
+from inspector.session.reader import Record, RecordInterpreter
 from inspector.session.sniff import Sample
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from inspector.session.json.nodes import Node
     from inspector.session.model import Block
     from inspector.session.reader import Reader
-    from inspector.session.texts import BlocksOfRecord
 
 
 def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
@@ -263,35 +263,48 @@ def _message(entry: GooseMessage, *, is_sent: bool = True, is_summary: bool = Fa
     )
 
 
-class GooseInterpreter:
-    """Makes a session out of lines: one that says what the session is, and its messages."""
+class GooseInterpreter(RecordInterpreter):
+    """Makes a session out of lines (one that says what the session is, and its messages), or of an export."""
 
     def __init__(self) -> None:
-        self.blocks_of_record: BlocksOfRecord = blocks_of_record
-        self._builder = SessionBuilder()
+        super().__init__()
         self._entries: list[GooseMessage] = []
         self._is_settled = True
 
-    @property
-    def builder(self) -> SessionBuilder:
-        """What has been taken so far. What a message is shows by those behind it, so that all are put together anew."""
+    def add(self, record: Record) -> None:
+        """Take a line."""
+        if is_metadata(record.value):
+            self.builder.record_counts["metadata"] += 1
+            describe(record.value, self.builder)
+            return
+        self.builder.record_counts[string(record.value.get("role")) or "(no role)"] += 1
+        self._entries.append(entry_of(record.value, record.origin))
+        self._is_settled = False
+
+    def take_document(self, document: Node) -> None:
+        """Take an export."""
+        fields = document.fields()
+        describe({name: field.value() for name, field in fields.items() if name != "conversation"}, self.builder)
+        entries = []
+        items = fields["conversation"].items() if "conversation" in fields else []
+        for item, value in objects_among(items, "a message", self.builder):
+            self.builder.record_counts[string(value.get("role")) or "(no role)"] += 1
+            entries.append(entry_of(value, Origin(item.offset, item.length)))
+        model = mapping(fields["model_config"].value()).get("model_name") if "model_config" in fields else ""
+        fill(self.builder, entries, string(model))
+
+    def settle(self) -> None:
+        """Put all messages together anew: what one shows is told by those behind it."""
         if not self._is_settled:
             made = SessionBuilder()
             fill(made, self._entries)
-            self._builder.put(made.messages, made.calls, made.contexts, made.compactions)
+            self.builder.put(made.messages, made.calls, made.contexts, made.compactions)
             self._is_settled = True
-        return self._builder
 
-    def take(self, data: bytes, offset: int, first_line: int) -> None:
-        """Take whole lines. What cannot be read becomes a diagnostic."""
-        for line in object_lines(data, offset, first_line, self._builder):
-            if is_metadata(line.value):
-                self._builder.record_counts["metadata"] += 1
-                describe(line.value, self._builder)
-                continue
-            self._builder.record_counts[string(line.value.get("role")) or "(no role)"] += 1
-            self._entries.append(entry_of(line.value, Origin(line.offset, len(line.data))))
-            self._is_settled = False
+    @staticmethod
+    def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
+        """The blocks of a message that is read again."""
+        return blocks_of_record(record, origin)
 
 
 def file_reader(path: Path) -> Reader:
@@ -299,7 +312,7 @@ def file_reader(path: Path) -> Reader:
     sample = Sample(path)
     if sample.is_lines and not is_export(sample.records[0]):
         return JsonlReader(path, NAME, GooseInterpreter())
-    return JsonReader(path, NAME, _interpret, blocks_of_record)
+    return JsonReader(path, NAME, GooseInterpreter)
 
 
 def describe(about: Mapping[str, Any], builder: SessionBuilder) -> None:
@@ -308,15 +321,3 @@ def describe(about: Mapping[str, Any], builder: SessionBuilder) -> None:
     builder.identifier = string(about.get("id")) or builder.identifier
     builder.title = string(about.get("name")) or string(about.get("description")) or builder.title
     builder.working_directory = string(about.get("working_dir")) or builder.working_directory
-
-
-def _interpret(node: Node, builder: SessionBuilder) -> None:
-    fields = node.fields()
-    describe({name: field.value() for name, field in fields.items() if name != "conversation"}, builder)
-    entries = []
-    items = fields["conversation"].items() if "conversation" in fields else []
-    for item, value in objects_among(items, "a message", builder):
-        builder.record_counts[string(value.get("role")) or "(no role)"] += 1
-        entries.append(entry_of(value, Origin(item.offset, item.length)))
-    model = mapping(fields["model_config"].value()).get("model_name") if "model_config" in fields else ""
-    fill(builder, entries, string(model))

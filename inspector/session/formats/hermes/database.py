@@ -21,17 +21,17 @@ from inspector.session.formats.hermes.reader import (
 from inspector.session.formats.hermes.records import is_meta
 from inspector.session.json.codec import clean_text, compact_json, lenient_json
 from inspector.session.json.values import mapping, seconds_of_any, string
-from inspector.session.model import LinkKind, SessionLink
+from inspector.session.model import LinkKind, Origin, SessionLink
 from inspector.session.sqlite import Selector, row_of
-from inspector.session.sqlite_reader import RowsGoneError
+from inspector.session.sqlite_reader import RowInterpreter, RowsGoneError
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Mapping
     from pathlib import Path
 
+    from inspector.session.blocks import TextBlock
     from inspector.session.sqlite import Columns, Row
-    from inspector.session.texts import BlocksOfRecord
 
 
 FORKS = ("_branched_from", "_delegate_from", "_reset_from")
@@ -156,12 +156,8 @@ class Tables:
         return {str(session): seconds_of_any(time) or 0.0 for session, time in self._selector.connection.execute(query)}
 
 
-class HermesRows:
-    """The rows of one conversation.
-
-    Attributes:
-        blocks_of_record: Gives the blocks of a row read again.
-    """
+class HermesRows(RowInterpreter):
+    """The rows of one conversation."""
 
     def __init__(self, session: str) -> None:
         """Begin.
@@ -169,7 +165,7 @@ class HermesRows:
         Args:
             session: The id of one of its sessions; empty for the conversation that was spoken in last.
         """
-        self.blocks_of_record: BlocksOfRecord = blocks_of_row_again
+        super().__init__()
         self._session = session
         self._chain: list[Row] = []
         self._parent = ""
@@ -194,13 +190,17 @@ class HermesRows:
         known, self._known = self._known, {}
         self._parts = [self._part(row, tables, known) for row in self._chain]
 
-    def build(self) -> SessionBuilder:
-        """The session, put together from what was read."""
-        builder = SessionBuilder()
+    def settle(self) -> None:
+        """Put the session together from what was read."""
+        builder = self.builder = SessionBuilder()
         fill(builder, self._chain, self._parts)
         if self._parent:
             builder.link(SessionLink(LinkKind.PARENT, self._parent))
-        return builder
+
+    @staticmethod
+    def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
+        """The blocks of a row that is read again."""
+        return blocks_of_row_again(record, origin)
 
     def fetch(self, connection: sqlite3.Connection, name: str) -> bytes | None:
         """A row's record by its name."""

@@ -13,12 +13,13 @@ from inspector.session.formats.chat import SYSTEM, TOOLS, blocks_beside, blocks_
 from inspector.session.formats.hermes.records import NAME, is_document, is_meta
 from inspector.session.formats.plain.reader import blocks_of_record
 from inspector.session.json.codec import lenient_json
-from inspector.session.json.lines import object_lines, object_of
+from inspector.session.json.lines import object_of
 from inspector.session.json.nodes import FileNode, objects_among
 from inspector.session.json.values import seconds_of_any, string
 from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.model import BlockKind, Compaction, ContextCause, Message, Origin, Role
+from inspector.session.reader import Record, RecordInterpreter
 from inspector.session.sniff import Sample
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from inspector.session.json.nodes import Node
     from inspector.session.model import Block
     from inspector.session.reader import Reader
-    from inspector.session.texts import BlocksOfRecord
 
 
 SUMMARIES = ("[CONTEXT COMPACTION", "[CONTEXT SUMMARY]:")
@@ -196,22 +196,36 @@ class HermesFile:
             self._thread.add(entry.message(), is_sent=entry.role is not Role.OTHER)
 
 
-class HermesInterpreter:
-    """Makes a session out of lines: what the session is, and its messages."""
+class HermesInterpreter(RecordInterpreter):
+    """Makes a session out of lines (what the session is, and its messages), or of a document with all of them."""
 
     def __init__(self) -> None:
-        self.builder = SessionBuilder()
-        self.blocks_of_record: BlocksOfRecord = blocks_of_record
+        super().__init__()
         self._conversation = HermesFile(self.builder)
 
-    def take(self, data: bytes, offset: int, first_line: int) -> None:
-        """Take whole lines. What cannot be read becomes a diagnostic."""
-        for line in object_lines(data, offset, first_line, self.builder):
-            self.builder.record_counts[string(line.value.get("role")) or "(no role)"] += 1
-            if is_meta(line.value):
-                self._conversation.describe(line.value, FileNode(line.data, line.offset).fields())
-            else:
-                self._conversation.add(line.value, line.offset, len(line.data))
+    def add(self, record: Record) -> None:
+        """Take a line."""
+        self.builder.record_counts[string(record.value.get("role")) or "(no role)"] += 1
+        if is_meta(record.value):
+            self._conversation.describe(record.value, FileNode(record.data, record.offset).fields())
+        else:
+            self._conversation.add(record.value, record.offset, len(record.data))
+
+    def take_document(self, document: Node) -> None:
+        """Take a whole session."""
+        fields = document.fields()
+        about = {name: field.value() for name, field in fields.items() if name != "messages"}
+        self._conversation.describe(about, fields)
+        messages = fields["messages"].items() if "messages" in fields else ()
+        for item, value in objects_among(messages, "a message", self.builder):
+            self.builder.record_counts[string(value.get("role")) or "(no role)"] += 1
+            if not is_meta(value):
+                self._conversation.add(value, item.offset, item.length)
+
+    @staticmethod
+    def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
+        """The blocks of a message that is read again."""
+        return blocks_of_record(record, origin)
 
 
 def file_reader(path: Path) -> Reader:
@@ -219,18 +233,7 @@ def file_reader(path: Path) -> Reader:
     sample = Sample(path)
     if sample.is_lines and not is_document(sample.records[0]):
         return JsonlReader(path, NAME, HermesInterpreter())
-    return JsonReader(path, NAME, _interpret, blocks_of_record)
-
-
-def _interpret(node: Node, builder: SessionBuilder) -> None:
-    fields = node.fields()
-    conversation = HermesFile(builder)
-    about = {name: field.value() for name, field in fields.items() if name != "messages"}
-    conversation.describe(about, fields)
-    for item, value in objects_among(fields["messages"].items() if "messages" in fields else (), "a message", builder):
-        builder.record_counts[string(value.get("role")) or "(no role)"] += 1
-        if not is_meta(value):
-            conversation.add(value, item.offset, item.length)
+    return JsonReader(path, NAME, HermesInterpreter)
 
 
 class StoredSession(NamedTuple):

@@ -28,7 +28,7 @@ from inspector.session.json.nodes import FileNode
 from inspector.session.json.values import count, count_or_none, mapping, objects, seconds_of_any, sequence, string
 from inspector.session.json_reader import BROKEN_SECONDS, JsonReader
 from inspector.session.model import Block, Compaction, ContextCause, Origin, Role, TextUnavailableError, Usage
-from inspector.session.reader import Change, Progress
+from inspector.session.reader import Change, DocumentInterpreter, Progress
 from inspector.session.sniff import Sample
 from inspector.session.texts import CachedTexts
 
@@ -300,18 +300,31 @@ def log_reader(path: Path, name: str) -> Reader:
     sample = Sample(locator.file)
     if sample.is_archive or sample.is_database or _is_running(locator, sample):
         return LogReader(path, name)
-    attachments = Attachments()
+    return JsonReader(path, name, lambda: LogInterpreter(path))
 
-    def interpret(node: Node, builder: SessionBuilder) -> None:
-        samples = nodes_of_samples(node)
-        fields = node.fields()
+
+class LogInterpreter(DocumentInterpreter):
+    """Makes a session out of a sample of a log that is one JSON document."""
+
+    def __init__(self, path: Path) -> None:
+        """Begin; `path` is the log, perhaps with a sample's name behind it."""
+        super().__init__()
+        self._path = path
+        self._attachments = Attachments()
+
+    def take_document(self, document: Node) -> None:
+        """Take the sample."""
+        samples = nodes_of_samples(document)
+        fields = document.fields()
         header: dict[str, Any] = {one: fields[one].value() for one in ("eval", "status") if one in fields}
         if samples:
-            sample = samples[chosen(samples, locator.session, path)]
-            interpret_sample(sample, header, builder, attachments)
-        builder.record_counts["sample"] = len(samples)
+            sample = samples[chosen(samples, Locator.of(self._path).session, self._path)]
+            interpret_sample(sample, header, self.builder, self._attachments)
+        self.builder.record_counts["sample"] = len(samples)
 
-    return JsonReader(path, name, interpret, lambda record, origin: blocks_again(record, origin, attachments))
+    def blocks_of_record(self, record: bytes, origin: Origin, /) -> list[TextBlock]:
+        """The blocks of a message that is read again."""
+        return blocks_again(record, origin, self._attachments)
 
 
 def _is_running(locator: Locator, log: Sample) -> bool:

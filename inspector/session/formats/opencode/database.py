@@ -24,14 +24,15 @@ from inspector.session.formats.opencode.messages import Stored, fill
 from inspector.session.json.codec import lenient_json
 from inspector.session.json.values import mapping, seconds_of_any, string
 from inspector.session.model import Origin, Role
-from inspector.session.sqlite_reader import RowsGoneError
+from inspector.session.sqlite_reader import RowInterpreter, RowsGoneError
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from inspector.session.texts import BlocksOfRecord
+    from inspector.session.blocks import TextBlock
+
 
 LISTED = {
     "message": "SELECT id, time_updated, time_created FROM message WHERE session_id = ? ORDER BY time_created, id",
@@ -66,7 +67,7 @@ class Row(NamedTuple, Generic[View]):
     view: View | None
 
 
-class OpenCodeRows:
+class OpenCodeRows(RowInterpreter):
     """The rows of one session."""
 
     def __init__(self, session: str) -> None:
@@ -75,7 +76,7 @@ class OpenCodeRows:
         Args:
             session: The session's id; empty for the newest that is nobody's child.
         """
-        self.blocks_of_record: BlocksOfRecord = blocks_of_record
+        super().__init__()
         self._session = session
         self._view = SessionView()
         self._messages: dict[str, Row[MessageView]] = {}
@@ -106,9 +107,9 @@ class OpenCodeRows:
         for identifier in self._parts:
             self._parts_of.setdefault(message_of[identifier], []).append(identifier)
 
-    def build(self) -> SessionBuilder:
-        """The session, put together from what was read."""
-        builder = SessionBuilder()
+    def settle(self) -> None:
+        """Put the session together from what was read."""
+        builder = self.builder = SessionBuilder()
         stored: dict[str, Stored] = {}
         for identifier, message in self._messages.items():
             if message.view is None:
@@ -124,7 +125,11 @@ class OpenCodeRows:
             stored[identifier] = before
         self._stored = stored
         fill(builder, self._view, list(stored.values()))
-        return builder
+
+    @staticmethod
+    def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
+        """The blocks of a row that is read again."""
+        return blocks_of_record(record, origin)
 
     def fetch(self, connection: sqlite3.Connection, name: str) -> bytes | None:
         """A row's data by `message/…` or `part/…`."""

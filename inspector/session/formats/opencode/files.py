@@ -34,13 +34,14 @@ from inspector.session.json.codec import lenient_json
 from inspector.session.json.nodes import objects_among
 from inspector.session.json.values import mapping
 from inspector.session.model import Origin, Role, TextUnavailableError
-from inspector.session.reader import Change, Progress
+from inspector.session.reader import Change, DocumentInterpreter, Progress
 from inspector.session.texts import NamedTexts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from inspector.session.blocks import TextBlock
     from inspector.session.json.nodes import Node
     from inspector.session.model import Session
 
@@ -278,24 +279,34 @@ def _decoded(path: Path | str) -> Any:
     return lenient_json(_bytes_of(path))[0]
 
 
-def interpret(node: Node, builder: SessionBuilder) -> None:
-    """Fill a builder from a document."""
-    fields = node.fields()
-    messages = fields["messages"].items() if "messages" in fields else node.items()
-    session = session_view(mapping(fields["info"].value()) if "info" in fields else {})
-    stored = []
-    for message in messages:
-        inner = message.fields()
-        if "info" not in inner:
-            builder.diagnose("not a message", 0, max(message.offset, 0), skipped=True)
-            continue
-        info = inner["info"]
-        view = message_view(mapping(info.value()), "", None, Origin(info.offset, info.length, 0, 0, ERROR))
-        parts = []
-        for part, value in objects_among(inner["parts"].items() if "parts" in inner else (), "a part", builder):
-            parts.append(part_view(value, "", view.role, _origin(part)))
-        stored.append(Stored(view, parts))
-    fill(builder, session, stored)
+class ExportInterpreter(DocumentInterpreter):
+    """Makes a session out of an export."""
+
+    def take_document(self, document: Node) -> None:
+        """Take the session and its messages."""
+        fields = document.fields()
+        messages = fields["messages"].items() if "messages" in fields else document.items()
+        session = session_view(mapping(fields["info"].value()) if "info" in fields else {})
+        stored = []
+        for message in messages:
+            inner = message.fields()
+            if "info" not in inner:
+                self.builder.diagnose("not a message", 0, max(message.offset, 0), skipped=True)
+                continue
+            info = inner["info"]
+            view = message_view(mapping(info.value()), "", None, Origin(info.offset, info.length, 0, 0, ERROR))
+            parts = []
+            for part, value in objects_among(
+                inner["parts"].items() if "parts" in inner else (), "a part", self.builder
+            ):
+                parts.append(part_view(value, "", view.role, _origin(part)))
+            stored.append(Stored(view, parts))
+        fill(self.builder, session, stored)
+
+    @staticmethod
+    def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
+        """The blocks of a message's information, or of a part, that is read again."""
+        return blocks_of_record(record, origin)
 
 
 def _origin(node: Node) -> Origin:

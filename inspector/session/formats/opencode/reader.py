@@ -6,9 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from inspector.session.files import Locator, exists, is_folder
-from inspector.session.formats.opencode.blocks import blocks_of_record
 from inspector.session.formats.opencode.database import OpenCodeRows, sessions_inside
-from inspector.session.formats.opencode.files import TreeReader, inside_session_file, interpret
+from inspector.session.formats.opencode.files import ExportInterpreter, TreeReader, inside_session_file
 from inspector.session.formats.opencode.files import sessions_inside as sessions_of_tree
 from inspector.session.json_reader import JsonReader
 from inspector.session.sqlite import read_database
@@ -36,7 +35,7 @@ def tree_reader(path: Path, name: str) -> Reader:
 
 def export_reader(path: Path, name: str) -> Reader:
     """A reader for an exported session."""
-    return JsonReader(path, name, interpret, blocks_of_record)
+    return JsonReader(path, name, ExportInterpreter)
 
 
 def sessions_of_database(path: Path) -> Sequence[ContainedSession]:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from inspector.session.builder import SessionBuilder
 from inspector.session.directory_reader import DirectoryReader
 from inspector.session.errors import SessionError
 from inspector.session.files import is_folder
@@ -21,13 +20,12 @@ from inspector.session.formats.openhands.records import (
     state_of,
 )
 from inspector.session.json.codec import compact_json, lenient_json
-from inspector.session.json.lines import object_lines
-from inspector.session.json.nodes import objects_among
 from inspector.session.json.values import count, mapping, objects, seconds_of_any, sequence, string
 from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.linked_documents import SidecarFile
 from inspector.session.model import BlockKind, Compaction, Origin, Usage
+from inspector.session.reader import Record, RecordInterpreter
 from inspector.session.sniff import Sample
 
 if TYPE_CHECKING:
@@ -35,10 +33,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.session.blocks import TextBlock
-    from inspector.session.json.nodes import Node
     from inspector.session.model import Block, Message
     from inspector.session.reader import Reader
-    from inspector.session.texts import BlocksOfRecord
 
 
 class Events:
@@ -255,27 +251,20 @@ CONDENSER = "condenser"
 """The usage of the model that writes summaries: no call of the conversation."""
 
 
-def blocks_again(record: bytes, origin: Origin, /) -> list[TextBlock]:
-    """The blocks of an event that is read again."""
-    said = spoken_in(mapping(lenient_json(record)[0]))
-    return all_blocks([said], origin) if said is not None else []
+class OpenHandsInterpreter(RecordInterpreter):
+    """Makes a session out of events."""
 
+    record_name = "an event"
 
-class OpenHandsSession:
-    """Takes events in order and fills a builder.
-
-    Attributes:
-        builder: What is filled.
-    """
-
-    def __init__(self, builder: SessionBuilder | None = None) -> None:
+    def __init__(self, identifier: str = "") -> None:
         """Begin.
 
         Args:
-            builder: What to fill; a new one where not given.
+            identifier: The conversation's id, as far as its place tells it.
         """
-        self.builder = builder if builder is not None else SessionBuilder()
+        super().__init__()
         self.builder.agent = "OpenHands"
+        self.builder.identifier = identifier
         self._chat = ChatThread(self.builder)
         self._events = Events()
         self._open: dict[str, int] = {}
@@ -283,14 +272,21 @@ class OpenHandsSession:
         self._reported: Usage | None = None
         self._model = ""
 
-    def add(self, event: dict[str, Any], origin: Origin) -> None:
+    @staticmethod
+    def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
+        """The blocks of an event that is read again."""
+        said = spoken_in(mapping(lenient_json(record)[0]))
+        return all_blocks([said], origin) if said is not None else []
+
+    def add(self, record: Record) -> None:
         """Take an event."""
+        event, origin = record.value, record.origin
         kind = string(event.get("kind"))
         self.builder.record_counts[kind or "(no kind)"] += 1
         if event.get("key") == "stats":
             self._note_sums(mapping(event.get("value")))
         if event.get("key") == "full_state":
-            self.tell(event.get("value"))
+            self.take_state(event.get("value"))
         said = spoken_in(event)
         if kind == "Condensation":
             self._condense(event, said, origin)
@@ -299,7 +295,7 @@ class OpenHandsSession:
         elif said is not None:
             self._note(self._chat.say([said], origin), event)
 
-    def tell(self, about: Any) -> None:
+    def take_state(self, about: Any) -> None:
         """Take up the state of the conversation: its id, its model, and the usage of each response."""
         state = mapping(about)
         model = mapping(mapping(state.get("agent")).get("llm"))
@@ -360,20 +356,6 @@ def _metrics(stats: Any) -> dict[str, Mapping[str, Any]]:
     return {str(name): mapping(metrics) for name, metrics in named.items()}
 
 
-class EventInterpreter:
-    """Makes a session out of events, one a line."""
-
-    def __init__(self) -> None:
-        self.blocks_of_record: BlocksOfRecord = blocks_again
-        self._conversation = OpenHandsSession()
-        self.builder = self._conversation.builder
-
-    def take(self, data: bytes, offset: int, first_line: int) -> None:
-        """Take whole lines. What cannot be read becomes a diagnostic."""
-        for line in object_lines(data, offset, first_line, self.builder):
-            self._conversation.add(line.value, Origin(line.offset, len(line.data)))
-
-
 def current_reader(path: Path, name: str) -> Reader:
     """A reader for a conversation.
 
@@ -383,18 +365,13 @@ def current_reader(path: Path, name: str) -> Reader:
     place = conversation_of(path)
     if not is_folder(place):
         if Sample(path).is_lines:
-            return JsonlReader(path, name, EventInterpreter())
-        return JsonReader(path, name, _interpret, blocks_again)
+            return JsonlReader(path, name, OpenHandsInterpreter())
+        return JsonReader(path, name, OpenHandsInterpreter)
     folder = events_folder(place, CURRENT)
     if folder is None:
         raise SessionError(f"{path}: no events in this directory. Give the folder of one conversation.")
-    conversation = OpenHandsSession()
-    conversation.builder.identifier = (folder.parent if folder.name == "events" else folder).name
-    beside = [SidecarFile(state_of(folder))]
-    return DirectoryReader(path, folder, name, lambda one: number_in(one, CURRENT), conversation, blocks_again, beside)
-
-
-def _interpret(node: Node, builder: SessionBuilder) -> None:
-    conversation = OpenHandsSession(builder)
-    for item, value in objects_among(node.items(), "an event", builder):
-        conversation.add(value, Origin(item.offset, item.length))
+    interpreter = OpenHandsInterpreter((folder.parent if folder.name == "events" else folder).name)
+    state = SidecarFile(state_of(folder))
+    return DirectoryReader(
+        path, folder, name, lambda one: number_in(one, CURRENT), interpreter, state, interpreter.take_state
+    )

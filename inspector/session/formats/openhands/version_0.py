@@ -6,7 +6,6 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.builder import SessionBuilder
 from inspector.session.directory_reader import DirectoryReader
 from inspector.session.errors import SessionError
 from inspector.session.files import Locator, is_folder, open_for_reading
@@ -22,12 +21,13 @@ from inspector.session.formats.openhands.records import (
     number_in,
 )
 from inspector.session.json.codec import compact_json, lenient_json
-from inspector.session.json.lines import object_lines
+from inspector.session.json.lines import ObjectDecoder
 from inspector.session.json.nodes import FileNode, objects_among
 from inspector.session.json.values import count, mapping, objects, seconds_of_any, sequence, string
 from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.model import Origin, Role
+from inspector.session.reader import Record, RecordInterpreter
 from inspector.session.sniff import Sample
 
 if TYPE_CHECKING:
@@ -35,10 +35,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.session.blocks import TextBlock
-    from inspector.session.json.lines import ObjectLine
+    from inspector.session.builder import SessionBuilder
     from inspector.session.json.nodes import Node
     from inspector.session.reader import Reader
-    from inspector.session.texts import BlocksOfRecord
 
 
 OF_ACTION = frozenset({"action", "cause", "id", "llm_metrics", "message", "source", "timestamp", "tool_call_metadata"})
@@ -148,19 +147,10 @@ def _text(value: Any) -> dict[str, Any]:
     return {"type": "text", "text": string(value)}
 
 
-def blocks_again_0(record: bytes, origin: Origin, /) -> list[TextBlock]:
-    """The blocks of an event that is read again."""
-    # Whether a message was the first says who spoke, and only a person's has images.
-    said = spoken_in(mapping(lenient_json(record)[0]), is_first=True)
-    return all_blocks([said], origin) if said is not None else []
+class OpenHands0Interpreter(RecordInterpreter):
+    """Makes a session out of events, or of a whole conversation."""
 
-
-class OpenHands0Session:
-    """Takes events in order and fills a builder.
-
-    Attributes:
-        builder: What is filled.
-    """
+    record_name = "an event"
 
     def __init__(self, builder: SessionBuilder | None = None) -> None:
         """Begin.
@@ -168,7 +158,7 @@ class OpenHands0Session:
         Args:
             builder: What to fill; a new one where not given.
         """
-        self.builder = builder if builder is not None else SessionBuilder()
+        super().__init__(builder)
         self.builder.agent = "OpenHands"
         self._chat = ChatThread(self.builder)
         self._events = Events()
@@ -177,12 +167,33 @@ class OpenHands0Session:
         self._count = 0
         self._last_call = ""
 
-    def tell(self, about: Any) -> None:
-        """Take up what stands beside the events."""
-        self.builder.title = string(mapping(about).get("title")) or self.builder.title
+    @staticmethod
+    def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
+        """The blocks of an event that is read again."""
+        # Whether a message was the first says who spoke, and only a person's has images.
+        said = spoken_in(mapping(lenient_json(record)[0]), is_first=True)
+        return all_blocks([said], origin) if said is not None else []
 
-    def add(self, event: dict[str, Any], origin: Origin) -> None:
+    def take_document(self, document: Node) -> None:
+        """Take a list of events, or an object with its history."""
+        value = document.value()
+        if not isinstance(value, dict):
+            super().take_document(document)
+            return
+        self.add_history(document, value)
+        self.builder.identifier = name_of(value, 0) if name_of(value, 0) != "line-0" else ""
+
+    def add_history(self, node: Node, value: Mapping[str, Any]) -> None:
+        """Take a whole conversation."""
+        self.builder.title = string(mapping(value.get("issue")).get("title"))
+        fields = node.fields()
+        events = _events(fields["history"].items() if "history" in fields else [])
+        for item, event in objects_among(events, self.record_name, self.builder):
+            self.add(Record(event, item.raw(), item.offset))
+
+    def add(self, record: Record) -> None:
         """Take an event."""
+        event, origin = record.value, record.origin
         self._count += 1
         observation = event.get("observation")
         name = f"observation:{observation}" if isinstance(observation, str) else f"action:{event.get('action')}"
@@ -231,7 +242,7 @@ class OpenHands0Session:
         self._events.condense(self._chat, summary, forgotten, count(args.get("summary_offset")), time)
 
 
-class LinesInterpreter0:
+class Lines0Interpreter(RecordInterpreter):
     """Makes a session out of lines: events of one conversation, or whole conversations of which one is read."""
 
     def __init__(self, session: str = "") -> None:
@@ -240,42 +251,42 @@ class LinesInterpreter0:
         Args:
             session: The conversation to read; the newest, which stands last, where none is named.
         """
-        self.blocks_of_record: BlocksOfRecord = blocks_again_0
+        super().__init__()
         self._session = session
-        self._builder = SessionBuilder()
-        self._events: OpenHands0Session | None = None
-        self._chosen: ObjectLine | None = None
+        self._events: OpenHands0Interpreter | None = None
+        self._chosen: Record | None = None
         self._counted: Counter[str] = Counter()
         self._is_settled = True
 
-    @property
-    def builder(self) -> SessionBuilder:
-        """What has been taken so far: the conversation that is read now."""
-        if not self._is_settled and self._chosen is not None:
-            counts = self._builder.record_counts
-            fresh = SessionBuilder()
-            add_history(FileNode(self._chosen.data, self._chosen.offset), self._chosen.value, fresh)
-            self._builder.put(fresh.grown(), fresh.calls, fresh.contexts, fresh.compactions)
-            self._builder.identifier = name_of(self._chosen.value, self._chosen.line)
-            self._builder.agent, self._builder.title = fresh.agent, fresh.title
-            counts.subtract(self._counted)
-            counts.update(fresh.record_counts)
-            self._counted = fresh.record_counts
-            for name in [name for name, count in counts.items() if not count]:
-                del counts[name]
-            self._is_settled = True
-        return self._builder
+    blocks_of_record = staticmethod(OpenHands0Interpreter.blocks_of_record)
 
-    def take(self, data: bytes, offset: int, first_line: int) -> None:
-        """Take whole lines. What cannot be read becomes a diagnostic."""
-        for line in object_lines(data, offset, first_line, self._builder):
-            if has_history(line.value):
-                self._builder.record_counts["conversation"] += 1
-                if self._session in ("", name_of(line.value, line.line)):
-                    self._chosen, self._is_settled = line, False
-                continue
-            self._events = self._events or OpenHands0Session(self._builder)
-            self._events.add(line.value, Origin(line.offset, len(line.data)))
+    def add(self, record: Record) -> None:
+        """Take a line."""
+        if has_history(record.value):
+            self.builder.record_counts["conversation"] += 1
+            if self._session in ("", name_of(record.value, record.line)):
+                self._chosen, self._is_settled = record, False
+            return
+        self._events = self._events or OpenHands0Interpreter(self.builder)
+        self._events.add(record)
+
+    def settle(self) -> None:
+        """Read the conversation that is chosen now."""
+        if self._is_settled or self._chosen is None:
+            return
+        counts = self.builder.record_counts
+        chosen, fresh = self._chosen, OpenHands0Interpreter()
+        fresh.add_history(FileNode(chosen.data, chosen.offset), chosen.value)
+        made = fresh.builder
+        self.builder.put(made.grown(), made.calls, made.contexts, made.compactions)
+        self.builder.identifier = name_of(chosen.value, chosen.line)
+        self.builder.agent, self.builder.title = made.agent, made.title
+        counts.subtract(self._counted)
+        counts.update(made.record_counts)
+        self._counted = made.record_counts
+        for name in [name for name, left in counts.items() if not left]:
+            del counts[name]
+        self._is_settled = True
 
 
 def reader_0(path: Path, name: str) -> Reader:
@@ -291,14 +302,14 @@ def reader_0(path: Path, name: str) -> Reader:
                 one.identifier for one in conversations_inside(locator.file)
             }:
                 raise SessionError(f"{path}: no conversation {locator.session}. Give the path alone to open the last.")
-            return JsonlReader(path, name, LinesInterpreter0(locator.session))
-        return JsonReader(path, name, _interpret, blocks_again_0)
+            return JsonlReader(path, name, Lines0Interpreter(locator.session))
+        return JsonReader(path, name, OpenHands0Interpreter)
     folder = events_folder(path, VERSION_0)
     if folder is None:
         raise SessionError(f"{path}: no events in this directory. Give the folder of one conversation.")
-    conversation = OpenHands0Session()
-    conversation.builder.identifier = (folder.parent if folder.name == "events" else folder).name
-    return DirectoryReader(path, folder, name, lambda one: number_in(one, VERSION_0), conversation, blocks_again_0)
+    interpreter = OpenHands0Interpreter()
+    interpreter.builder.identifier = (folder.parent if folder.name == "events" else folder).name
+    return DirectoryReader(path, folder, name, lambda one: number_in(one, VERSION_0), interpreter)
 
 
 def conversations_inside(path: Path) -> Sequence[ContainedSession]:
@@ -313,9 +324,9 @@ def conversations_inside(path: Path) -> Sequence[ContainedSession]:
     with open_for_reading(path) as file:
         data = file.read()
     modified = path.stat().st_mtime
-    for line in object_lines(data, 0, 1, SessionBuilder()):
-        if has_history(line.value):
-            identifier = name_of(line.value, line.line)
+    for line in ObjectDecoder().lines(data):
+        if line.value is not None and has_history(line.value):
+            identifier = name_of(line.value, line.number + 1)
             title = string(mapping(line.value.get("issue")).get("title"))
             found.append(ContainedSession(Locator(path, identifier).path, identifier, title, modified=modified))
     return found[::-1] if len(found) > 1 else ()
@@ -328,17 +339,6 @@ def name_of(value: Mapping[str, Any], line: int) -> str:
     return named.replace("/", "-") or f"line-{line}"
 
 
-def add_history(node: Node, value: Mapping[str, Any], builder: SessionBuilder) -> None:
-    """Fill a builder from a whole conversation."""
-    conversation = OpenHands0Session(builder)
-    builder.title = string(mapping(value.get("issue")).get("title"))
-    fields = node.fields()
-    for item, event in objects_among(
-        _events(fields["history"].items() if "history" in fields else []), "an event", builder
-    ):
-        conversation.add(event, Origin(item.offset, item.length))
-
-
 def _events(items: Sequence[Node]) -> Iterator[Node]:
     """The events in a history, in which early versions put each action and its observation into a list of two."""
     for item in items:
@@ -347,14 +347,3 @@ def _events(items: Sequence[Node]) -> Iterator[Node]:
             yield from inner
         else:
             yield item
-
-
-def _interpret(node: Node, builder: SessionBuilder) -> None:
-    value = node.value()
-    if isinstance(value, dict):
-        add_history(node, value, builder)
-        builder.identifier = name_of(value, 0) if name_of(value, 0) != "line-0" else ""
-        return
-    conversation = OpenHands0Session(builder)
-    for item, event in objects_among(node.items(), "an event", builder):
-        conversation.add(event, Origin(item.offset, item.length))

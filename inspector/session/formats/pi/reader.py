@@ -9,16 +9,26 @@ from inspector.session.builder import SessionBuilder, Thread
 from inspector.session.formats.pi.blocks import blocks_of_entry, blocks_of_line
 from inspector.session.formats.pi.records import FAILED, EntryKind, count_name, kind_of
 from inspector.session.json.codec import clean_text
-from inspector.session.json.lines import object_lines
+from inspector.session.json.lines import ObjectDecoder
 from inspector.session.json.values import count, count_or_none, mapping, seconds_of_any, string
-from inspector.session.model import BlockKind, Compaction, ContextCause, LinkKind, Message, Role, SessionLink, Usage
+from inspector.session.model import (
+    BlockKind,
+    Compaction,
+    ContextCause,
+    LinkKind,
+    Message,
+    Origin,
+    Role,
+    SessionLink,
+    Usage,
+)
+from inspector.session.reader import Record, RecordInterpreter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from inspector.session.json.lines import ObjectLine
+    from inspector.session.blocks import TextBlock
     from inspector.session.model import Block
-    from inspector.session.texts import BlocksOfRecord
 
 
 NONE = -1
@@ -164,7 +174,7 @@ class PiSession:
         self._is_copy = False
         self._unsent_calls: set[str] = set()
 
-    def add(self, line: ObjectLine) -> None:
+    def add(self, line: Record) -> None:
         """Add a line."""
         entry = line.value
         self._builder.record_counts[count_name(entry)] += 1
@@ -285,7 +295,7 @@ class PiSession:
         if is_sent:
             self._tree.send(number, index)
 
-    def _compact(self, entry: Mapping[str, Any], blocks: list[Block], number: int, line: ObjectLine) -> None:
+    def _compact(self, entry: Mapping[str, Any], blocks: list[Block], number: int, line: Record) -> None:
         path = self._tree.path(number)
         first_kept = self._first_kept(entry)
         if first_kept not in path and (entry.get("firstKeptEntryId") or entry.get("firstKeptEntryIndex") is not None):
@@ -314,15 +324,20 @@ class PiSession:
         return NONE
 
 
-class PiInterpreter:
+class PiInterpreter(RecordInterpreter):
     """Makes a session out of the lines of a pi session file."""
 
+    decoder = ObjectDecoder("message")
+
     def __init__(self) -> None:
-        self.builder = SessionBuilder()
-        self.blocks_of_record: BlocksOfRecord = blocks_of_line
+        super().__init__()
         self._conversation = PiSession(self.builder)
 
-    def take(self, data: bytes, offset: int, first_line: int) -> None:
-        """Take whole lines. What cannot be read becomes a diagnostic."""
-        for line in object_lines(data, offset, first_line, self.builder, "message"):
-            self._conversation.add(line)
+    def add(self, record: Record) -> None:
+        """Take a line."""
+        self._conversation.add(record)
+
+    @staticmethod
+    def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
+        """The blocks of a line that is read again."""
+        return blocks_of_line(record, origin)

@@ -31,12 +31,13 @@ from inspector.session.formats.chat import (
 from inspector.session.formats.plain.records import Form, form_of, is_message, is_request, requests_of
 from inspector.session.formats.streamed_answers import answer_of
 from inspector.session.json.codec import lenient_json
-from inspector.session.json.lines import line_bounds
+from inspector.session.json.lines import ValueDecoder
 from inspector.session.json.nodes import FileNode, MemoryNode
 from inspector.session.json.values import mapping, objects, seconds_of_any, sequence, string
 from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.model import BlockKind, Compaction, ContextCause, Message, Origin, Role, Session
+from inspector.session.reader import Record, RecordInterpreter
 from inspector.session.sniff import Sample
 from inspector.session.texts import MemoryTexts
 
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from inspector.session.formats.plain.records import Request
     from inspector.session.json.nodes import Node
     from inspector.session.reader import Reader
-    from inspector.session.texts import BlocksOfRecord
 
     Keep = Callable[[Sequence[TextBlock], Node], None]
 
@@ -424,42 +424,43 @@ def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
     return blocks_of_entry(value, origin.offset, origin.length, {}) if isinstance(value, dict) else []
 
 
-class PlainInterpreter:
-    """Makes a session out of lines that are messages, requests or whole conversations."""
+class PlainInterpreter(RecordInterpreter):
+    """Makes a session out of messages, requests or whole conversations."""
+
+    decoder = ValueDecoder()
 
     def __init__(self) -> None:
-        self.builder = SessionBuilder()
-        self.blocks_of_record: BlocksOfRecord = blocks_of_record
+        super().__init__()
         self._conversation = RequestLog(self.builder)
 
-    def take(self, data: bytes, offset: int, first_line: int) -> None:
-        """Take whole lines."""
-        for start, end, number in line_bounds(data):
-            node = FileNode(data[start:end], offset + start)
-            value = node.value()
-            if is_message(value):
-                self._conversation.add_message(node)
-            elif is_request(value):
-                for request in requests_of(node):
-                    self._conversation.add_request(request)
-            elif isinstance(value, dict):
-                self.builder.record_counts["other"] += 1
-            else:
-                reason = "invalid JSON" if value is None else "not a JSON object"
-                self.builder.diagnose(reason, first_line + number, offset + start, skipped=True)
+    def add(self, record: Record) -> None:
+        """Take a line."""
+        value = record.value
+        if is_message(value):
+            self._conversation.add_message(FileNode(record.data, record.offset))
+        elif is_request(value):
+            self.take_document(FileNode(record.data, record.offset))
+        elif isinstance(value, dict):
+            self.builder.record_counts["other"] += 1
+        else:
+            self.builder.diagnose("not a JSON object", record.line, record.offset, skipped=True)
+
+    def take_document(self, document: Node) -> None:
+        """Take the requests of a document."""
+        for request in requests_of(document):
+            self._conversation.add_request(request)
+
+    @staticmethod
+    def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
+        """The blocks of a message that is read again."""
+        return blocks_of_record(record, origin)
 
 
 def plain_reader(path: Path, name: str) -> Reader:
     """A reader for a file of plain conversations."""
     if Sample(path).is_lines:
         return JsonlReader(path, name, PlainInterpreter())
-    return JsonReader(path, name, _interpret, blocks_of_record)
-
-
-def _interpret(node: Node, builder: SessionBuilder) -> None:
-    conversation = RequestLog(builder)
-    for request in requests_of(node):
-        conversation.add_request(request)
+    return JsonReader(path, name, PlainInterpreter)
 
 
 def read_conversation(messages: Sequence[dict[str, Any]] | dict[str, Any], form: str | None = None) -> Session:

@@ -21,12 +21,12 @@ from inspector.session.formats.responses.records import (
     response_alone,
 )
 from inspector.session.json.codec import lenient_json
-from inspector.session.json.lines import line_bounds
 from inspector.session.json.nodes import FileNode, unescaped
 from inspector.session.json.values import seconds_of_any, string
 from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.model import BlockKind, ContextCause, Origin
+from inspector.session.reader import Record, RecordInterpreter
 from inspector.session.sniff import Sample
 
 if TYPE_CHECKING:
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.session.blocks import TextBlock
+    from inspector.session.builder import SessionBuilder
     from inspector.session.formats.responses.records import Exchange
     from inspector.session.json.nodes import Node
     from inspector.session.model import Block
     from inspector.session.reader import Reader
-    from inspector.session.texts import BlocksOfRecord
 
 
 TIMES = ("created_at", "created", "timestamp", "time")
@@ -259,7 +259,7 @@ def responses_reader(path: Path, name: str) -> Reader:
     """A reader for a file of items or exchanges."""
     if Sample(path).is_lines:
         return JsonlReader(path, name, ResponsesInterpreter())
-    return JsonReader(path, name, interpret, blocks_of_record)
+    return JsonReader(path, name, ResponsesInterpreter)
 
 
 def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
@@ -272,39 +272,33 @@ def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
     return [] if item is None else blocks_of_item(item, Origin(origin.offset, origin.length), {})
 
 
-class ResponsesInterpreter:
-    """Makes a session out of lines that are items or exchanges."""
+class ResponsesInterpreter(RecordInterpreter):
+    """Makes a session out of items or exchanges."""
 
     def __init__(self) -> None:
-        self.builder = SessionBuilder()
-        self.blocks_of_record: BlocksOfRecord = blocks_of_record
+        super().__init__()
         self._conversation = ResponsesSession(self.builder)
 
-    def take(self, data: bytes, offset: int, first_line: int) -> None:
-        """Take whole lines."""
-        for start, end, number in line_bounds(data):
-            node = FileNode(data[start:end], offset + start)
-            value = node.value()
-            try:
-                if is_event(value):
-                    self._conversation.add_event(node, value["type"])
-                elif is_exchange(value):
-                    for exchange in exchanges_of(node):
-                        self._conversation.add_exchange(exchange)
-                elif isinstance(value, dict):
-                    self._conversation.add_item(node)
-                else:
-                    reason = "invalid JSON" if value is None else "not a JSON object"
-                    self.builder.diagnose(reason, first_line + number, offset + start, skipped=True)
-            except RecursionError:
-                self.builder.diagnose("JSON nested too deeply", first_line + number, offset + start, skipped=True)
+    def add(self, record: Record) -> None:
+        """Take a line."""
+        node = FileNode(record.data, record.offset)
+        if is_event(record.value):
+            self._conversation.add_event(node, record.value["type"])
+        elif is_exchange(record.value):
+            for exchange in exchanges_of(node):
+                self._conversation.add_exchange(exchange)
+        else:
+            self._conversation.add_item(node)
 
+    def take_document(self, document: Node) -> None:
+        """Take the exchanges of a document."""
+        try:
+            for exchange in exchanges_of(document):
+                self._conversation.add_exchange(exchange)
+        except RecursionError:
+            self.builder.diagnose("JSON nested too deeply", 0, document.offset, skipped=True)
 
-def interpret(node: Node, builder: SessionBuilder) -> None:
-    """Fill a builder from a document."""
-    conversation = ResponsesSession(builder)
-    try:
-        for exchange in exchanges_of(node):
-            conversation.add_exchange(exchange)
-    except RecursionError:
-        builder.diagnose("JSON nested too deeply", 0, node.offset, skipped=True)
+    @staticmethod
+    def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
+        """The blocks of an item that is read again."""
+        return blocks_of_record(record, origin)

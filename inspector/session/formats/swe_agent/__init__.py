@@ -51,10 +51,10 @@ class SweAgentFormat(Format):
         return f"a JSON document with a trajectory of {len(steps)} of SWE-agent's steps"
 
     def reader(self, path: Path) -> Reader:
-        from inspector.session.formats.swe_agent.reader import swe_blocks_again, swe_interpret
+        from inspector.session.formats.swe_agent.reader import SweInterpreter
         from inspector.session.json_reader import JsonReader
 
-        return JsonReader(path, self.name, swe_interpret, swe_blocks_again)
+        return JsonReader(path, self.name, SweInterpreter)
 
     def is_bookkeeping(self, count_name: str) -> bool:
         return count_name == "demonstration"
@@ -82,10 +82,10 @@ class MiniSweAgentFormat(Format):
         return ""
 
     def reader(self, path: Path) -> Reader:
-        from inspector.session.formats.swe_agent.reader import mini_blocks_again, mini_interpret
+        from inspector.session.formats.swe_agent.reader import MiniInterpreter
         from inspector.session.json_reader import JsonReader
 
-        return JsonReader(path, self.name, mini_interpret, mini_blocks_again)
+        return JsonReader(path, self.name, MiniInterpreter)
 
 
 FORMATS = (

@@ -11,6 +11,7 @@ from inspector.session.json.codec import lenient_json
 from inspector.session.json.nodes import objects_among
 from inspector.session.json.values import mapping, objects, seconds_of_any, sequence, string
 from inspector.session.model import Compaction, Origin, Role
+from inspector.session.reader import DocumentInterpreter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -92,24 +93,27 @@ def swe_spoken_in(entry: Mapping[str, Any], *, is_result: bool = False, call: st
     return [ChatMessage(value)]
 
 
-def swe_blocks_again(record: bytes, origin: Origin, /) -> list[TextBlock]:
-    """The blocks of an entry that is read again."""
-    return all_blocks(swe_spoken_in(mapping(lenient_json(record)[0])), origin)
+class SweInterpreter(DocumentInterpreter):
+    """Makes a session out of a run of SWE-agent."""
 
+    def take_document(self, document: Node) -> None:
+        """Take the run."""
+        fields = document.fields()
+        self.builder.agent = "SWE-agent"
+        environment = string(fields["environment"].value()) if "environment" in fields else ""
+        self.builder.title = environment if environment != "main" else ""
+        run = _Run(self.builder, _model(mapping(fields["replay_config"].value()) if "replay_config" in fields else {}))
+        steps = fields["trajectory"].items() if "trajectory" in fields else []
+        history = fields["history"].items() if "history" in fields else []
+        for item in history or steps:
+            run.add(item)
+        if history:
+            run.note_elisions(steps)
 
-def swe_interpret(node: Node, builder: SessionBuilder) -> None:
-    """Fill a builder from a run."""
-    fields = node.fields()
-    builder.agent = "SWE-agent"
-    environment = string(fields["environment"].value()) if "environment" in fields else ""
-    builder.title = environment if environment != "main" else ""
-    run = _Run(builder, _model(mapping(fields["replay_config"].value()) if "replay_config" in fields else {}))
-    steps = fields["trajectory"].items() if "trajectory" in fields else []
-    history = fields["history"].items() if "history" in fields else []
-    for item in history or steps:
-        run.add(item)
-    if history:
-        run.note_elisions(steps)
+    @staticmethod
+    def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
+        """The blocks of an entry that is read again."""
+        return all_blocks(swe_spoken_in(mapping(lenient_json(record)[0])), origin)
 
 
 def _model(configuration: Mapping[str, Any]) -> str:
@@ -233,30 +237,33 @@ def _items(items: list[dict[str, Any]]) -> dict[str, Any]:
     return {"role": "assistant", "content": parts, "tool_calls": calls}
 
 
-def mini_blocks_again(record: bytes, origin: Origin, /) -> list[TextBlock]:
-    """The blocks of a message that is read again."""
-    return all_blocks([mini_spoken_in(mapping(lenient_json(record)[0]))], origin)
+class MiniInterpreter(DocumentInterpreter):
+    """Makes a session out of a run of mini-swe-agent."""
 
+    def take_document(self, document: Node) -> None:
+        """Take the run."""
+        fields = document.fields()
+        info = mapping(fields["info"].value()) if "info" in fields else {}
+        self.builder.agent = " ".join(filter(None, ("mini-swe-agent", string(info.get("mini_version")))))
+        self.builder.identifier = string(fields["instance_id"].value()) if "instance_id" in fields else ""
+        model = string(mapping(mapping(info.get("config")).get("model")).get("model_name"))
+        chat = ChatThread(self.builder)
+        calls, awaits = 0, ""
+        items = fields["messages"].items() if "messages" in fields else document.items()
+        for item, entry in objects_among(items, "a message", self.builder):
+            role = string(entry.get("role")) or string(entry.get("type")) or string(entry.get("object")) or "(no role)"
+            self.builder.record_counts[role] += 1
+            is_result = role == "user" and bool(awaits)
+            calls += not is_result
+            call = awaits if is_result else f"action-{calls}"
+            said = mini_spoken_in(entry, call=call, is_result=is_result)
+            if said.is_call and not said.model:
+                said = replace(said, model=model)
+            chat.say([said], Origin(item.offset, item.length))
+            content = said.value.get("content")
+            awaits = call if said.is_call and isinstance(content, list) and has_call(content) else ""
 
-def mini_interpret(node: Node, builder: SessionBuilder) -> None:
-    """Fill a builder from a run."""
-    fields = node.fields()
-    info = mapping(fields["info"].value()) if "info" in fields else {}
-    builder.agent = " ".join(filter(None, ("mini-swe-agent", string(info.get("mini_version")))))
-    builder.identifier = string(fields["instance_id"].value()) if "instance_id" in fields else ""
-    model = string(mapping(mapping(info.get("config")).get("model")).get("model_name"))
-    chat = ChatThread(builder)
-    calls, awaits = 0, ""
-    items = fields["messages"].items() if "messages" in fields else node.items()
-    for item, entry in objects_among(items, "a message", builder):
-        role = string(entry.get("role")) or string(entry.get("type")) or string(entry.get("object")) or "(no role)"
-        builder.record_counts[role] += 1
-        is_result = role == "user" and bool(awaits)
-        calls += not is_result
-        call = awaits if is_result else f"action-{calls}"
-        said = mini_spoken_in(entry, call=call, is_result=is_result)
-        if said.is_call and not said.model:
-            said = replace(said, model=model)
-        chat.say([said], Origin(item.offset, item.length))
-        content = said.value.get("content")
-        awaits = call if said.is_call and isinstance(content, list) and has_call(content) else ""
+    @staticmethod
+    def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
+        """The blocks of a message that is read again."""
+        return all_blocks([mini_spoken_in(mapping(lenient_json(record)[0]))], origin)

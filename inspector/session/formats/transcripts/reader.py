@@ -10,18 +10,18 @@ from inspector.session.errors import SessionError
 from inspector.session.files import Locator, open_for_reading
 from inspector.session.formats.chat import ChatMessage, ChatThread, all_blocks
 from inspector.session.formats.transcripts.records import FIELD, is_transcript
-from inspector.session.json.lines import object_lines, object_of
+from inspector.session.json.lines import ObjectDecoder, object_of
 from inspector.session.json.values import mapping, string
 from inspector.session.jsonl_reader import JsonlReader
-from inspector.session.model import Origin
+from inspector.session.reader import Record, RecordInterpreter
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from inspector.session.blocks import TextBlock
-    from inspector.session.json.lines import ObjectLine
+    from inspector.session.model import Origin
     from inspector.session.reader import Reader
-    from inspector.session.texts import BlocksOfRecord
 
 SPEAKER = re.compile(r"^(user|assistant|tool|system): ", re.MULTILINE)
 
@@ -42,12 +42,7 @@ def spoken_in(record: Any) -> list[ChatMessage]:
     return said
 
 
-def blocks_again(record: bytes, origin: Origin, /) -> list[TextBlock]:
-    """The blocks of a transcript that is read again."""
-    return all_blocks(spoken_in(object_of(record)[0]), origin)
-
-
-class TranscriptInterpreter:
+class TranscriptInterpreter(RecordInterpreter):
     """Makes a session out of one line, and counts the others."""
 
     def __init__(self, session: str) -> None:
@@ -56,41 +51,42 @@ class TranscriptInterpreter:
         Args:
             session: The transcript to read; the last one where none is named.
         """
-        self.blocks_of_record: BlocksOfRecord = blocks_again
+        super().__init__()
         self._session = session
-        self._builder = SessionBuilder()
-        self._chosen: ObjectLine | None = None
+        self._chosen: Record | None = None
         self._is_settled = True
 
-    @property
-    def builder(self) -> SessionBuilder:
-        """What has been taken so far: the transcript that is read now."""
+    def add(self, record: Record) -> None:
+        """Take a line."""
+        is_known = is_transcript(record.value)
+        self.builder.record_counts["transcript" if is_known else "other"] += 1
+        if is_known and self._session in ("", name_of(record.line)):
+            self._chosen, self._is_settled = record, False
+
+    def settle(self) -> None:
+        """Read the transcript that is chosen now."""
         if not self._is_settled and self._chosen is not None:
             fresh = SessionBuilder()
-            line = self._chosen
-            ChatThread(fresh).say(spoken_in(line.value), Origin(line.offset, len(line.data)))
-            self._builder.put(fresh.messages, fresh.calls, fresh.contexts, ())
-            self._builder.identifier, self._builder.title = name_of(line), title_of(line)
+            chosen = self._chosen
+            ChatThread(fresh).say(spoken_in(chosen.value), chosen.origin)
+            self.builder.put(fresh.messages, fresh.calls, fresh.contexts, ())
+            self.builder.identifier, self.builder.title = name_of(chosen.line), title_of(chosen.value)
             self._is_settled = True
-        return self._builder
 
-    def take(self, data: bytes, offset: int, first_line: int) -> None:
-        """Take whole lines. What cannot be read becomes a diagnostic."""
-        for line in object_lines(data, offset, first_line, self._builder):
-            is_known = is_transcript(line.value)
-            self._builder.record_counts["transcript" if is_known else "other"] += 1
-            if is_known and self._session in ("", name_of(line)):
-                self._chosen, self._is_settled = line, False
+    @staticmethod
+    def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
+        """The blocks of a transcript that is read again."""
+        return all_blocks(spoken_in(object_of(record)[0]), origin)
 
 
-def name_of(line: ObjectLine) -> str:
-    """What a transcript is called."""
-    return f"line-{line.line}"
+def name_of(line: int) -> str:
+    """What the transcript on a line is called."""
+    return f"line-{line}"
 
 
-def title_of(line: ObjectLine) -> str:
+def title_of(transcript: Mapping[str, Any]) -> str:
     """The beginning of what was said first."""
-    return string(line.value.get(FIELD)).partition("\n")[0].partition(": ")[2][:TITLE_CHARACTERS]
+    return string(transcript.get(FIELD)).partition("\n")[0].partition(": ")[2][:TITLE_CHARACTERS]
 
 
 def titles_in(path: Path) -> dict[str, str]:
@@ -101,8 +97,10 @@ def titles_in(path: Path) -> dict[str, str]:
     """
     with open_for_reading(path) as file:
         data = file.read()
-    lines = object_lines(data, 0, 1, SessionBuilder())
-    return {name_of(line): title_of(line) for line in lines if is_transcript(line.value)}
+    lines = ObjectDecoder().lines(data)
+    return {
+        name_of(line.number + 1): title_of(line.value) for line in lines if line.value and is_transcript(line.value)
+    }
 
 
 def transcript_reader(path: Path, name: str) -> Reader:
