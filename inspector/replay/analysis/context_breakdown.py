@@ -11,7 +11,7 @@ import numpy as np
 from inspector.replay.analysis.context_blocks import RepeatKind, context_at, repeats_in
 from inspector.session.model import BlockKind
 from inspector.strategies.core.strategy import TieredStrategy
-from inspector.strategies.history.arguments import paths_of
+from inspector.strategies.history.arguments import path_of
 from inspector.strategies.library.tiered_stale import TieredStale
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def _by_file(history: History, blocks: NDArray[np.int32]) -> tuple[NDArray[np.in
     calls = np.where(kind == BlockKind.TOOL_CALL, blocks, history.call_block[blocks])
     calls = np.where((kind == BlockKind.TOOL_CALL) | (kind == BlockKind.TOOL_RESULT), calls, -1)
     asked = np.unique(calls[calls >= 0])
-    found = paths_of(history.session, [history.session.blocks[call] for call in asked.tolist()])
+    found = path_of.each(history.session, [history.session.blocks[call] for call in asked.tolist()])
     numbers: dict[str, int] = {}
     home = history.session.working_directory.rstrip("/")
     # Agents name one file in either way; what is below where the agent works is named from there.

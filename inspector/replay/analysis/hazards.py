@@ -16,7 +16,7 @@ from inspector.replay.engine.changes import RECORDED
 from inspector.session.model import BlockKind, Role
 from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.rendition import Action, Slice
-from inspector.strategies.history.arguments import paths_of
+from inspector.strategies.history.arguments import path_of
 from inspector.strategies.history.history import NEVER
 from inspector.tokens.model_names import taken_apart, version_of
 
@@ -109,7 +109,7 @@ def _subjects(replay: Replay) -> dict[int, object]:
     history = replay.history
     results = history.results[history.call_block[history.results] >= 0]
     calls = [history.session.blocks[block] for block in history.call_block[results].tolist()]
-    paths = paths_of(history.session, calls)
+    paths = path_of.each(history.session, calls)
     return {
         block: path or (call.tool_name, call.digest)
         for block, path, call in zip(results.tolist(), paths, calls, strict=True)

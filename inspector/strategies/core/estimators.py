@@ -12,12 +12,12 @@ import math
 from typing import TYPE_CHECKING
 
 from inspector.strategies.core import javascript
-from inspector.strategies.core.measures import EntryMeasure, Measure
+from inspector.strategies.core.measures import ItemMeasure, Measure
 from inspector.strategies.history.history import ASSISTANT, TOOL_CALL
 
 if TYPE_CHECKING:
     from inspector.strategies.core.strategy import Moment
-    from inspector.strategies.history.conversation_items import Entry
+    from inspector.strategies.history.conversation_items import Item
 
 CHARACTERS_PER_TOKEN = 4
 
@@ -92,7 +92,7 @@ def langchain_message(characters: int, images: int = 0, characters_per_token: fl
     return math.ceil(characters / characters_per_token) + _PER_MESSAGE + _PER_IMAGE * images
 
 
-def langchain_characters(moment: Moment, entry: Entry) -> tuple[int, int]:
+def langchain_characters(moment: Moment, item: Item) -> tuple[int, int]:
     """Characters and images LangChain counts of a message as it would be sent.
 
     A result counts with its call's id and its tool's name, a message of the model with the Python form of its calls,
@@ -101,7 +101,7 @@ def langchain_characters(moment: Moment, entry: Entry) -> tuple[int, int]:
     history = moment.history
     blocks = history.session.blocks
     characters = images = calls = 0
-    for index in entry.blocks:
+    for index in item.blocks:
         kind = history.kind_bytes[index]
         images += len(blocks[index].media)
         if kind == TOOL_CALL:
@@ -109,16 +109,16 @@ def langchain_characters(moment: Moment, entry: Entry) -> tuple[int, int]:
             calls += 1
         else:
             characters += moment.length(index)
-    if entry.is_result:
-        result = blocks[entry.blocks[0]]
+    if item.is_result:
+        result = blocks[item.blocks[0]]
         return characters + _RESULT_ROLE + len(result.tool_call_id) + len(result.tool_name), images
     if calls:
         characters += len("[]") + len(", ") * (calls - 1)
-    is_assistant = history.kind_bytes[entry.blocks[0]] in ASSISTANT
+    is_assistant = history.kind_bytes[item.blocks[0]] in ASSISTANT
     return characters + (_ASSISTANT_ROLE if is_assistant else _USER_ROLE), images
 
 
-LANGCHAIN_CHARACTERS = EntryMeasure(langchain_characters)
+LANGCHAIN_CHARACTERS = ItemMeasure(langchain_characters)
 """Characters and images LangChain counts of a message."""
 
 

@@ -1,11 +1,11 @@
-"""Numbers worked out from texts, remembered by the text's digest: a text is read for them once, however often asked."""
+"""Numbers that texts have, of what was recorded and of what would be sent."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar
-from weakref import WeakKeyDictionary
 
 from inspector.session.model import TextUnavailableError
+from inspector.strategies.history.memo import TextMemo, kept_with
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,15 +14,13 @@ if TYPE_CHECKING:
     from inspector.strategies.core.operations import BlockSource
     from inspector.strategies.core.rendition import Rendition
     from inspector.strategies.core.strategy import Moment
-    from inspector.strategies.history.conversation_items import Entry
+    from inspector.strategies.history.conversation_items import Item
     from inspector.strategies.history.history import History
 
 Size = TypeVar("Size")
 
-_REMEMBERED = 200_000
 
-
-class Measure:
+class Measure(TextMemo[int]):
     """A number a text has, such as its bytes or lines."""
 
     def __init__(self, of: Callable[[str], int]) -> None:
@@ -31,25 +29,12 @@ class Measure:
         Args:
             of: Works the number out.
         """
-        self._of = of
-        self._known: dict[bytes, int] = {}
-
-    def of_text(self, text: str) -> int:
-        """The number of a text."""
-        return self._of(text)
+        super().__init__(of, -1)
 
     def recorded(self, session: Session, block: Block) -> int:
         """The number of a recorded block; that of its length in blanks where its text cannot be read any more."""
-        known = self._known.get(block.digest)
-        if known is None:
-            if len(self._known) >= _REMEMBERED:
-                self._known.clear()
-            try:
-                text = session.text(block)
-            except TextUnavailableError:
-                return self._of(" " * block.characters)
-            known = self._known[block.digest] = self._of(text)
-        return known
+        number = self(session, block)
+        return number if number >= 0 else self.of_text(" " * block.characters)
 
     def sent(self, moment: Moment, block: int) -> int:
         """The number of what would be sent of a block."""
@@ -58,35 +43,35 @@ class Measure:
             return self.recorded(session, session.blocks[block])
         rendition = moment.rendition(block)
         if all(isinstance(piece, str) for piece in rendition.pieces):
-            return self._of(rendition.text(""))
+            return self.of_text(rendition.text(""))
         try:
-            return self._of(moment.text(block))
+            return self.of_text(moment.text(block))
         except TextUnavailableError:
-            return self._of(" " * rendition.length)
+            return self.of_text(" " * rendition.length)
 
 
-class EntryMeasure(Generic[Size]):
-    """What a system takes an entry for, worked out once for a session where it is sent as it was recorded."""
+class ItemMeasure(Generic[Size]):
+    """What a system takes an item for, worked out once for a session where it is sent as it was recorded."""
 
-    def __init__(self, of: Callable[[Moment, Entry], Size]) -> None:
+    def __init__(self, of: Callable[[Moment, Item], Size]) -> None:
         """Make a measure.
 
         Args:
-            of: Works it out as the entry would be sent now.
+            of: Works it out as the item would be sent now.
         """
         self._of = of
-        self._known: WeakKeyDictionary[History, dict[int, Size]] = WeakKeyDictionary()
 
-    def within(self, history: History) -> Callable[[Moment, Entry], Size]:
-        """The measure for one session's entries."""
-        of, known = self._of, self._known.setdefault(history, {})
+    def within(self, history: History) -> Callable[[Moment, Item], Size]:
+        """The measure for one session's items."""
+        of = self._of
+        known: dict[int, Size] = kept_with(history, self)
 
-        def measured(moment: Moment, entry: Entry) -> Size:
-            if not moment.are_whole(entry.blocks):
-                return of(moment, entry)
-            first = entry.blocks[0]
+        def measured(moment: Moment, item: Item) -> Size:
+            if not moment.are_whole(item.blocks):
+                return of(moment, item)
+            first = item.blocks[0]
             if first not in known:
-                known[first] = of(moment, entry)
+                known[first] = of(moment, item)
             return known[first]
 
         return measured

@@ -10,7 +10,7 @@ from inspector.strategies.history.history import ASSISTANT
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from inspector.strategies.history.conversation_items import Entry
+    from inspector.strategies.history.conversation_items import Item
     from inspector.strategies.history.history import History
 
 
@@ -43,16 +43,14 @@ class Alternation:
     history: History
     turns: list[Turn] = field(default_factory=list)
 
-    def add(self, entries: Iterable[Entry]) -> None:
-        """Take in entries in the order they are sent."""
-        for entry in entries:
+    def add(self, items: Iterable[Item]) -> None:
+        """Take in items in the order they are sent."""
+        for item in items:
             last = self.turns[-1] if self.turns else None
-            goes_on = last is not None and (
-                entry.message == last.message or (entry.is_result and last.ends_with_result)
-            )
+            goes_on = last is not None and (item.message == last.message or (item.is_result and last.ends_with_result))
             if last is not None and goes_on:
-                last.blocks.extend(entry.blocks)
-                last.message, last.ends_with_result = entry.message, entry.is_result
+                last.blocks.extend(item.blocks)
+                last.message, last.ends_with_result = item.message, item.is_result
             else:
-                is_answer = self.history.kind_bytes[entry.blocks[0]] in ASSISTANT
-                self.turns.append(Turn(is_answer, list(entry.blocks), entry.message, entry.is_result))
+                is_answer = self.history.kind_bytes[item.blocks[0]] in ASSISTANT
+                self.turns.append(Turn(is_answer, list(item.blocks), item.message, item.is_result))

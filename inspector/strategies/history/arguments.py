@@ -1,15 +1,20 @@
-"""What a tool call's arguments name: a file, an address. Every agent calls these arguments something of its own."""
+"""What a tool call's arguments name: a file, its lines, an address. Every agent calls these something of its own."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
 
-from inspector.session.model import PREVIEW_CHARACTERS, TextUnavailableError
+from inspector.session.model import PREVIEW_CHARACTERS
+from inspector.strategies.history.memo import TextMemo
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from inspector.session.model import Block, Session
+
+Found = TypeVar("Found")
 
 PATH_ARGUMENTS = (
     "file_path",
@@ -39,56 +44,78 @@ PART_ARGUMENTS = (
 )
 """What agents call the arguments that name a part of a file."""
 
-_REMEMBERED = 200_000
-_paths: dict[bytes, str] = {}
+
+class LineRange(NamedTuple):
+    """Which lines a read asks for; both None for all of them."""
+
+    offset: float | None = None
+    limit: float | None = None
+
+    def covers(self, other: LineRange, usual: int) -> bool:
+        """Whether all lines of `other` are among these, a read without a limit being of `usual` lines."""
+        if self.offset is None and self.limit is None:
+            return True
+        if other.offset is None and other.limit is None:
+            return False
+        start, other_start = self.offset or 0, other.offset or 0
+        return start <= other_start and start + (self.limit or usual) >= other_start + (other.limit or usual)
 
 
-def path_of(session: Session, call: Block) -> str:
-    """The file a tool call names in its arguments; empty where it names none.
+def arguments_text(session: Session, call: Block) -> str:
+    """A tool call's arguments as recorded. Short ones are in its preview, so that hardly ever a text is read again.
 
-    Short arguments are in the block's preview, so that hardly ever a text has to be read again. What was found is
-    remembered by the arguments' digest.
+    Raises:
+        TextUnavailableError: The file no longer holds them.
     """
-    known = _paths.get(call.digest)
-    if known is None:
-        if len(_paths) >= _REMEMBERED:
-            _paths.clear()
-        known = _paths[call.digest] = _named(session, call, PATH_ARGUMENTS)
-    return known
+    return call.preview if call.characters <= PREVIEW_CHARACTERS else session.text(call)
 
 
-def paths_of(session: Session, calls: list[Block]) -> list[str]:
-    """The files many tool calls name."""
-    found = [_paths.get(call.digest) for call in calls]
-    return [path_of(session, call) if path is None else path for path, call in zip(found, calls, strict=True)]
+def decoded(text: str) -> object:
+    """The value a text says in JSON; None where it says none."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return None
 
 
-def names_a_part(session: Session, call: Block) -> bool:
-    """Whether a tool call asks for a part of a file only."""
-    arguments = _arguments(session, call)
-    return isinstance(arguments, dict) and any(arguments.get(name) is not None for name in PART_ARGUMENTS)
+def found_in_arguments(find: Callable[[dict[str, Any]], Found], missing: Found) -> TextMemo[Found]:
+    """A function of a tool call's arguments that is worked out once.
+
+    Args:
+        find: The function.
+        missing: Its value where the arguments are no JSON object, or cannot be read any more.
+    """
+
+    def of_text(text: str) -> Found:
+        arguments = decoded(text)
+        return find(arguments) if isinstance(arguments, dict) else missing
+
+    return TextMemo(of_text, missing, arguments_text)
 
 
-def url_of(session: Session, call: Block) -> str:
-    """The address a tool call opens; empty where it opens none."""
-    return _named(session, call, ("url",))
-
-
-def _named(session: Session, call: Block, names: tuple[str, ...]) -> str:
-    arguments = _arguments(session, call)
-    if isinstance(arguments, dict):
-        for name in names:
-            value = arguments.get(name)
-            if isinstance(value, list) and all(isinstance(word, str) for word in value):
-                value = " ".join(value)
-            if isinstance(value, str) and value:
-                return value
+def _first(arguments: dict[str, Any], names: tuple[str, ...]) -> str:
+    for name in names:
+        value = arguments.get(name)
+        if isinstance(value, list) and all(isinstance(word, str) for word in value):
+            value = " ".join(value)
+        if isinstance(value, str) and value:
+            return value
     return ""
 
 
-def _arguments(session: Session, call: Block) -> object:
-    try:
-        text = call.preview if call.characters <= PREVIEW_CHARACTERS else session.text(call)
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, TextUnavailableError, UnicodeEncodeError):
-        return None
+def _lines(arguments: dict[str, Any]) -> LineRange:
+    values = [arguments.get(name) for name in ("offset", "limit")]
+    return LineRange(*(value if isinstance(value, (int, float)) and value == value else None for value in values))
+
+
+path_of = found_in_arguments(lambda arguments: _first(arguments, PATH_ARGUMENTS), "")
+"""The file a tool call names in its arguments; empty where it names none."""
+
+url_of = found_in_arguments(lambda arguments: _first(arguments, ("url",)), "")
+"""The address a tool call opens; empty where it opens none."""
+
+names_a_part = found_in_arguments(lambda given: any(given.get(name) is not None for name in PART_ARGUMENTS), False)
+"""Whether a tool call asks for a part of a file only."""
+
+lines_of = found_in_arguments(_lines, LineRange())
+"""Which lines a read asks for."""

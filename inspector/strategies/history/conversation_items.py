@@ -1,4 +1,4 @@
-"""Conversations as strategies that remember see them: entries in order, per thread, as they arrive.
+"""Conversations as strategies that remember see them: items in order, per thread, as they arrive.
 
 Inline subagents have conversations of their own, with their own usage and their own old results, so whatever is
 remembered is remembered per thread.
@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
-from weakref import ReferenceType, ref
 
 import numpy as np
 
 from inspector.session.model import BlockKind
 from inspector.strategies.history.arrival_order import arrivals
 from inspector.strategies.history.freshness import result_runs
+from inspector.strategies.history.memo import once_a_history
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One entry of a conversation: a single tool result, or everything else of one message.
+class Item:
+    """One item of a conversation: a single tool result, or everything else of one message.
 
     Attributes:
         message: The message's index.
@@ -44,22 +44,10 @@ class Entry:
 _PARTS = ("reasoning", "tool_calls", "function_call", "refusal")
 """Locators that name a part of a record, not a record."""
 
-_last: tuple[ReferenceType[History], NDArray[np.int32]] | None = None
 
-
+@once_a_history
 def record_groups(history: History) -> NDArray[np.int32]:
-    """Per block, the number of the record it stands in, int32, in the order of blocks.
-
-    The latest answer is remembered, for a limit that is being dragged.
-    """
-    global _last  # noqa: PLW0603  one answer for one history, replaced whole
-    known = _last
-    if known is None or known[0]() is not history:
-        known = _last = (ref(history), _number(history))
-    return known[1]
-
-
-def _number(history: History) -> NDArray[np.int32]:
+    """Per block, the number of the record it stands in, int32, in the order of blocks."""
     if not len(history.kind):
         return np.zeros(0, dtype=np.int32)
     begins = np.ones(len(history.kind), dtype=np.bool_)
@@ -76,40 +64,40 @@ def _record(origin: Origin) -> tuple[int, int, str]:
 
 
 class Unit(Enum):
-    """What one entry of a conversation is."""
+    """What one item of a conversation is."""
 
     RESULTS_APART = "results apart"
     BATCHES = "batches"
     EVENTS = "events"
 
 
-class Entries(NamedTuple):
-    """One context's conversation as entries, in the order they are sent.
+class CountedItems(NamedTuple):
+    """One context's conversation as items, in the order they are sent.
 
     Attributes:
         context: Index of the context.
         blocks: Block indices, int32.
-        entry: Per block, the number of its entry, counted from 0, int32.
-        first: Per entry, the position in `blocks` of its first block, int64.
-        calls: Per entry, the first call of this context whose prompt holds it, int32, never decreasing.
-        carried: How many entries came from an earlier context.
+        item: Per block, the number of its item, counted from 0, int32.
+        first: Per item, the position in `blocks` of its first block, int64.
+        calls: Per item, the first call of this context whose prompt holds it, int32, never decreasing.
+        carried: How many items came from an earlier context.
     """
 
     context: int
     blocks: NDArray[np.int32]
-    entry: NDArray[np.int32]
+    item: NDArray[np.int32]
     first: NDArray[np.int64]
     calls: NDArray[np.int32]
     carried: int
 
     def kinds(self, history: History) -> NDArray[np.uint8]:
-        """Per entry, the kind of its first block."""
+        """Per item, the kind of its first block."""
         kinds: NDArray[np.uint8] = history.kind[self.blocks[self.first]]
         return kinds
 
 
-def entries_of(history: History, unit: Unit) -> Iterator[Entries]:
-    """The entries of every context."""
+def counted_items(history: History, unit: Unit) -> Iterator[CountedItems]:
+    """The items of every context."""
     starts = _starts(history, unit)
     runs = result_runs(history)
     counted = (history.kind != BlockKind.SYSTEM_TEXT) & (history.kind != BlockKind.OTHER)
@@ -122,14 +110,14 @@ def entries_of(history: History, unit: Unit) -> Iterator[Entries]:
         if unit is Unit.BATCHES:
             of_run = np.where(history.kind[blocks] == BlockKind.TOOL_RESULT, runs[messages], -1)
             begins[1:] &= (of_run[1:] != of_run[:-1]) | (of_run[1:] < 0)
-        entry = (np.cumsum(begins) - 1).astype(np.int32)
+        item = (np.cumsum(begins) - 1).astype(np.int32)
         first = np.flatnonzero(begins)
-        carried = int(entry[context.carried - 1]) + 1 if context.carried else 0
-        yield Entries(context.context, blocks, entry, first, context.calls[first], carried)
+        carried = int(item[context.carried - 1]) + 1 if context.carried else 0
+        yield CountedItems(context.context, blocks, item, first, context.calls[first], carried)
 
 
 def _starts(history: History, unit: Unit) -> NDArray[np.bool_]:
-    """Per block, whether it begins an entry although the block before it is of the same message."""
+    """Per block, whether it begins an item although the block before it is of the same message."""
     kind = history.kind
     result = kind == BlockKind.TOOL_RESULT
     starts = np.zeros(len(kind), dtype=np.bool_)

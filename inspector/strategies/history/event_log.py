@@ -5,15 +5,15 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 from inspector.session.model import BlockKind
 from inspector.strategies.history.conversation_items import record_groups
+from inspector.strategies.history.memo import kept_with
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from inspector.strategies.history.conversation_items import Entry
+    from inspector.strategies.history.conversation_items import Item
     from inspector.strategies.history.history import History
 
 _CALL, _RESULT = int(BlockKind.TOOL_CALL), int(BlockKind.TOOL_RESULT)
@@ -44,51 +44,46 @@ class Event:
         return bool(self.call) and not self.is_result
 
 
-def messages_in(history: History, entry: Entry) -> tuple[Event, ...]:
-    """One entry as the messages the agent sent: every record of the user is one of its own."""
-    return _known(_MESSAGES, history, entry, calls_apart=False)
+def messages_in(history: History, item: Item) -> tuple[Event, ...]:
+    """One item as the messages the agent sent: every record of the user is one of its own."""
+    return _known(history, item, calls_apart=False)
 
 
-def events_in(history: History, entry: Entry) -> tuple[Event, ...]:
-    """The events of one entry: every tool call after the first is one of its own, and so is every user record."""
-    return _known(_EVENTS, history, entry, calls_apart=True)
+def events_in(history: History, item: Item) -> tuple[Event, ...]:
+    """The events of one item: every tool call after the first is one of its own, and so is every user record."""
+    return _known(history, item, calls_apart=True)
 
 
-_Known = WeakKeyDictionary["History", dict[int, tuple["Event", ...]]]
-_EVENTS: _Known = WeakKeyDictionary()
-_MESSAGES: _Known = WeakKeyDictionary()
-"""What entries come to by their first block: it is the same under every plan."""
-
-
-def _known(of_histories: _Known, history: History, entry: Entry, *, calls_apart: bool) -> tuple[Event, ...]:
-    known = of_histories.setdefault(history, {})
-    events = known.get(entry.blocks[0])
+def _known(history: History, item: Item, *, calls_apart: bool) -> tuple[Event, ...]:
+    # What an item comes to is the same under every plan.
+    known: dict[int, tuple[Event, ...]] = kept_with(history, (Event, calls_apart))
+    events = known.get(item.blocks[0])
     if events is None:
-        events = known[entry.blocks[0]] = tuple(_found(history, entry, calls_apart=calls_apart))
+        events = known[item.blocks[0]] = tuple(_found(history, item, calls_apart=calls_apart))
     return events
 
 
-def _found(history: History, entry: Entry, *, calls_apart: bool) -> Iterator[Event]:
+def _found(history: History, item: Item, *, calls_apart: bool) -> Iterator[Event]:
     blocks, records = history.session.blocks, record_groups(history)
     gathered: list[int] = []
     call = ""
-    for index in entry.blocks:
+    for index in item.blocks:
         kind = history.kind_bytes[index]
         begins = (calls_apart and kind == _CALL and call) or (
             kind == _USER and gathered and records[index] != records[index - 1]
         )
         if begins:
-            yield _event(history, entry, gathered, call)
+            yield _event(history, item, gathered, call)
             gathered, call = [], ""
         gathered.append(index)
         if kind in (_CALL, _RESULT):
             call = blocks[index].tool_call_id or f"#{index}"
-    yield _event(history, entry, gathered, call)
+    yield _event(history, item, gathered, call)
 
 
-def _event(history: History, entry: Entry, blocks: list[int], call: str) -> Event:
+def _event(history: History, item: Item, blocks: list[int], call: str) -> Event:
     thinks = any(history.kind_bytes[index] == _THINKING for index in blocks)
-    return Event(entry.message, tuple(blocks), call, entry.is_result, thinks and bool(call) and not entry.is_result)
+    return Event(item.message, tuple(blocks), call, item.is_result, thinks and bool(call) and not item.is_result)
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""What was found in a recorded text, remembered by the text's digest.
+"""What was found once and is kept: of a text by its digest, of a history for as long as that is there.
 
 Rules that look into texts would read the file again for every limit that is dragged. What they look for does not
 depend on the limit, so it is found once.
@@ -7,51 +7,91 @@ depend on the limit, so it is found once.
 from __future__ import annotations
 
 from functools import update_wrapper
-from typing import TYPE_CHECKING, Concatenate, Generic, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
 from inspector.session.model import TextUnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from inspector.session.model import Block, Session
     from inspector.strategies.history.history import History
 
-
+Key = TypeVar("Key")
 Found = TypeVar("Found")
+Settings = ParamSpec("Settings")
 
 _MOST = 200_000
 
 
-class Remembered(Generic[Found]):
+class Memo(dict[Key, Found]):
+    """What was found, by what it was found of; begins anew when it is too much."""
+
+    def __init__(self, most: int = _MOST) -> None:
+        """Begin with nothing.
+
+        Args:
+            most: How much is kept at most: findings, or what they are said to take.
+        """
+        super().__init__()
+        self._most = most
+        self._taken = 0
+
+    def keep(self, key: Key, found: Found, takes: int = 1) -> Found:
+        """Keep what was found.
+
+        Args:
+            key: What it was found of.
+            found: What was found, which is returned.
+            takes: What it takes of the room there is.
+        """
+        self._taken += takes
+        if self._taken > self._most:
+            self.clear()
+            self._taken = takes
+        self[key] = found
+        return found
+
+
+class TextMemo(Generic[Found]):
     """A function of a block's recorded text that is worked out once for every text."""
 
-    def __init__(self, find: Callable[[str], Found], missing: Found) -> None:
+    def __init__(
+        self,
+        find: Callable[[str], Found],
+        missing: Found,
+        read: Callable[[Session, Block], str] = lambda session, block: session.text(block),
+    ) -> None:
         """Begin with nothing.
 
         Args:
             find: The function.
             missing: The answer for a text that cannot be read any more; it is not kept.
+            read: Gives the text, or raises `TextUnavailableError`.
         """
         self._find = find
         self._missing = missing
-        self._known: dict[bytes, Found] = {}
+        self._read = read
+        self._known: Memo[bytes, Found] = Memo()
 
     def __call__(self, session: Session, block: Block) -> Found:
         """What the function says of the block's text."""
+        if block.digest in self._known:
+            return self._known[block.digest]
+        try:
+            text = self._read(session, block)
+        except TextUnavailableError:
+            return self._missing
+        return self._known.keep(block.digest, self._find(text))
+
+    def each(self, session: Session, blocks: Iterable[Block]) -> list[Found]:
+        """What the function says of the texts of many blocks."""
         known = self._known
-        if block.digest not in known:
-            try:
-                text = session.text(block)
-            except TextUnavailableError:
-                return self._missing
-            if len(known) >= _MOST:
-                known.clear()
-            known[block.digest] = self._find(text)
-        return known[block.digest]
+        return [known[block.digest] if block.digest in known else self(session, block) for block in blocks]
 
-
-Settings = ParamSpec("Settings")
+    def of_text(self, text: str) -> Found:
+        """What the function says of a text that was not recorded."""
+        return self._find(text)
 
 
 def once_a_history(
@@ -70,3 +110,8 @@ def once_a_history(
 
     update_wrapper(remembering, function)
     return remembering
+
+
+def kept_with(history: History, owner: object) -> dict[Any, Any]:
+    """A dictionary that stays for as long as the history is there, in which `owner` keeps what it finds bit by bit."""
+    return cast("dict[Any, Any]", history.findings.setdefault(owner, {}))

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import ReferenceType, ref
+from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
 import numpy as np
 
 from inspector.session.model import BlockKind
-from inspector.strategies.history.arguments import paths_of
+from inspector.strategies.history.arguments import path_of
 from inspector.strategies.history.arrival_order import arrivals
-from inspector.strategies.history.memo import Remembered
+from inspector.strategies.history.memo import once_a_history
 from inspector.strategies.history.tools import Meaning, meaning_mask
 
 if TYPE_CHECKING:
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.session.model import Block, Session
     from inspector.strategies.history.history import History
 
 
@@ -37,31 +34,21 @@ class Reads(NamedTuple):
     paths: tuple[str, ...]
 
 
-_last: tuple[ReferenceType[History], tuple[str, ...], Reads] | None = None
-
-
+@once_a_history
 def reads_of(history: History, extra_tools: tuple[str, ...]) -> Reads:
-    """The results of reads whose file is known; the latest answer is remembered, for a limit that is being dragged.
+    """The results of reads whose file is known.
 
     Args:
         history: What was recorded.
         extra_tools: Tools that count as reading, whatever the table says.
     """
-    global _last  # noqa: PLW0603  one answer for one history, replaced whole
-    known = _last
-    if known is None or known[0]() is not history or known[1] != extra_tools:
-        known = _last = (ref(history), extra_tools, _find(history, extra_tools))
-    return known[2]
-
-
-def _find(history: History, extra_tools: tuple[str, ...]) -> Reads:
     reads = meaning_mask(history.tool_names, (Meaning.READ,), extra_tools)
     results = history.results[reads[history.tool[history.results]]]
     results = results[history.call_block[results] >= 0]
     blocks, session = history.session.blocks, history.session
     calls = [blocks[call] for call in history.call_block[results].tolist()]
     numbers: dict[str, int] = {"": -1}
-    paths = paths_of(session, calls)
+    paths = path_of.each(session, calls)
     files = np.array([numbers.setdefault(path, len(numbers) - 1) for path in paths], dtype=np.int32)
     return Reads(results[files >= 0], files[files >= 0], tuple(numbers)[1:])
 
@@ -123,7 +110,7 @@ def file_uses(history: History, read_tools: tuple[str, ...], edit_tools: tuple[s
                 calls.append((block, call))
             else:
                 results[int(history.call_block[block])] = block, call
-        paths = paths_of(history.session, [blocks[block] for block, _ in calls])
+        paths = path_of.each(history.session, (blocks[block] for block, _ in calls))
         uses = []
         for (block, call), path in zip(calls, paths, strict=True):
             if path:
@@ -138,38 +125,3 @@ def file_uses(history: History, read_tools: tuple[str, ...], edit_tools: tuple[s
             if not is_call[block]
         ]
         yield ContextUses(uses, carried)
-
-
-class LineRange(NamedTuple):
-    """Which lines a read asks for; both None for all of them."""
-
-    offset: float | None
-    limit: float | None
-
-    def covers(self, other: LineRange, usual: int) -> bool:
-        """Whether all lines of `other` are among these, a read without a limit being of `usual` lines."""
-        if self.offset is None and self.limit is None:
-            return True
-        if other.offset is None and other.limit is None:
-            return False
-        start, other_start = self.offset or 0, other.offset or 0
-        return start <= other_start and start + (self.limit or usual) >= other_start + (other.limit or usual)
-
-
-def _range_in(text: str) -> LineRange:
-    try:
-        arguments: Any = msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        return LineRange(None, None)
-    if not isinstance(arguments, dict):
-        return LineRange(None, None)
-    values = [arguments.get(name) for name in ("offset", "limit")]
-    return LineRange(*(value if isinstance(value, (int, float)) and value == value else None for value in values))
-
-
-_ranges = Remembered(_range_in, LineRange(None, None))
-
-
-def lines_of(session: Session, call: Block) -> LineRange:
-    """Which lines a read asks for."""
-    return _ranges(session, call)

@@ -21,13 +21,13 @@ from inspector.strategies.core.operations import RemoveBlock
 from inspector.strategies.core.parametrized import whole
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import Decision
-from inspector.strategies.history.conversation_items import Unit, entries_of
+from inspector.strategies.history.conversation_items import Unit, counted_items
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from inspector.strategies.core.strategy import Schedule
-    from inspector.strategies.history.conversation_items import Entries
+    from inspector.strategies.history.conversation_items import CountedItems
     from inspector.strategies.history.history import History
 
 
@@ -49,28 +49,28 @@ class AdkFilter(Batching):
         gone = builder.index_of(Decision(RemoveBlock(), f"before the newest {self.keep} runs"))
         back = builder.index_of(Decision(None, "needed by a result that came late"))
         anew = Decision(None, "counted anew")
-        for entries in entries_of(history, Unit.BATCHES):
-            carried = entries.entry < entries.carried
-            builder.add(entries.blocks[carried], entries.calls[entries.entry[carried]], anew)
-            ends = np.append(entries.first, len(entries.blocks))
+        for items in counted_items(history, Unit.BATCHES):
+            carried = items.item < items.carried
+            builder.add(items.blocks[carried], items.calls[items.item[carried]], anew)
+            ends = np.append(items.first, len(items.blocks))
             begin = 0
-            for call, until in self._begins(history, entries):
+            for call, until in self._begins(history, items):
                 first, last = sorted((begin, until))
-                blocks = entries.blocks[ends[first] : ends[last]]
+                blocks = items.blocks[ends[first] : ends[last]]
                 decision = gone if until > begin else back
                 columns = np.full(len(blocks), call, np.int32), np.full(len(blocks), decision, np.int32)
                 builder.add_each(blocks, *columns)
                 begin = until
         return builder.schedule()
 
-    def _begins(self, history: History, entries: Entries) -> Iterator[tuple[int, int]]:
-        """Calls at which what is sent begins with another entry, and that entry."""
-        asks = _asks(history, entries).tolist()
+    def _begins(self, history: History, items: CountedItems) -> Iterator[tuple[int, int]]:
+        """Calls at which what is sent begins with another item, and that item."""
+        asks = _asks(history, items).tolist()
         runs: list[int] = []
         pairs = _Pairs()
-        needs = _calls_needed(history, entries)
+        needs = _calls_needed(history, items)
         begin = 0
-        calls = entries.calls.tolist()
+        calls = items.calls.tolist()
         for place, (call, ask) in enumerate(zip(calls, asks, strict=True)):
             if ask and not (place and asks[place - 1]):
                 runs.append(place)
@@ -85,10 +85,10 @@ class AdkFilter(Batching):
                 begin = now
 
 
-def _asks(history: History, entries: Entries) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Per entry, whether a person said it: the user's, and not beside tool results."""
-    kinds = entries.kinds(history)
-    message = history.message[entries.blocks[entries.first]]
+def _asks(history: History, items: CountedItems) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Per item, whether a person said it: the user's, and not beside tool results."""
+    kinds = items.kinds(history)
+    message = history.message[items.blocks[items.first]]
     asks: np.ndarray[tuple[int], np.dtype[np.bool_]] = np.isin(kinds, _SAID) & ~history.message_has_results[message]
     return asks
 
@@ -96,13 +96,13 @@ def _asks(history: History, entries: Entries) -> np.ndarray[tuple[int], np.dtype
 _SAID = (BlockKind.USER_TEXT, BlockKind.IMAGE, BlockKind.DOCUMENT)
 
 
-def _calls_needed(history: History, entries: Entries) -> dict[int, int]:
-    """For each entry with results, the earliest entry with a call of one of them; -1 where one has no call."""
-    place = dict(zip(entries.blocks.tolist(), entries.entry.tolist(), strict=True))
+def _calls_needed(history: History, items: CountedItems) -> dict[int, int]:
+    """For each item with results, the earliest item with a call of one of them; -1 where one has no call."""
+    place = dict(zip(items.blocks.tolist(), items.item.tolist(), strict=True))
     needed: dict[int, int] = {}
     blocks = history.session.blocks
-    is_result = history.kind[entries.blocks] == BlockKind.TOOL_RESULT
-    for block, at in zip(entries.blocks[is_result].tolist(), entries.entry[is_result].tolist(), strict=True):
+    is_result = history.kind[items.blocks] == BlockKind.TOOL_RESULT
+    for block, at in zip(items.blocks[is_result].tolist(), items.item[is_result].tolist(), strict=True):
         if blocks[block].tool_call_id:
             call = place.get(int(history.call_block[block]), -1)
             needed[at] = min(needed.get(at, call), call)

@@ -22,7 +22,7 @@ from inspector.strategies.core.parameters import ToolList
 from inspector.strategies.core.parametrized import choice, switch, tools, whole, written
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import Choice, Decision
-from inspector.strategies.core.thread_runs import Reader
+from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.core.tool_inputs import ClearInput
 from inspector.strategies.history.arrival_order import arrivals
 from inspector.strategies.history.history import NEVER
@@ -75,11 +75,11 @@ class AnthropicClearToolUses(Batching):
 
     def start(self, history: History) -> AnthropicClearToolUsesRun:
         """A fresh run over one session."""
-        return AnthropicClearToolUsesRun(self, history, Reader(history))
+        return AnthropicClearToolUsesRun(self, history)
 
 
 @dataclass
-class _Thread:
+class _ToolUses:
     """One conversation.
 
     Attributes:
@@ -101,84 +101,65 @@ class _Thread:
     was_reached: bool = False
 
 
-@dataclass
-class AnthropicClearToolUsesRun:
-    """The clearing at work on one session.
+class AnthropicClearToolUsesRun(ThreadRun[AnthropicClearToolUses, _ToolUses]):
+    """The clearing at work on one session."""
 
-    Attributes:
-        strategy: The values.
-        history: What was recorded.
-        reader: Reads what arrives.
-    """
-
-    strategy: AnthropicClearToolUses
-    history: History
-    reader: Reader
-    _threads: dict[int, _Thread] = field(default_factory=dict)
-    _cleared: set[int] = field(default_factory=set)
     _latest: tuple[Decision, Decision] | None = None
 
-    def step(self, moment: Moment) -> Iterable[Choice]:
+    def begin(self) -> _ToolUses:
+        """No tool use yet."""
+        return _ToolUses()
+
+    def decide(self, state: _ToolUses, arrived: list[int], moment: Moment) -> Iterable[Choice]:
         """Take in what arrived, then clear what is old if the prompt has reached the threshold."""
-        number = self.reader.thread(moment)
-        choices: list[Choice] = []
-        everything = self.reader.arrived(moment)
-        arrived = self.reader.results(everything)
-        if moment.starts_context:
-            self._threads[number] = _Thread()
-            if not self.strategy.sticky:
-                choices = list(self._taken_back(arrived))
-        thread = self._threads.setdefault(number, _Thread())
-        thread.counted += moment.total_tokens(everything)
-        thread.results.extend(block for block in arrived if block not in self._cleared)
-        end = len(thread.results) - self.strategy.keep
-        if end > thread.passed and self._is_reached(thread, moment):
-            self._weigh(thread, end, moment)
-            if self._is_enough(thread, moment):
-                choices.extend(self._clear(thread, end))
-        return choices
+        state.counted += moment.total_tokens(arrived)
+        state.results.extend(block for block in self.results(arrived) if block not in self.changed)
+        end = len(state.results) - self.strategy.keep
+        if end > state.passed and self._is_reached(state, moment):
+            self._weigh(state, end, moment)
+            if self._is_enough(state, moment):
+                yield from self._clear(state, end)
 
-    def _taken_back(self, results: list[int]) -> Iterator[Choice]:
-        back = Decision(None, "another conversation began")
-        for block in results:
-            if block in self._cleared:
-                self._cleared.discard(block)
-                yield Choice(block, back)
-                if self.history.call_block[block] >= 0:
-                    yield Choice(int(self.history.call_block[block]), back)
+    def restored(self, arrived: list[int]) -> list[Choice]:
+        """Nothing where what was cleared stays so, otherwise the cleared results and their calls."""
+        if self.strategy.sticky:
+            return []
+        cleared = [block for block in self.results(arrived) if block in self.changed]
+        self.changed.difference_update(cleared)
+        calls = self.history.call_block
+        return [Choice(at, self.sent_again) for block in cleared for at in (block, int(calls[block])) if at >= 0]
 
-    def _is_reached(self, thread: _Thread, moment: Moment) -> bool:
+    def _is_reached(self, state: _ToolUses, moment: Moment) -> bool:
         strategy = self.strategy
-        if strategy.sticky or not thread.was_reached:
-            uses = len(thread.results) - (thread.cleared if strategy.sticky else 0)
+        if strategy.sticky or not state.was_reached:
+            uses = len(state.results) - (state.cleared if strategy.sticky else 0)
             counted = uses if strategy.trigger_type == "tool-uses" else moment.prompt_tokens
-            thread.was_reached = counted >= strategy.trigger
-        return thread.was_reached
+            state.was_reached = counted >= strategy.trigger
+        return state.was_reached
 
-    def _is_enough(self, thread: _Thread, moment: Moment) -> bool:
+    def _is_enough(self, state: _ToolUses, moment: Moment) -> bool:
         """Whether so much can be cleared as has to be, in the provider's tokens."""
-        scale = moment.prompt_tokens / thread.counted if thread.counted else 1.0
-        return thread.removable * scale >= self.strategy.clear_at_least
+        scale = moment.prompt_tokens / state.counted if state.counted else 1.0
+        return state.removable * scale >= self.strategy.clear_at_least
 
-    def _weigh(self, thread: _Thread, end: int, moment: Moment) -> None:
-        for block in thread.results[thread.weighed : end]:
+    def _weigh(self, state: _ToolUses, end: int, moment: Moment) -> None:
+        for block in state.results[state.weighed : end]:
             for choice_made in self._choices(block, ""):
                 cleared = choice_made.block
-                thread.removable += moment.tokens(cleared) - moment.tokens_under(choice_made)
-        thread.weighed = end
+                state.removable += moment.tokens(cleared) - moment.tokens_under(choice_made)
+        state.weighed = end
 
-    def _clear(self, thread: _Thread, end: int) -> Iterator[Choice]:
+    def _clear(self, state: _ToolUses, end: int) -> Iterator[Choice]:
         count = self.strategy.trigger_type == "tool-uses"
         reached = f"{self.strategy.trigger:,} {'tool uses' if count else 'tokens'}"
         reason = f"older than the newest {self.strategy.keep} tool uses when the prompt reached {reached}"
-        for block in thread.results[thread.passed : end]:
+        for block in state.results[state.passed : end]:
             choices = self._choices(block, reason)
             if choices:
-                self._cleared.add(block)
-                thread.cleared += 1
+                state.cleared += 1
             yield from choices
-        thread.counted -= thread.removable
-        thread.passed, thread.removable = end, 0
+        state.counted -= state.removable
+        state.passed, state.removable = end, 0
 
     def _decisions(self, reason: str) -> tuple[Decision, Decision]:
         """What clearing means for a result and for its call; the same value for as long as it is asked for."""

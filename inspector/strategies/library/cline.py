@@ -29,7 +29,7 @@ from inspector.strategies.core.parametrized import (
 )
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.strategy import Choice, Decision
-from inspector.strategies.core.thread_runs import Reader, sent_again
+from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.alternation import Alternation
 from inspector.strategies.history.arguments import path_of
 from inspector.strategies.history.tools import Meaning, meaning_of
@@ -205,11 +205,11 @@ class ClineTruncate(Parametrized):
 
     def start(self, history: History) -> ClineTruncateRun:
         """A fresh run over one session."""
-        return ClineTruncateRun(self, history, Reader(history), allowed_tokens(window_of(history, self.window)))
+        return ClineTruncateRun(self, history)
 
 
 @dataclass
-class _Thread:
+class _SentMessages:
     """One conversation.
 
     Attributes:
@@ -227,91 +227,78 @@ class _Thread:
     has_notice: bool = False
 
 
-@dataclass
-class ClineTruncateRun:
+class ClineTruncateRun(ThreadRun[ClineTruncate, _SentMessages]):
     """Cline's making room at work on one session.
 
     Attributes:
-        strategy: The values.
-        history: What was recorded.
-        reader: Reads what arrives.
         allowed: Tokens that a prompt and its answer may have.
     """
 
-    strategy: ClineTruncate
-    history: History
-    reader: Reader
-    allowed: float
-    _threads: dict[int, _Thread] = field(default_factory=dict)
-    _changed: set[int] = field(default_factory=set)
+    def __init__(self, strategy: ClineTruncate, history: History) -> None:
+        super().__init__(strategy, history)
+        self.allowed = allowed_tokens(window_of(history, strategy.window))
 
-    def step(self, moment: Moment) -> Iterable[Choice]:
+    def begin(self) -> _SentMessages:
+        """No message yet."""
+        return _SentMessages(Alternation(self.history))
+
+    def decide(self, state: _SentMessages, arrived: list[int], moment: Moment) -> Iterable[Choice]:
         """Take in what arrived, then make room if the previous request came near the window's end."""
-        number = self.reader.thread(moment)
-        arrived = self.reader.arrived(moment)
-        choices: list[Choice] = []
-        if moment.starts_context:
-            self._threads[number] = _Thread(Alternation(self.history))
-            choices = sent_again(self._changed, arrived)
-        thread = self._threads.setdefault(number, _Thread(Alternation(self.history)))
-        before = len(thread.messages.turns)
-        thread.messages.add(self.reader.entries(arrived))
-        answers = [turn for turn in thread.messages.turns[before:] if turn.is_answer]
+        before = len(state.messages.turns)
+        state.messages.add(self.items(arrived))
+        answers = [turn for turn in state.messages.turns[before:] if turn.is_answer]
         if answers:
-            thread.answer = moment.total_tokens(answers[-1].blocks)
+            state.answer = moment.total_tokens(answers[-1].blocks)
         previous = moment.previous_prompt_tokens
-        if previous and previous + thread.answer >= self.allowed:
-            choices.extend(self._make_room(thread, previous + thread.answer, moment))
-        for choice_made in choices:
-            if choice_made.decision.operation is not None:
-                self._changed.add(choice_made.block)
-        return choices
+        if previous and previous + state.answer >= self.allowed:
+            return self._make_room(state, previous + state.answer, moment)
+        return ()
 
-    def _make_room(self, thread: _Thread, tokens: int, moment: Moment) -> Iterator[Choice]:
+    def _make_room(self, state: _SentMessages, tokens: int, moment: Moment) -> Iterator[Choice]:
         saved = 0.0
         if self.strategy.duplicate_reads:
-            characters = self._characters(thread, moment)
-            choices, gone = self._without_duplicates(thread, moment)
+            characters = self._characters(state, moment)
+            choices, gone = self._without_duplicates(state, moment)
             yield from choices
             saved = gone / characters if characters else 0.0
         if saved < self.strategy.enough or not saved:
-            yield from self._truncated(thread, tokens)
+            yield from self._truncated(state, tokens)
 
-    def _characters(self, thread: _Thread, moment: Moment) -> int:
-        blocks = (block for turn in thread.messages.turns for block in turn.blocks)
+    def _characters(self, state: _SentMessages, moment: Moment) -> int:
+        blocks = (block for turn in state.messages.turns for block in turn.blocks)
         return sum(map(moment.length, blocks))
 
-    def _without_duplicates(self, thread: _Thread, moment: Moment) -> tuple[list[Choice], int]:
+    def _without_duplicates(self, state: _SentMessages, moment: Moment) -> tuple[list[Choice], int]:
         """The decisions about repeated contents, and the characters they save."""
         by_path: dict[str, list[Shown]] = {}
         seen: dict[int, list[Shown]] = {}
-        for turn in thread.messages.turns[_KEPT:]:
+        for turn in state.messages.turns[_KEPT:]:
             if turn.is_answer:
                 continue
             key = turn.blocks[-1]
-            known = thread.seen.get(key)
+            known = state.seen.get(key)
             seen[key] = list(shown_files(self.history, turn)) if known is None else known
             for shown in seen[key]:
                 by_path.setdefault(shown.path, []).append(shown)
         old = {shown for found in by_path.values() for shown in found[:-1]}
-        thread.seen = {key: [shown for shown in found if shown not in old] for key, found in seen.items()}
+        state.seen = {key: [shown for shown in found if shown not in old] for key, found in seen.items()}
         choices, saved = [], 0
         mentions: dict[int, set[int]] = {}
         for shown in old:
-            mentions.setdefault(shown.block, set(thread.replaced.get(shown.block, ()))).add(shown.mention)
+            mentions.setdefault(shown.block, set(state.replaced.get(shown.block, ()))).add(shown.mention)
         for block, places in sorted(mentions.items()):
             operation = ReplaceContents(frozenset(places - {-1}))
-            thread.replaced[block] = frozenset(places)
+            state.replaced[block] = frozenset(places)
             before = moment.rendition(block)
             after = operation.apply(before, RecordedBlock(self.history.session, block))
             saved += before.length - after.length
             choices.append(Choice(block, Decision(operation, "a file whose newer content follows", "reads", "later")))
         return choices, saved
 
-    def _truncated(self, thread: _Thread, tokens: int) -> Iterator[Choice]:
-        turns = thread.messages.turns
-        if not thread.has_notice and len(turns) > 1:
-            thread.has_notice = True
+    def _truncated(self, state: _SentMessages, tokens: int) -> Iterator[Choice]:
+        turns = state.messages.turns
+        if not state.has_notice and len(turns) > 1:
+            state.has_notice = True
             texts = [block for block in turns[1].blocks if self.history.kind[block] == BlockKind.ASSISTANT_TEXT]
             if texts and texts[0] == turns[1].blocks[0]:
                 notice = ReplaceText(self.strategy.notice)

@@ -17,7 +17,6 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import msgspec
 import numpy as np
 
 from inspector.session.model import BlockKind
@@ -28,10 +27,10 @@ from inspector.strategies.core.parametrized import Parametrized, tools, whole
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import Decision
+from inspector.strategies.history.arguments import found_in_arguments
 from inspector.strategies.history.arrival_order import arrivals
 from inspector.strategies.history.conversation_items import record_groups
 from inspector.strategies.history.history import NEVER
-from inspector.strategies.history.memo import Remembered
 from inspector.strategies.history.reads import file_uses
 
 if TYPE_CHECKING:
@@ -414,13 +413,7 @@ class _Turns:
         return StubOutput((f": {tool}" if tool else "") + (f" {named}" if named else ""), only_shorter)
 
 
-def _argument_in(text: str) -> str:
-    try:
-        arguments: Any = msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        return ""
-    if not isinstance(arguments, dict):
-        return ""
+def _named_in(arguments: dict[str, Any]) -> str:
     named = next((arguments[name] for name in _NAMED_BY if arguments.get(name)), None)
     command = arguments.get("command")
     if named is None and isinstance(command, str):
@@ -428,7 +421,7 @@ def _argument_in(text: str) -> str:
     return str(named) if named else ""
 
 
-_called_with = Remembered(_argument_in, "")
+_called_with = found_in_arguments(_named_in, "")
 
 
 def _worthwhile(history: History, blocks: list[int], make: Make) -> Iterator[tuple[int, Operation | None]]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, ClassVar
 import msgspec
 import numpy as np
 
-from inspector.session.model import PREVIEW_CHARACTERS, BlockKind, Role, TextUnavailableError
+from inspector.session.model import BlockKind, Role, TextUnavailableError
 from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import ReplaceText
 from inspector.strategies.core.parameters import ToolList
@@ -25,9 +25,10 @@ from inspector.strategies.core.parametrized import choice, tools, whole
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import Decision
 from inspector.strategies.core.tool_inputs import BlankInput
-from inspector.strategies.history.arguments import path_of
+from inspector.strategies.history.arguments import arguments_text, decoded, path_of
 from inspector.strategies.history.arrival_order import arrivals
 from inspector.strategies.history.history import NEVER
+from inspector.strategies.history.memo import TextMemo
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,29 +40,21 @@ if TYPE_CHECKING:
     from inspector.strategies.history.history import History
 
 
-_REMEMBERED = 200_000
-_signatures: dict[bytes, str] = {}
 _PATCHED_FILE = re.compile(r"\*\*\* (?:Add|Delete|Update) File: ([^\n\r]+)")
 
 
 def signature_of(session: Session, call: Block) -> str:
     """What a tool call asks for; equal texts for equal tools and inputs.
 
-    Values that are null count as not given. The rule is opencode-dcp's (`lib/strategies/deduplication.ts`). What was
-    found is remembered by the input's digest.
+    Values that are null count as not given. The rule is opencode-dcp's (`lib/strategies/deduplication.ts`).
     """
-    known = _signatures.get(call.digest)
-    if known is None:
-        if len(_signatures) >= _REMEMBERED:
-            _signatures.clear()
-        known = _signatures[call.digest] = _of_input(_input(session, call))
-    return f"{call.tool_name}::{known}"
+    return f"{call.tool_name}::{_input_signature(session, call)}"
 
 
 def files_of(session: Session, call: Block) -> tuple[str, ...]:
     """The files a tool call names in its input, those of a patch included."""
     named = path_of(session, call)
-    value = _decoded(_input(session, call)) if call.tool_name in ("apply_patch", "multiedit") else None
+    value = decoded(_input(session, call)) if call.tool_name in ("apply_patch", "multiedit") else None
     found = [named] if named else []
     if isinstance(value, dict):
         if isinstance(value.get("patchText"), str):
@@ -74,21 +67,15 @@ def files_of(session: Session, call: Block) -> tuple[str, ...]:
 
 
 def _input(session: Session, call: Block) -> str:
+    """A call's input; its beginning where it cannot be read any more."""
     try:
-        return call.preview if call.characters <= PREVIEW_CHARACTERS else session.text(call)
+        return arguments_text(session, call)
     except TextUnavailableError:
         return call.preview
 
 
-def _decoded(text: str) -> object:
-    try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        return None
-
-
 def _of_input(text: str) -> str:
-    value = _decoded(text)
+    value = decoded(text)
     if not isinstance(value, dict):
         return text
     try:
@@ -96,6 +83,9 @@ def _of_input(text: str) -> str:
         return msgspec.json.encode(given, order="deterministic").decode()
     except (UnicodeEncodeError, RecursionError):
         return text
+
+
+_input_signature = TextMemo(_of_input, "", _input)
 
 
 def matches_any(text: str, patterns: Iterable[str]) -> bool:
@@ -231,7 +221,7 @@ class DcpDedupe(Batching):
 
 
 def _named(history: History, names: tuple[str, ...]) -> NDArray[np.bool_]:
-    """Per tool whether it is one of those; the last entry is for no tool."""
+    """Per tool whether it is one of those; the last is for no tool."""
     return np.array([*(tool in names for tool in history.tool_names), False], dtype=np.bool_)
 
 

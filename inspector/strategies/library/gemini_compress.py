@@ -33,7 +33,7 @@ from inspector.strategies.core.parametrized import (
     written,
 )
 from inspector.strategies.core.strategy import Choice, Decision
-from inspector.strategies.core.thread_runs import Reader, sent_again
+from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.alternation import Alternation, Turn
 from inspector.strategies.history.history import TOOL_CALL, TOOL_RESULT
 from inspector.strategies.library.gemini_results import FILE, KeepEnds
@@ -77,11 +77,11 @@ class GeminiCompress(Parametrized):
 
     def start(self, history: History) -> GeminiCompressRun:
         """A fresh run over one session."""
-        return GeminiCompressRun(self, history, Reader(history), window_of(history, self.window) * self.threshold)
+        return GeminiCompressRun(self, history)
 
 
 @dataclass
-class _Thread:
+class _Chat:
     """One conversation.
 
     Attributes:
@@ -97,45 +97,35 @@ class _Thread:
     places: list[int] = field(default_factory=list)
 
 
-@dataclass
-class GeminiCompressRun:
+class GeminiCompressRun(ThreadRun[GeminiCompress, _Chat]):
     """The compressing at work on one session.
 
     Attributes:
-        strategy: The values.
-        history: What was recorded.
-        reader: Reads what arrives.
         allowed: Tokens a prompt may have without being compressed.
     """
 
-    strategy: GeminiCompress
-    history: History
-    reader: Reader
-    allowed: float
-    _threads: dict[int, _Thread] = field(default_factory=dict)
-    _changed: set[int] = field(default_factory=set)
+    def __init__(self, strategy: GeminiCompress, history: History) -> None:
+        super().__init__(strategy, history)
+        self.allowed = window_of(history, strategy.window) * strategy.threshold
 
-    def step(self, moment: Moment) -> Iterable[Choice]:
+    def begin(self) -> _Chat:
+        """No message yet."""
+        return _Chat(Alternation(self.history))
+
+    def decide(self, state: _Chat, arrived: list[int], moment: Moment) -> Iterable[Choice]:
         """Take in what arrived, then compress if the previous prompt was too large."""
-        index = self.reader.thread(moment)
-        arrived = self.reader.arrived(moment)
-        choices: list[Choice] = []
-        if moment.starts_context:
-            self._threads[index] = _Thread(Alternation(self.history))
-            choices = sent_again(self._changed, arrived)
-        thread = self._threads.setdefault(index, _Thread(Alternation(self.history)))
-        thread.messages.add(self.reader.entries(arrived))
+        state.messages.add(self.items(arrived))
         previous = moment.previous_prompt_tokens
-        if previous and previous >= self.allowed and self._may_split(thread):
-            choices.extend(self._compress(thread, previous, moment))
-        return choices
+        if previous and previous >= self.allowed and self._may_split(state):
+            return self._compress(state, previous, moment)
+        return ()
 
-    def _may_split(self, thread: _Thread) -> bool:
+    def _may_split(self, state: _Chat) -> bool:
         """Whether there is a place at which the conversation could be split, other than its beginning."""
-        turns, end = thread.messages.turns, _end(thread)
-        thread.places.extend(at for at in range(thread.looked, end) if self._asks(turns[at]))
-        thread.looked = end
-        return end > 0 and (self._ends_with_words(turns[end - 1]) or thread.places[-1:] > [0])
+        turns, end = state.messages.turns, _end(state)
+        state.places.extend(at for at in range(state.looked, end) if self._asks(turns[at]))
+        state.looked = end
+        return end > 0 and (self._ends_with_words(turns[end - 1]) or state.places[-1:] > [0])
 
     def _asks(self, turn: Turn) -> bool:
         return not turn.is_answer and all(self.history.kind_bytes[block] != TOOL_RESULT for block in turn.blocks)
@@ -143,11 +133,11 @@ class GeminiCompressRun:
     def _ends_with_words(self, turn: Turn) -> bool:
         return turn.is_answer and all(self.history.kind_bytes[block] != TOOL_CALL for block in turn.blocks)
 
-    def _compress(self, thread: _Thread, tokens: int, moment: Moment) -> Iterator[Choice]:
-        past = thread.messages.turns[: _end(thread)]
+    def _compress(self, state: _Chat, tokens: int, moment: Moment) -> Iterator[Choice]:
+        past = state.messages.turns[: _end(state)]
         cuts = dict(self._cuts(past, moment))
-        sizes = [self._size(turn, thread, cuts, moment) for turn in past]
-        split = self._split(past, thread.places, sizes)
+        sizes = [self._size(turn, state, cuts, moment) for turn in past]
+        split = self._split(past, state.places, sizes)
         gone = [block for turn in past[:split] for block in turn.blocks]
         if not gone:
             return
@@ -157,27 +147,23 @@ class GeminiCompressRun:
         reason = f"compressed when a prompt had {tokens:,} tokens"
         for choice in cuts.values():
             if choice.block not in gone:
-                yield self._made(choice)
+                yield choice
         said = [
             (BlockKind.USER_TEXT, stand_in(split, self.strategy.summary_tokens)),
             (BlockKind.ASSISTANT_TEXT, THANKS),
         ]
         opening = []
         for block, (kind, text) in zip(gone, said, strict=False):
-            thread.said[block] = text
+            state.said[block] = text
             opening.append(Turn(kind is BlockKind.ASSISTANT_TEXT, [block], -1, ends_with_result=False))
-            yield self._made(Choice(block, Decision(SayInstead(text, kind), reason)))
+            yield Choice(block, Decision(SayInstead(text, kind), reason))
         for block in gone[len(said) :]:
-            yield self._made(Choice(block, Decision(RemoveBlock(), reason)))
-        thread.messages.turns[:split] = opening
+            yield Choice(block, Decision(RemoveBlock(), reason))
+        state.messages.turns[:split] = opening
         shift = len(opening) - split
-        thread.looked += shift
+        state.looked += shift
         # The summary is what the user says now.
-        thread.places = [0, *(at + shift for at in thread.places if at >= split)]
-
-    def _made(self, choice: Choice) -> Choice:
-        self._changed.add(choice.block)
-        return choice
+        state.places = [0, *(at + shift for at in state.places if at >= split)]
 
     def _cuts(self, past: list[Turn], moment: Moment) -> Iterator[tuple[int, Choice]]:
         """Results that are cut to their ends, because newer ones have used up the budget."""
@@ -186,7 +172,7 @@ class GeminiCompressRun:
             operation, f"older than the newest {self.strategy.result_budget:,} tokens of results", "cut"
         )
         used = 0
-        results = self.reader.results([block for turn in past for block in turn.blocks])
+        results = self.results([block for turn in past for block in turn.blocks])
         for block in reversed(results):
             tokens = GEMINI_TEXT.sent(moment, block)
             if used + tokens > self.strategy.result_budget:
@@ -209,15 +195,15 @@ class GeminiCompressRun:
             return len(past)
         return places[-1] if places else 0
 
-    def _size(self, turn: Turn, thread: _Thread, cuts: dict[int, Choice], moment: Moment) -> int:
+    def _size(self, turn: Turn, state: _Chat, cuts: dict[int, Choice], moment: Moment) -> int:
         """Length of a message as the API takes it, in JSON."""
         blocks = self.history.session.blocks
         size = _AROUND[turn.is_answer] + max(len(turn.blocks) - 1, 0)
         for index in turn.blocks:
             block = blocks[index]
             named = javascript.json_length(block.tool_call_id) + javascript.json_length(block.tool_name)
-            if index in thread.said:
-                size += _TEXT + javascript.json_length(thread.said[index])
+            if index in state.said:
+                size += _TEXT + javascript.json_length(state.said[index])
             elif index in cuts:
                 source = RecordedBlock(self.history.session, index)
                 after = KeepEnds(self.strategy.limit, self.strategy.file).apply(moment.rendition(index), source)
@@ -231,7 +217,7 @@ class GeminiCompressRun:
         return size
 
 
-def _end(thread: _Thread) -> int:
+def _end(state: _Chat) -> int:
     """How many messages come before the request itself."""
-    turns = thread.messages.turns
+    turns = state.messages.turns
     return len(turns) if turns and turns[-1].is_answer else max(len(turns) - 1, 0)

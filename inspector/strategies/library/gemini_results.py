@@ -25,7 +25,7 @@ from inspector.strategies.core.parametrized import Parametrized, choice, switch,
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import Choice, Decision
-from inspector.strategies.core.thread_runs import Reader
+from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.tools import Meaning, meaning_mask
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from inspector.strategies.core.operations import BlockSource
     from inspector.strategies.core.strategy import Moment, Schedule
-    from inspector.strategies.history.conversation_items import Entry
+    from inspector.strategies.history.conversation_items import Item
     from inspector.strategies.history.history import History
 
 
@@ -210,12 +210,11 @@ class GeminiMask(Batching):
 
     def start(self, history: History) -> GeminiMaskRun:
         """A fresh run over one session."""
-        operation = MaskOutput(self.file, frozenset(self.shell_tools))
-        return GeminiMaskRun(self, history, Reader(history), operation)
+        return GeminiMaskRun(self, history)
 
 
 @dataclass
-class _Thread:
+class _UnmaskedOutput:
     """One conversation.
 
     Attributes:
@@ -237,75 +236,69 @@ class _Thread:
         return self.sums[count - 1] if count else 0
 
 
-@dataclass
-class GeminiMaskRun:
+class GeminiMaskRun(ThreadRun[GeminiMask, _UnmaskedOutput]):
     """The masking at work on one session.
 
     Attributes:
-        strategy: The values.
-        history: What was recorded.
-        reader: Reads what arrives.
         operation: What masks a result.
     """
 
-    measures_prompts: ClassVar[bool] = False
-    strategy: GeminiMask
-    history: History
-    reader: Reader
-    operation: MaskOutput
-    _threads: dict[int, _Thread] = field(default_factory=dict)
-    _masked: set[int] = field(default_factory=set)
+    measures_prompts = False
+    keeps_changes = True
 
-    def step(self, moment: Moment) -> Iterable[Choice]:
+    def __init__(self, strategy: GeminiMask, history: History) -> None:
+        super().__init__(strategy, history)
+        self.operation = MaskOutput(strategy.file, frozenset(strategy.shell_tools))
+
+    def begin(self) -> _UnmaskedOutput:
+        """No output yet."""
+        return _UnmaskedOutput()
+
+    def decide(self, state: _UnmaskedOutput, arrived: list[int], moment: Moment) -> Iterable[Choice]:
         """Take in what arrived, then mask what is old if there is enough of it."""
-        number = self.reader.thread(moment)
-        if moment.starts_context:
-            self._threads[number] = _Thread()
-        thread = self._threads.setdefault(number, _Thread())
-        entries = self.reader.entries(self.reader.arrived(moment))
-        newest = len(entries)
-        if self.strategy.protect_latest and entries:
+        items = self.items(arrived)
+        newest = len(items)
+        if self.strategy.protect_latest and items:
             # Results that answer one response are one message there.
             newest -= 1
-            while newest and entries[newest - 1].is_result and _is_one_message(entries[newest - 1], entries[newest]):
+            while newest and items[newest - 1].is_result and _is_one_message(items[newest - 1], items[newest]):
                 newest -= 1
-        if entries:
-            earlier = [entry.blocks[0] for entry in entries[:newest] if entry.is_result]
-            for block in (*thread.latest, *earlier):
-                self._take(thread, block, moment)
-            thread.latest = [entry.blocks[0] for entry in entries[newest:] if entry.is_result]
-        return self._mask(thread, moment)
+        if items:
+            earlier = [item.blocks[0] for item in items[:newest] if item.is_result]
+            for block in (*state.latest, *earlier):
+                self._take(state, block, moment)
+            state.latest = [item.blocks[0] for item in items[newest:] if item.is_result]
+        return self._mask(state, moment)
 
-    def _take(self, thread: _Thread, block: int, moment: Moment) -> None:
-        if block in self._masked or self._tool(block) in self.strategy.exempt_tools:
+    def _take(self, state: _UnmaskedOutput, block: int, moment: Moment) -> None:
+        if block in self.changed or self._tool(block) in self.strategy.exempt_tools:
             return
         if _IS_MASKED.sent(moment, block):
             return
         recorded = self.history.session.blocks[block]
         tokens = gemini_result(recorded.tool_name, JSON_CHARACTERS.sent(moment, block), error=recorded.is_error)
-        thread.results.append(block)
-        thread.sums.append(thread.tokens_before(len(thread.sums)) + tokens)
+        state.results.append(block)
+        state.sums.append(state.tokens_before(len(state.sums)) + tokens)
 
-    def _mask(self, thread: _Thread, moment: Moment) -> Iterator[Choice]:
-        total = thread.tokens_before(len(thread.sums))
+    def _mask(self, state: _UnmaskedOutput, moment: Moment) -> Iterator[Choice]:
+        total = state.tokens_before(len(state.sums))
         # The newest result with which the protected amount is passed, counted from the newest.
         boundary = total - self.strategy.protect
-        if boundary <= thread.tokens_before(thread.start):
+        if boundary <= state.tokens_before(state.start):
             return
-        count = bisect_left(thread.sums, boundary, thread.start) + 1
-        prunable = thread.kept + thread.tokens_before(count) - thread.tokens_before(thread.start)
+        count = bisect_left(state.sums, boundary, state.start) + 1
+        prunable = state.kept + state.tokens_before(count) - state.tokens_before(state.start)
         if prunable < self.strategy.minimum:
             return
         reason = f"older than the newest {self.strategy.protect:,} tokens of output, {prunable:,} tokens in all"
         decision = Decision(self.operation, reason)
-        for at in range(thread.start, count):
-            block = thread.results[at]
+        for at in range(state.start, count):
+            block = state.results[at]
             if self._is_worth_it(moment, block):
-                self._masked.add(block)
                 yield Choice(block, decision)
             else:
-                thread.kept += thread.sums[at] - thread.tokens_before(at)
-        thread.start = count
+                state.kept += state.sums[at] - state.tokens_before(at)
+        state.start = count
 
     def _is_worth_it(self, moment: Moment, block: int) -> bool:
         now = moment.rendition(block)
@@ -315,5 +308,5 @@ class GeminiMaskRun:
         return self.history.session.blocks[block].tool_name
 
 
-def _is_one_message(result: Entry, following: Entry) -> bool:
+def _is_one_message(result: Item, following: Item) -> bool:
     return following.is_result or following.message == result.message

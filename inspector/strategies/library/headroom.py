@@ -23,7 +23,8 @@ from inspector.strategies.core.parametrized import switch, tools, whole
 from inspector.strategies.core.rendition import Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import Decision
-from inspector.strategies.history.reads import file_uses, lines_of
+from inspector.strategies.history.arguments import lines_of
+from inspector.strategies.history.reads import file_uses
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

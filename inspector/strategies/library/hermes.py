@@ -16,13 +16,14 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from inspector.session.model import TextUnavailableError
-from inspector.strategies.core.measures import EntryMeasure
+from inspector.strategies.core.measures import ItemMeasure
 from inspector.strategies.core.operations import RecordedBlock, ReplaceText
 from inspector.strategies.core.parametrized import Parametrized, model_window, number, whole, window_of
 from inspector.strategies.core.rendition import Action
 from inspector.strategies.core.strategy import Choice, Decision
-from inspector.strategies.core.thread_runs import Reader, sent_again
+from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.history import THINKING, TOOL_CALL
+from inspector.strategies.history.memo import Memo
 from inspector.strategies.library.hermes_lines import (
     PER_IMAGE,
     PER_TOKEN,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
     from inspector.session.model import Block, Session
     from inspector.strategies.core.strategy import Moment
-    from inspector.strategies.history.conversation_items import Entry
+    from inspector.strategies.history.conversation_items import Item
     from inspector.strategies.history.history import History
 
 
@@ -66,26 +67,32 @@ class _Edit:
 
 
 @dataclass
-class HermesConversation:
+class HermesMessages:
     """One conversation, and what a pass would do to it.
 
     Every message is looked at once as it grows old, and what a pass would do to it waits until one is made.
 
     Attributes:
         history: What was recorded.
-        entries: The messages, each result apart.
+        items: The messages, each result apart.
         tokens: What each is taken for.
         total: What all of them are.
         ready: Per block, what a pass would do.
         saves: What all that would reclaim.
+        failures: Passes before compressing that left the prompt over the threshold, one after the other.
+        is_on_trial: The last call's prompt was passed over, and how that did is not known yet.
+        rearmed_at: What the messages have to come to for the next early pass.
     """
 
     history: History
-    entries: list[Entry] = field(default_factory=list)
+    items: list[Item] = field(default_factory=list)
     tokens: list[int] = field(default_factory=list)
     total: int = 0
     ready: dict[int, _Edit] = field(default_factory=dict)
     saves: int = 0
+    failures: int = 0
+    is_on_trial: bool = False
+    rearmed_at: int = 0
     _counted: int = 0
     _old_from: int = 0
     _unseen: deque[int] = field(default_factory=deque)
@@ -100,19 +107,19 @@ class HermesConversation:
         """Whether a pass would prune anything."""
         return self._counted > 0
 
-    def add(self, moment: Moment, entries: Iterable[Entry]) -> None:
+    def add(self, moment: Moment, items: Iterable[Item]) -> None:
         """Take in messages."""
-        for entry in entries:
-            if entry.is_result:
-                self._unseen.append(len(self.entries))
-            tokens = self._tokens_of(moment, entry)
-            self.entries.append(entry)
+        for item in items:
+            if item.is_result:
+                self._unseen.append(len(self.items))
+            tokens = self._tokens_of(moment, item)
+            self.items.append(item)
             self.tokens.append(tokens)
             self.total += tokens
 
     def tail(self, budget: int, least: int) -> int:
         """Where the newest messages begin that come to no more than a budget of tokens, and are at least so many."""
-        count, least = len(self.entries), min(least, len(self.entries))
+        count, least = len(self.items), min(least, len(self.items))
         spent, begin = 0, count
         while begin:
             begin -= 1
@@ -126,10 +133,10 @@ class HermesConversation:
         while self._unseen:
             self._compare(moment, self._unseen.popleft())
         for place in range(self._old_from, boundary):
-            entry = self.entries[place]
-            for block in entry.blocks:
+            item = self.items[place]
+            for block in item.blocks:
                 if block not in self.ready and block not in self._pruned:
-                    edit = self._line(moment, place, minimum) if entry.is_result else self._shrunk(moment, place, block)
+                    edit = self._line(moment, place, minimum) if item.is_result else self._shrunk(moment, place, block)
                     if edit is not None:
                         self._make_ready(block, edit)
         self._old_from = max(self._old_from, boundary)
@@ -156,12 +163,12 @@ class HermesConversation:
 
     def _compare(self, moment: Moment, place: int) -> None:
         """Hold a result against those before it."""
-        key = self._key(moment, self.entries[place].blocks[0])
+        key = self._key(moment, self.items[place].blocks[0])
         if key is None:
             return
         older = self._newest.get(key)
         self._newest[key] = place
-        if older is None or (block := self.entries[older].blocks[0]) in self._pruned:
+        if older is None or (block := self.items[older].blocks[0]) in self._pruned:
             return
         decision = Decision(ReplaceText(DUPLICATE), "same as a newer result", "duplicate", "later")
         self._make_ready(block, _Edit(older, decision, self._saved(older, DUPLICATE), counts=True))
@@ -183,7 +190,7 @@ class HermesConversation:
         return self.tokens[place] - len(text) // PER_TOKEN - _PER_MESSAGE
 
     def _line(self, moment: Moment, place: int, minimum: int) -> _Edit | None:
-        block = self.entries[place].blocks[0]
+        block = self.items[place].blocks[0]
         try:
             line = self._line_text(moment, block, minimum)
         except TextUnavailableError:
@@ -203,7 +210,7 @@ class HermesConversation:
             return None
         call = int(self.history.call_block[block])
         if moment.is_whole(block) and (call < 0 or moment.is_whole(call)):
-            return _LINES.of(self.history.session, blocks[block], blocks[call] if call >= 0 else None)
+            return _recorded_line(self.history.session, blocks[block], blocks[call] if call >= 0 else None)
         called = (blocks[call].tool_name, moment.text(call)) if call >= 0 else _UNKNOWN
         return _line_of(*called, moment.text(block))
 
@@ -227,10 +234,10 @@ def _images(moment: Moment, block: int) -> int:
     return media if sent else 0
 
 
-def _tokens(moment: Moment, entry: Entry) -> int:
+def _tokens(moment: Moment, item: Item) -> int:
     blocks, kinds = moment.history.session.blocks, moment.history.kind_bytes
     characters, tokens = 0, _PER_MESSAGE
-    for block in entry.blocks:
+    for block in item.blocks:
         length = moment.length(block)
         if kinds[block] == TOOL_CALL:
             tokens += call_tokens(blocks[block], REPR_CHARACTERS.sent(moment, block))
@@ -241,7 +248,7 @@ def _tokens(moment: Moment, entry: Entry) -> int:
     return tokens + characters // PER_TOKEN
 
 
-_TOKENS = EntryMeasure(_tokens)
+_TOKENS = ItemMeasure(_tokens)
 """What a message is taken for."""
 
 _UNKNOWN = ("unknown", "")
@@ -254,25 +261,20 @@ def _line_of(tool: str, arguments: str, text: str) -> str | None:
     return line_for(tool, arguments, text)
 
 
-class _RecordedLines:
-    """Lines for results as they were recorded: what was found in their texts does not depend on any limit."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[str, bytes, bytes], str | None] = {}
-
-    def of(self, session: Session, result: Block, call: Block | None) -> str | None:
-        """The line for a result, or None. Raises `TextUnavailableError` where a text it needs cannot be read."""
-        key = (call.tool_name, call.digest, result.digest) if call is not None else ("", b"", result.digest)
-        if key not in self._known:
-            if len(self._known) >= _MOST_LINES:
-                self._known.clear()
-            called = (call.tool_name, session.text(call)) if call is not None else _UNKNOWN
-            self._known[key] = _line_of(*called, session.text(result))
-        return self._known[key]
+_lines: Memo[tuple[str, bytes, bytes], str | None] = Memo()
 
 
-_MOST_LINES = 200_000
-_LINES = _RecordedLines()
+def _recorded_line(session: Session, result: Block, call: Block | None) -> str | None:
+    """The line for a result as it was recorded, or None.
+
+    Raises:
+        TextUnavailableError: A text it needs cannot be read.
+    """
+    key = (call.tool_name, call.digest, result.digest) if call is not None else ("", b"", result.digest)
+    if key in _lines:
+        return _lines[key]
+    called = (call.tool_name, session.text(call)) if call is not None else _UNKNOWN
+    return _lines.keep(key, _line_of(*called, session.text(result)))
 
 
 _SMALL_WINDOW, _FRACTION_OF_A_SMALL_ONE = 512_000, 0.75
@@ -329,8 +331,7 @@ class HermesPrepass(Parametrized):
 
     def start(self, history: History) -> HermesPrepassRun:
         """A fresh run over one session."""
-        threshold = threshold_for(window_of(history, self.window), self.threshold)
-        return HermesPrepassRun(self, _Conversations(history, Reader(history)), threshold)
+        return HermesPrepassRun(self, history)
 
 
 @dataclass(frozen=True)
@@ -360,104 +361,70 @@ class HermesProactivePrune(Parametrized):
 
     def start(self, history: History) -> HermesProactivePruneRun:
         """A fresh run over one session."""
-        return HermesProactivePruneRun(self, _Conversations(history, Reader(history)))
+        return HermesProactivePruneRun(self, history)
 
 
-@dataclass
-class _Conversations:
-    """The conversations of a session, one a thread, as they grow."""
-
-    history: History
-    reader: Reader
-    _by_thread: dict[int, HermesConversation] = field(default_factory=dict)
-    _changed: set[int] = field(default_factory=set)
-
-    def take(self, moment: Moment) -> tuple[HermesConversation, list[Choice]]:
-        """The conversation a call continues, with what arrived; what another context sends anew is whole again."""
-        number, arrived = self.reader.thread(moment), self.reader.arrived(moment)
-        choices: list[Choice] = []
-        if moment.starts_context or number not in self._by_thread:
-            self._by_thread[number] = HermesConversation(self.history)
-            choices = sent_again(self._changed, arrived)
-        conversation = self._by_thread[number]
-        conversation.add(moment, self.reader.entries(arrived))
-        return conversation, choices
-
-    def carry_out(self, conversation: HermesConversation) -> Iterator[Choice]:
-        """Make a pass."""
-        for choice in conversation.carry_out():
-            self._changed.add(choice.block)
-            yield choice
-
-
-@dataclass
-class HermesPrepassRun:
+class HermesPrepassRun(ThreadRun[HermesPrepass, HermesMessages]):
     """The pass before compressing at work on one session.
 
     Attributes:
-        strategy: The values.
-        conversations: The session's conversations.
         threshold: Prompt tokens from which on it is made.
     """
 
-    strategy: HermesPrepass
-    conversations: _Conversations
-    threshold: int
-    _failures: dict[int, int] = field(default_factory=dict)
-    _judged: set[int] = field(default_factory=set)
+    def __init__(self, strategy: HermesPrepass, history: History) -> None:
+        super().__init__(strategy, history)
+        self.threshold = threshold_for(window_of(history, strategy.window), strategy.threshold)
 
-    def step(self, moment: Moment) -> Iterable[Choice]:
+    def begin(self) -> HermesMessages:
+        """No message yet."""
+        return HermesMessages(self.history)
+
+    def begin_again(self, before: HermesMessages) -> HermesMessages:
+        """How the passes before did is remembered."""
+        return HermesMessages(self.history, failures=before.failures, is_on_trial=before.is_on_trial)
+
+    def decide(self, state: HermesMessages, arrived: list[int], moment: Moment) -> Iterable[Choice]:
         """Take in what arrived, then make the pass if the prompt has reached the threshold."""
-        conversation, choices = self.conversations.take(moment)
-        number = self.conversations.reader.thread(moment)
+        state.add(moment, self.items(arrived))
         last = moment.previous_prompt_tokens
         if last < self.threshold:
-            self._failures[number] = 0
-        elif number in self._judged:
-            self._failures[number] = self._failures.get(number, 0) + 1
-        self._judged.discard(number)
+            state.failures = 0
+        elif state.is_on_trial:
+            state.failures += 1
+        state.is_on_trial = False
         reached = max(last, moment.prompt_tokens) >= self.threshold
-        if not reached or self._failures.get(number, 0) >= _MOST_FAILURES:
-            return choices
+        if not reached or state.failures >= _MOST_FAILURES:
+            return ()
         strategy = self.strategy
         budget = strategy.tail_tokens or int(self.threshold * strategy.tail)
-        count = len(conversation.entries) - strategy.protect_last
-        boundary = conversation.tail(budget, strategy.protect_last) if budget else count
-        conversation.prepare(moment, boundary, strategy.minimum)
-        self._judged.add(number)
-        return [*choices, *self.conversations.carry_out(conversation)]
+        count = len(state.items) - strategy.protect_last
+        boundary = state.tail(budget, strategy.protect_last) if budget else count
+        state.prepare(moment, boundary, strategy.minimum)
+        state.is_on_trial = True
+        return state.carry_out()
 
 
-@dataclass
-class HermesProactivePruneRun:
-    """The early pass at work on one session.
+class HermesProactivePruneRun(ThreadRun[HermesProactivePrune, HermesMessages]):
+    """The early pass at work on one session."""
 
-    Attributes:
-        strategy: The values.
-        conversations: The session's conversations.
-    """
+    def begin(self) -> HermesMessages:
+        """No message yet."""
+        return HermesMessages(self.history)
 
-    strategy: HermesProactivePrune
-    conversations: _Conversations
-    _rearmed_at: dict[int, int] = field(default_factory=dict)
-
-    def step(self, moment: Moment) -> Iterable[Choice]:
+    def decide(self, state: HermesMessages, arrived: list[int], moment: Moment) -> Iterable[Choice]:
         """Take in what arrived, then prune if the last prompt was long and enough can be reclaimed."""
-        conversation, choices = self.conversations.take(moment)
-        number = self.conversations.reader.thread(moment)
-        if moment.starts_context:
-            self._rearmed_at[number] = 0
-        strategy, count = self.strategy, len(conversation.entries)
-        triggered = 0 < strategy.trigger <= moment.previous_prompt_tokens and conversation.entries[-1:]
-        if not triggered or not conversation.entries[-1].is_result:
-            return choices
+        state.add(moment, self.items(arrived))
+        strategy, count = self.strategy, len(state.items)
+        triggered = 0 < strategy.trigger <= moment.previous_prompt_tokens and state.items[-1:]
+        if not triggered or not state.items[-1].is_result:
+            return ()
         too_few = count <= strategy.protect_last + strategy.protect_first + 1
-        if too_few or conversation.total < self._rearmed_at.get(number, 0):
-            return choices
-        conversation.prepare(moment, count - strategy.protect_last, strategy.minimum)
-        saves = conversation.saves
-        if not conversation.prunes or saves < strategy.reclaim:
-            return choices
-        choices += self.conversations.carry_out(conversation)
-        self._rearmed_at[number] = conversation.total + max(saves, strategy.trigger, strategy.reclaim)
+        if too_few or state.total < state.rearmed_at:
+            return ()
+        state.prepare(moment, count - strategy.protect_last, strategy.minimum)
+        saves = state.saves
+        if not state.prunes or saves < strategy.reclaim:
+            return ()
+        choices = list(state.carry_out())
+        state.rearmed_at = state.total + max(saves, strategy.trigger, strategy.reclaim)
         return choices

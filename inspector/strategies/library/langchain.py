@@ -29,7 +29,7 @@ from inspector.strategies.core.parametrized import (
     written,
 )
 from inspector.strategies.core.strategy import Choice, Decision
-from inspector.strategies.core.thread_runs import Reader, sent_again
+from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.core.tool_inputs import ClearInput
 from inspector.strategies.history.history import ASSISTANT
 from inspector.strategies.library.summarize import stand_in
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from inspector.strategies.core.strategy import Moment
-    from inspector.strategies.history.conversation_items import Entry
+    from inspector.strategies.history.conversation_items import Item
     from inspector.strategies.history.history import History
 
 
@@ -76,11 +76,11 @@ class LangChainClearToolUses(Batching):
 
     def start(self, history: History) -> LangChainClearToolUsesRun:
         """A fresh run over one session."""
-        return LangChainClearToolUsesRun(self, history, Reader(history))
+        return LangChainClearToolUsesRun(self, history)
 
 
 @dataclass
-class _ClearingThread:
+class _EstimatedResults:
     """One conversation, everything in it as if nothing had been cleared.
 
     Attributes:
@@ -100,85 +100,66 @@ class _ClearingThread:
     characters: dict[int, tuple[int, int]] = field(default_factory=dict)
 
 
-@dataclass
-class LangChainClearToolUsesRun:
-    """The clearing at work on one session.
+class LangChainClearToolUsesRun(ThreadRun[LangChainClearToolUses, _EstimatedResults]):
+    """The clearing at work on one session."""
 
-    Attributes:
-        strategy: The values.
-        history: What was recorded.
-        reader: Reads what arrives.
-    """
+    measures_prompts = False
+    sent_again = Decision(None, "counted anew")
 
-    measures_prompts: ClassVar[bool] = False
-    strategy: LangChainClearToolUses
-    history: History
-    reader: Reader
-    _threads: dict[int, _ClearingThread] = field(default_factory=dict)
-    _cleared: set[int] = field(default_factory=set)
+    def __init__(self, strategy: LangChainClearToolUses, history: History) -> None:
+        super().__init__(strategy, history)
+        self._characters = LANGCHAIN_CHARACTERS.within(history)
 
-    def __post_init__(self) -> None:
-        self._characters = LANGCHAIN_CHARACTERS.within(self.history)
+    def begin(self) -> _EstimatedResults:
+        """No message yet."""
+        return _EstimatedResults()
 
-    def step(self, moment: Moment) -> Iterable[Choice]:
+    def decide(self, state: _EstimatedResults, arrived: list[int], moment: Moment) -> Iterable[Choice]:
         """Take in what arrived, then clear what is old if all of it is over the trigger."""
-        number = self.reader.thread(moment)
-        arrived = self.reader.arrived(moment)
-        choices: list[Choice] = []
-        if moment.starts_context:
-            self._threads[number] = _ClearingThread()
-            back = Decision(None, "counted anew")
-            choices = [Choice(block, back) for block in arrived if block in self._cleared]
-            self._cleared.difference_update(arrived)
-        thread = self._threads.setdefault(number, _ClearingThread())
-        for entry in self.reader.entries(arrived):
-            self._take(thread, entry, moment)
-        moment.note_estimate(thread.tokens)
-        if thread.tokens > self.strategy.trigger:
-            choices.extend(self._clear(thread, moment))
-        return choices
+        for item in self.items(arrived):
+            self._take(state, item, moment)
+        moment.note_estimate(state.tokens)
+        return self._clear(state, moment) if state.tokens > self.strategy.trigger else ()
 
-    def _take(self, thread: _ClearingThread, entry: Entry, moment: Moment) -> None:
-        counted = self._characters(moment, entry)
-        thread.tokens += langchain_message(*counted)
-        if entry.is_result:
-            thread.results.append((entry.blocks[0], thread.answer))
-        elif self.history.kind_bytes[entry.blocks[0]] in ASSISTANT:
-            thread.answer = entry.message
-            thread.characters[entry.message] = counted
+    def _take(self, state: _EstimatedResults, item: Item, moment: Moment) -> None:
+        counted = self._characters(moment, item)
+        state.tokens += langchain_message(*counted)
+        if item.is_result:
+            state.results.append((item.blocks[0], state.answer))
+        elif self.history.kind_bytes[item.blocks[0]] in ASSISTANT:
+            state.answer = item.message
+            state.characters[item.message] = counted
 
-    def _clear(self, thread: _ClearingThread, moment: Moment) -> Iterator[Choice]:
+    def _clear(self, state: _EstimatedResults, moment: Moment) -> Iterator[Choice]:
         strategy, call_block = self.strategy, self.history.call_block
         reason = f"older than the newest {strategy.keep} results, estimate over {strategy.trigger:,} tokens"
         cleared = Decision(ReplaceText(strategy.placeholder), reason)
         without_input = Decision(ClearInput(), reason)
-        end = len(thread.results) - strategy.keep
-        while thread.passed < end:
-            if 0 < strategy.clear_at_least <= thread.reclaimed:
+        end = len(state.results) - strategy.keep
+        while state.passed < end:
+            if 0 < strategy.clear_at_least <= state.reclaimed:
                 return
-            block, answer = thread.results[thread.passed]
-            thread.passed += 1
+            block, answer = state.results[state.passed]
+            state.passed += 1
             call = int(call_block[block])
             asked = call >= 0 and self.history.message[call] == answer
             if not asked or self.history.session.blocks[block].tool_name in strategy.exclude_tools:
                 continue
-            thread.reclaimed += self._reclaimed(thread, block, call, moment)
-            self._cleared.add(block)
+            state.reclaimed += self._reclaimed(state, block, call, moment)
             yield Choice(block, cleared)
             if strategy.clear_tool_inputs:
-                self._cleared.add(call)
                 yield Choice(call, without_input)
 
-    def _reclaimed(self, thread: _ClearingThread, block: int, call: int, moment: Moment) -> int:
+    def _reclaimed(self, state: _EstimatedResults, block: int, call: int, moment: Moment) -> int:
         recorded = self.history.session.blocks[block]
         around = len("tool") + len(recorded.tool_call_id) + len(recorded.tool_name)
         before = langchain_message(around + moment.length(block), len(recorded.media))
         tokens = before - langchain_message(around + len(self.strategy.placeholder))
         if self.strategy.clear_tool_inputs:
             message = int(self.history.message[call])
-            characters, images = thread.characters[message]
+            characters, images = state.characters[message]
             less = characters - ARGUMENT_CHARACTERS.sent(moment, call) + len("{}")
-            thread.characters[message] = less, images
+            state.characters[message] = less, images
             tokens += langchain_message(characters, images) - langchain_message(less, images)
         return tokens
 
@@ -245,15 +226,15 @@ class LangChainSummarization(Parametrized):
 
     def start(self, history: History) -> LangChainSummarizationRun:
         """A fresh run over one session."""
-        return LangChainSummarizationRun(self, history, Reader(history), window_of(history, self.window))
+        return LangChainSummarizationRun(self, history)
 
 
 @dataclass
-class _SummaryThread:
+class _EstimatedMessages:
     """One conversation.
 
     Attributes:
-        entries: Its messages, those that are gone included.
+        items: Its messages, those that are gone included.
         sums: For each of them, tokens of it and all before it.
         start: The first that is not gone.
         summary: The block that carries the summary, -1 for none yet.
@@ -262,7 +243,7 @@ class _SummaryThread:
         answer: Tokens of that message, counted as the provider would.
     """
 
-    entries: list[Entry] = field(default_factory=list)
+    items: list[Item] = field(default_factory=list)
     sums: list[int] = field(default_factory=list)
     start: int = 0
     summary: int = -1
@@ -282,123 +263,110 @@ class _SummaryThread:
     @property
     def count(self) -> int:
         """Messages that are sent."""
-        return len(self.entries) - self.start + (self.summary >= 0)
+        return len(self.items) - self.start + (self.summary >= 0)
 
 
-@dataclass
-class LangChainSummarizationRun:
+class LangChainSummarizationRun(ThreadRun[LangChainSummarization, _EstimatedMessages]):
     """The summarizing at work on one session.
 
     Attributes:
-        strategy: The values.
-        history: What was recorded.
-        reader: Reads what arrives.
         window: Size of the model's window in tokens.
     """
 
-    strategy: LangChainSummarization
-    history: History
-    reader: Reader
-    window: int
-    _threads: dict[int, _SummaryThread] = field(default_factory=dict)
-    _gone: set[int] = field(default_factory=set)
+    def __init__(self, strategy: LangChainSummarization, history: History) -> None:
+        super().__init__(strategy, history)
+        self.window = window_of(history, strategy.window)
+        self._characters = LANGCHAIN_CHARACTERS.within(history)
 
-    def __post_init__(self) -> None:
-        self._characters = LANGCHAIN_CHARACTERS.within(self.history)
+    def begin(self) -> _EstimatedMessages:
+        """No message yet."""
+        return _EstimatedMessages()
 
-    def step(self, moment: Moment) -> Iterable[Choice]:
+    def decide(self, state: _EstimatedMessages, arrived: list[int], moment: Moment) -> Iterable[Choice]:
         """Take in what arrived, then summarize if a trigger is reached."""
-        number = self.reader.thread(moment)
-        arrived = self.reader.arrived(moment)
-        choices: list[Choice] = []
-        if moment.starts_context:
-            self._threads[number] = _SummaryThread()
-            choices = sent_again(self._gone, arrived)
-        thread = self._threads.setdefault(number, _SummaryThread())
-        for entry in self.reader.entries(arrived):
-            self._take(thread, entry, moment)
-        tokens, reported = thread.all_tokens, 0
-        if self.strategy.scaled and thread.answered and moment.previous_prompt_tokens:
-            reported = moment.previous_prompt_tokens + thread.answer
-            tokens = math.ceil(tokens * min(1.25, max(1.0, reported / thread.answered)))
+        for item in self.items(arrived):
+            self._take(state, item, moment)
+        tokens, reported = state.all_tokens, 0
+        if self.strategy.scaled and state.answered and moment.previous_prompt_tokens:
+            reported = moment.previous_prompt_tokens + state.answer
+            tokens = math.ceil(tokens * min(1.25, max(1.0, reported / state.answered)))
         moment.note_estimate(max(tokens, reported))
-        if self._is_reached(thread, max(tokens, reported)):
-            choices.extend(self._summarize(thread, self._cutoff(thread, tokens), moment))
-        return choices
+        if not self._is_reached(state, max(tokens, reported)):
+            return ()
+        return self._summarize(state, self._cutoff(state, tokens), moment)
 
-    def _take(self, thread: _SummaryThread, entry: Entry, moment: Moment) -> None:
-        counted = self._characters(moment, entry)
+    def _take(self, state: _EstimatedMessages, item: Item, moment: Moment) -> None:
+        counted = self._characters(moment, item)
         tokens = langchain_message(*counted, self.strategy.characters_per_token)
-        thread.sums.append(tokens + (thread.sums[-1] if thread.sums else 0))
-        thread.entries.append(entry)
-        if self._is_of_model(entry):
-            thread.answered = thread.all_tokens
-            thread.answer = moment.total_tokens(entry.blocks)
+        state.sums.append(tokens + (state.sums[-1] if state.sums else 0))
+        state.items.append(item)
+        if self._is_of_model(item):
+            state.answered = state.all_tokens
+            state.answer = moment.total_tokens(item.blocks)
 
-    def _is_of_model(self, entry: Entry) -> bool:
-        return self.history.kind_bytes[entry.blocks[0]] in ASSISTANT
+    def _is_of_model(self, item: Item) -> bool:
+        return self.history.kind_bytes[item.blocks[0]] in ASSISTANT
 
-    def _is_reached(self, thread: _SummaryThread, tokens: int) -> bool:
+    def _is_reached(self, state: _EstimatedMessages, tokens: int) -> bool:
         strategy = self.strategy
         reached = []
         if strategy.trigger_tokens:
             reached.append(tokens >= strategy.trigger_tokens)
         if strategy.trigger_messages:
-            reached.append(thread.count >= strategy.trigger_messages)
+            reached.append(state.count >= strategy.trigger_messages)
         if strategy.trigger_fraction:
             reached.append(tokens >= max(int(self.window * strategy.trigger_fraction), 1))
         return bool(reached) and (all(reached) if strategy.all_triggers else any(reached))
 
-    def _cutoff(self, thread: _SummaryThread, tokens: int) -> int:
+    def _cutoff(self, state: _EstimatedMessages, tokens: int) -> int:
         """The first message that stays, as a position among all that ever were."""
         strategy = self.strategy
         target = max(int(self.window * strategy.keep_fraction), 1) if strategy.keep_fraction else strategy.keep_tokens
         if not target:
-            if thread.count <= strategy.keep_messages:
-                return thread.start
-            return self._safe(thread, len(thread.entries) - strategy.keep_messages)
+            if state.count <= strategy.keep_messages:
+                return state.start
+            return self._safe(state, len(state.items) - strategy.keep_messages)
         if tokens <= target:
-            return thread.start
-        total = thread.sums[-1] if thread.sums else 0
+            return state.start
+        total = state.sums[-1] if state.sums else 0
         # The earliest message from which on all fits; the newest stays even where it does not.
-        cutoff = bisect_left(thread.sums, total - target, thread.start) + 1
-        if thread.tokens(thread.start) <= target:
-            cutoff = thread.start
-        return self._safe(thread, min(cutoff, len(thread.entries) - 1))
+        cutoff = bisect_left(state.sums, total - target, state.start) + 1
+        if state.tokens(state.start) <= target:
+            cutoff = state.start
+        return self._safe(state, min(cutoff, len(state.items) - 1))
 
-    def _safe(self, thread: _SummaryThread, cutoff: int) -> int:
+    def _safe(self, state: _EstimatedMessages, cutoff: int) -> int:
         """The cutoff, moved so that no result is parted from the message that asked for it."""
-        entries = thread.entries
+        items = state.items
         end = cutoff
-        while end < len(entries) and entries[end].is_result:
+        while end < len(items) and items[end].is_result:
             end += 1
         if end == cutoff:
             return cutoff
         blocks = self.history.session.blocks
-        wanted = {blocks[entry.blocks[0]].tool_call_id for entry in entries[cutoff:end]} - {""}
-        for at in range(cutoff - 1, thread.start - 1, -1):
-            ids = {blocks[block].tool_call_id for block in entries[at].blocks} if not entries[at].is_result else set()
+        wanted = {blocks[item.blocks[0]].tool_call_id for item in items[cutoff:end]} - {""}
+        for at in range(cutoff - 1, state.start - 1, -1):
+            ids = {blocks[block].tool_call_id for block in items[at].blocks} if not items[at].is_result else set()
             if wanted & ids:
                 return at
         return end
 
-    def _summarize(self, thread: _SummaryThread, cutoff: int, moment: Moment) -> Iterator[Choice]:
-        gone = thread.entries[thread.start : cutoff]
-        if not gone and (thread.summary < 0 or cutoff <= thread.start):
+    def _summarize(self, state: _EstimatedMessages, cutoff: int, moment: Moment) -> Iterator[Choice]:
+        gone = state.items[state.start : cutoff]
+        if not gone and (state.summary < 0 or cutoff <= state.start):
             return
-        count = len(gone) + (thread.summary >= 0)
-        read = [block for entry in gone for block in entry.blocks] + [thread.summary] * (thread.summary >= 0)
+        count = len(gone) + (state.summary >= 0)
+        read = [block for item in gone for block in item.blocks] + [state.summary] * (state.summary >= 0)
         moment.note_model_call(moment.total_tokens(read), self.strategy.summary_tokens)
         text = INTRODUCTION + stand_in(count, self.strategy.summary_tokens)
         reason = f"summarized with {count:,} messages"
-        if thread.summary < 0:
-            thread.summary = gone[0].blocks[0]
+        if state.summary < 0:
+            state.summary = gone[0].blocks[0]
         removed = Decision(RemoveBlock(), reason)
-        for entry in gone:
-            self._gone.update(entry.blocks)
-            for block in entry.blocks:
-                if block != thread.summary:
+        for item in gone:
+            for block in item.blocks:
+                if block != state.summary:
                     yield Choice(block, removed)
-        yield Choice(thread.summary, Decision(SayInstead(text, BlockKind.USER_TEXT), reason))
-        thread.start = cutoff
-        thread.summary_tokens = langchain_message(len(text) + len("user"), 0, self.strategy.characters_per_token)
+        yield Choice(state.summary, Decision(SayInstead(text, BlockKind.USER_TEXT), reason))
+        state.start = cutoff
+        state.summary_tokens = langchain_message(len(text) + len("user"), 0, self.strategy.characters_per_token)

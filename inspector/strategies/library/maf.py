@@ -11,7 +11,7 @@ Most of them have no numbers of their own in the framework; the defaults here ar
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -19,8 +19,9 @@ from inspector.session.model import BlockKind, TextUnavailableError
 from inspector.strategies.core.operations import RemoveBlock, SayInstead
 from inspector.strategies.core.parametrized import Parametrized, choice, model_window, number, switch, whole, window_of
 from inspector.strategies.core.strategy import Choice, Decision
-from inspector.strategies.core.thread_runs import Reader, sent_again
+from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.history import SYSTEM_TEXT, TOOL_CALL, TOOL_RESULT
+from inspector.strategies.history.memo import Memo
 from inspector.strategies.library.maf_messages import JSON_CHARACTERS, Groups, Messages
 
 if TYPE_CHECKING:
@@ -28,8 +29,7 @@ if TYPE_CHECKING:
 
     from inspector.strategies.core.strategy import Moment
     from inspector.strategies.history.history import History
-    from inspector.strategies.library.maf_messages import Group
-
+from inspector.strategies.library.maf_messages import Group
 
 _PREFIX, _SUFFIX, _CUT = "[Tool results: ", "]", "... [truncated]"
 _LONGEST = 4_096
@@ -63,8 +63,7 @@ class _Listings:
     """Listings by what their results are called and the digests of what they say."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[tuple[str, bytes], ...], Listing] = {}
-        self._characters = 0
+        self._known: Memo[tuple[tuple[str, bytes], ...], Listing] = Memo(_KEPT_CHARACTERS)
 
     def of(self, moment: Moment, blocks: Sequence[int]) -> Listing:
         """What takes the place of a tool use, given its blocks."""
@@ -81,15 +80,8 @@ class _Listings:
             texts = [_text(moment, at) for at, _ in results]
             known = _listing([_label(name, text or "") for (_, name), text in zip(results, texts, strict=True)])
             if None not in texts:
-                self._keep(key, known)
+                self._known.keep(key, known, known.characters)
         return known
-
-    def _keep(self, key: tuple[tuple[str, bytes], ...], listing: Listing) -> None:
-        self._characters += listing.characters
-        if self._characters > _KEPT_CHARACTERS:
-            self._known.clear()
-            self._characters = listing.characters
-        self._known[key] = listing
 
 
 LISTINGS = _Listings()
@@ -121,7 +113,7 @@ class _Maf(Parametrized):
 
     def start(self, history: History) -> MafRun:
         """A fresh run over one session."""
-        return MafRun(self, history, Reader(history), Messages(history))
+        return MafRun(self, history)
 
     def compact(self, groups: Groups, moment: Moment) -> Iterator[Choice]:
         """What changes at a call."""
@@ -280,40 +272,36 @@ def _leave_out(groups: Groups, group: Group, reason: str) -> Iterator[Choice]:
         yield Choice(block, decision)
 
 
-@dataclass
-class MafRun:
+class MafRun(ThreadRun[_Maf, Groups]):
     """One of the strategies at work on one session.
 
     Attributes:
-        strategy: The values.
-        history: What was recorded.
-        reader: Reads what arrives.
         messages: The session's messages.
     """
 
-    measures_prompts: ClassVar[bool] = False
-    strategy: _Maf
-    history: History
-    reader: Reader
-    messages: Messages
-    _groups: dict[int, Groups] = field(default_factory=dict)
-    _changed: set[int] = field(default_factory=set)
+    measures_prompts = False
+
+    def __init__(self, strategy: _Maf, history: History) -> None:
+        super().__init__(strategy, history)
+        self.messages = Messages(history)
+
+    def begin(self) -> Groups:
+        """No group yet."""
+        return Groups(self.messages)
 
     def step(self, moment: Moment) -> Iterator[Choice]:
+        """What changes at this call; what is sent whole again is so before anything is measured."""
+        groups, arrived = self.take_in(moment)
+        yield from self.again
+        yield from self.noted(self.decide(groups, arrived, moment))
+
+    def decide(self, state: Groups, arrived: list[int], moment: Moment) -> Iterator[Choice]:
         """Take in what arrived, then compact."""
-        number, arrived = self.reader.thread(moment), self.reader.arrived(moment)
-        if moment.starts_context or number not in self._groups:
-            self._groups[number] = Groups(self.messages)
-            # Before anything is measured: it is sent whole again.
-            yield from sent_again(self._changed, arrived)
-        groups = self._groups[number]
         kinds, blocks = self.history.kind_bytes, self.history.session.blocks
         systems = [at for at in arrived if kinds[at] == SYSTEM_TEXT and blocks[at].origin.locator != "tools"]
-        groups.add(moment, self.reader.entries(arrived), system=systems)
-        if groups.again:
+        state.add(moment, self.items(arrived), system=systems)
+        if state.again:
             again = Decision(None, "one of its results came late")
-            yield from [Choice(block, again) for group in groups.again for block in group.blocks]
-            groups.again.clear()
-        for made in self.strategy.compact(groups, moment):
-            self._changed.add(made.block)
-            yield made
+            yield from [Choice(block, again) for group in state.again for block in group.blocks]
+            state.again.clear()
+        yield from self.strategy.compact(state, moment)

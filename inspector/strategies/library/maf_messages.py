@@ -12,17 +12,17 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from json.encoder import encode_basestring
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 from inspector.session.model import Role
 from inspector.strategies.core.measures import Measure
 from inspector.strategies.history.history import ASSISTANT_TEXT, MEDIA, THINKING, TOOL_CALL, TOOL_RESULT
+from inspector.strategies.history.memo import kept_with
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from inspector.strategies.core.strategy import Moment
-    from inspector.strategies.history.conversation_items import Entry
+    from inspector.strategies.history.conversation_items import Item
     from inspector.strategies.history.history import History
 
 
@@ -115,26 +115,26 @@ class SentMessage:
 
 
 class Messages:
-    """The messages of a session, each made from its entries when it is first asked for."""
+    """The messages of a session, each made from its items when it is first asked for."""
 
     def __init__(self, history: History) -> None:
         self._history = history
         self._kinds = history.kind_bytes
-        self._known = _KNOWN.setdefault(history, {})
+        self._known: dict[tuple[int, int], SentMessage] = kept_with(history, Messages)
 
-    def of(self, entries: Sequence[Entry]) -> Iterator[SentMessage]:
-        """Entries as messages; results that were recorded in one message are one."""
-        known, at, count = self._known, 0, len(entries)
+    def of(self, items: Sequence[Item]) -> Iterator[SentMessage]:
+        """CountedItems as messages; results that were recorded in one message are one."""
+        known, at, count = self._known, 0, len(items)
         while at < count:
-            entry = entries[at]
+            item = items[at]
             end = at + 1
-            while entry.is_result and end < count and entries[end].is_result and entries[end].message == entry.message:
+            while item.is_result and end < count and items[end].is_result and items[end].message == item.message:
                 end += 1
-            key = entry.blocks[0], entries[end - 1].blocks[-1]
+            key = item.blocks[0], items[end - 1].blocks[-1]
             message = known.get(key)
             if message is None:
-                blocks = [block for each in entries[at:end] for block in each.blocks]
-                message = known[key] = self._made(self._role(entry), blocks)
+                blocks = [block for each in items[at:end] for block in each.blocks]
+                message = known[key] = self._made(self._role(item), blocks)
             yield message
             at = end
 
@@ -159,10 +159,10 @@ class Messages:
         name = message.name or f"msg_{number}"
         return name, _tokens(name, message.role, characters)
 
-    def _role(self, entry: Entry) -> str:
-        if entry.is_result:
+    def _role(self, item: Item) -> str:
+        if item.is_result:
             return "tool"
-        return "assistant" if self._history.session.messages[entry.message].role is Role.ASSISTANT else "user"
+        return "assistant" if self._history.session.messages[item.message].role is Role.ASSISTANT else "user"
 
     def _made(self, role: str, blocks: list[int]) -> SentMessage:
         recorded, kinds = self._history.session.blocks, self._kinds
@@ -194,9 +194,6 @@ class Messages:
         if kind == TOOL_RESULT:
             return result_characters(block.tool_call_id, text)
         return (_REASONING if kind == THINKING else _TEXT) + text
-
-
-_KNOWN: WeakKeyDictionary[History, dict[tuple[int, int], SentMessage]] = WeakKeyDictionary()
 
 
 @dataclass(slots=True, eq=False)
@@ -264,12 +261,12 @@ class Groups:
     _prefix: list[Group] = field(default_factory=list)
     _unanswered: dict[str, list[Group]] = field(default_factory=dict)
 
-    def add(self, moment: Moment, entries: Sequence[Entry], *, system: Iterable[int] = ()) -> None:
+    def add(self, moment: Moment, items: Sequence[Item], *, system: Iterable[int] = ()) -> None:
         """Take in messages; system texts stand before them."""
         for block in system:
             message = self.recorded.system(block)
             self._begin("system", self._message(moment, message), message.blocks)
-        for message in self.recorded.of(entries):
+        for message in self.recorded.of(items):
             self._place(message, self._message(moment, message))
 
     def leave_out(self, group: Group) -> None:

@@ -35,7 +35,7 @@ from inspector.strategies.core.parametrized import (
 )
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.strategy import Choice, Decision
-from inspector.strategies.core.thread_runs import Reader
+from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.history import ASSISTANT, MEDIA, TOOL_CALL
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from inspector.session.model import Block
     from inspector.strategies.core.operations import BlockSource
     from inspector.strategies.core.strategy import Moment
-    from inspector.strategies.history.conversation_items import Entry
+    from inspector.strategies.history.conversation_items import Item
     from inspector.strategies.history.history import History
 
 
@@ -172,7 +172,7 @@ class OpenClawPrune(Parametrized):
 
     def start(self, history: History) -> OpenClawPruneRun:
         """A fresh run over one session."""
-        return OpenClawPruneRun(self, history, Reader(history), window_of(history, self.window) * PER_TOKEN)
+        return OpenClawPruneRun(self, history)
 
     def prunes(self, tool: str) -> bool:
         """Whether a tool's results may be pruned; what is denied may not, whatever is allowed."""
@@ -190,6 +190,9 @@ def _matches(name: str, pattern: str) -> bool:
 @lru_cache(maxsize=512)
 def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(".*".join(re.escape(part) for part in re.split(r"\*+", pattern)))
+
+
+_WHOLE_AGAIN = Decision(None, "sent whole again")
 
 
 @dataclass
@@ -212,15 +215,15 @@ class _Result:
 
 
 @dataclass
-class _Thread:
+class _Prunable:
     """One conversation.
 
     Attributes:
         since: Seconds since the last run ended or the last pruning, None where neither is known.
-        unmeasured: Entries that have not been measured.
-        entries: How many there are.
+        unmeasured: CountedItems that have not been measured.
+        items: How many there are.
         total: What all measured ones are taken for.
-        assistants: Where the assistant's entries stand.
+        assistants: Where the assistant's items stand.
         begun: Whether the user has spoken.
         waiting: Results in the newest part, with where they stand.
         old: Results that may be pruned, oldest first.
@@ -233,8 +236,8 @@ class _Thread:
     """
 
     since: float | None = None
-    unmeasured: list[Entry] = field(default_factory=list)
-    entries: int = 0
+    unmeasured: list[Item] = field(default_factory=list)
+    items: int = 0
     total: int = 0
     assistants: list[int] = field(default_factory=list)
     begun: bool = False
@@ -255,77 +258,76 @@ class _Thread:
         self.trimmable += result.changes
 
 
-@dataclass
-class OpenClawPruneRun:
+class OpenClawPruneRun(ThreadRun[OpenClawPrune, _Prunable]):
     """The pruning at work on one session.
 
     Attributes:
-        strategy: The values.
-        history: What was recorded.
-        reader: Reads what arrives.
         window: Size of the model's window in characters.
     """
 
-    measures_prompts: ClassVar[bool] = False
-    strategy: OpenClawPrune
-    history: History
-    reader: Reader
-    window: int
-    _threads: dict[int, _Thread] = field(default_factory=dict)
+    measures_prompts = False
+    keeps_changes = True
 
-    def step(self, moment: Moment) -> Iterable[Choice]:
+    def __init__(self, strategy: OpenClawPrune, history: History) -> None:
+        super().__init__(strategy, history)
+        self.window = window_of(history, strategy.window) * PER_TOKEN
+
+    def begin(self) -> _Prunable:
+        """No message yet."""
+        return _Prunable()
+
+    def begin_again(self, before: _Prunable) -> _Prunable:
+        """The clock goes on, and what was pruned of the conversation before is to be sent whole again."""
+        return _Prunable(since=before.since, pruned=before.pruned, has_called=True)
+
+    def decide(self, state: _Prunable, arrived: list[int], moment: Moment) -> Iterable[Choice]:
         """Undo what was pruned for one request; take in what arrived; prune if the cache has expired."""
-        number = self.reader.thread(moment)
-        arrived = self.reader.arrived(moment)
         choices: list[Choice] = []
-        if moment.starts_context and number in self._threads:
-            choices = self._undone(self._threads[number])
-            self._threads[number] = _Thread(since=self._threads[number].since, has_called=True)
-        thread = self._threads.setdefault(number, _Thread())
-        if self.strategy.variant == "one-request":
-            choices += self._undone(thread)
-        entries = self.reader.entries(arrived)
-        thread.unmeasured += entries
-        self._pass_time(thread, moment.idle_seconds, asked=any(self.reader.asks(entry) for entry in entries))
-        if thread.since is not None and thread.since >= self.strategy.ttl:
-            pruned = list(self._prune(thread, moment))
-            thread.since = 0.0 if pruned else thread.since
+        if moment.starts_context:
+            choices = [Choice(result.block, _WHOLE_AGAIN) for result in state.pruned]
+            state.pruned = []
+        elif self.strategy.variant == "one-request":
+            choices = self._undone(state)
+        items = self.items(arrived)
+        state.unmeasured += items
+        self._pass_time(state, moment.idle_seconds, asked=any(self.asks(item) for item in items))
+        if state.since is not None and state.since >= self.strategy.ttl:
+            pruned = list(self._prune(state, moment))
+            state.since = 0.0 if pruned else state.since
             choices += pruned
         return choices
 
-    def _pass_time(self, thread: _Thread, idle: float | None, *, asked: bool) -> None:
-        if not thread.has_called or asked:
-            thread.since = idle
-        elif thread.since is not None and idle is not None:
-            thread.since += idle
-        thread.has_called = True
+    def _pass_time(self, state: _Prunable, idle: float | None, *, asked: bool) -> None:
+        if not state.has_called or asked:
+            state.since = idle
+        elif state.since is not None and idle is not None:
+            state.since += idle
+        state.has_called = True
 
-    def _undone(self, thread: _Thread) -> list[Choice]:
-        whole = Decision(None, "sent whole again")
-        choices = [Choice(result.block, whole) for result in thread.pruned]
-        for result in thread.pruned:
+    def _undone(self, state: _Prunable) -> list[Choice]:
+        for result in state.pruned:
             result.state = "whole"
-            thread.trimmable += result.changes
-        thread.pruned = []
-        return choices
+            state.trimmable += result.changes
+        pruned, state.pruned = state.pruned, []
+        return [Choice(result.block, _WHOLE_AGAIN) for result in pruned]
 
-    def _measure(self, thread: _Thread, moment: Moment) -> None:
-        """Take in the entries that arrived since the last time."""
+    def _measure(self, state: _Prunable, moment: Moment) -> None:
+        """Take in the items that arrived since the last time."""
         blocks = self.history.session.blocks
-        for entry in thread.unmeasured:
-            size = sum(self._size(moment, block) for block in entry.blocks)
-            thread.total += size
-            kind = self.history.kind_bytes[entry.blocks[0]]
-            if entry.is_result:
-                block = entry.blocks[0]
-                if thread.begun and self.strategy.prunes(blocks[block].tool_name):
-                    thread.waiting.append((thread.entries, self._result(moment, block, size)))
+        for item in state.unmeasured:
+            size = sum(self._size(moment, block) for block in item.blocks)
+            state.total += size
+            kind = self.history.kind_bytes[item.blocks[0]]
+            if item.is_result:
+                block = item.blocks[0]
+                if state.begun and self.strategy.prunes(blocks[block].tool_name):
+                    state.waiting.append((state.items, self._result(moment, block, size)))
             elif kind in ASSISTANT:
-                thread.assistants.append(thread.entries)
+                state.assistants.append(state.items)
             else:
-                thread.begun = True
-            thread.entries += 1
-        thread.unmeasured.clear()
+                state.begun = True
+            state.items += 1
+        state.unmeasured.clear()
 
     def _size(self, moment: Moment, block: int) -> int:
         recorded, kind = self.history.session.blocks[block], self.history.kind_bytes[block]
@@ -347,61 +349,61 @@ class OpenClawPruneRun:
             return _Result(block, size, size, changes=False)
         return _Result(block, size, WEIGHTED.of_text(trimmed.text(source.text())), changes=True)
 
-    def _prune(self, thread: _Thread, moment: Moment) -> Iterator[Choice]:
+    def _prune(self, state: _Prunable, moment: Moment) -> Iterator[Choice]:
         strategy = self.strategy
-        self._measure(thread, moment)
+        self._measure(state, moment)
         keep = strategy.keep_assistants
-        if len(thread.assistants) < keep:
+        if len(state.assistants) < keep:
             return
-        cutoff = thread.assistants[-keep] if keep else thread.entries
-        if thread.total / self.window < strategy.soft_ratio:
+        cutoff = state.assistants[-keep] if keep else state.items
+        if state.total / self.window < strategy.soft_ratio:
             return
         moved = 0
-        while moved < len(thread.waiting) and thread.waiting[moved][0] < cutoff:
+        while moved < len(state.waiting) and state.waiting[moved][0] < cutoff:
             moved += 1
-        for _, result in thread.waiting[:moved]:
-            thread.grow_old(result)
-        del thread.waiting[:moved]
-        cleared = self._cleared(thread, thread.total - thread.saving)
-        if not thread.trimmable and cleared <= thread.cleared:
+        for _, result in state.waiting[:moved]:
+            state.grow_old(result)
+        del state.waiting[:moved]
+        cleared = self._cleared(state, state.total - state.saving)
+        if not state.trimmable and cleared <= state.cleared:
             return
-        reason = f"the cache expired {thread.since or 0:,.0f} seconds ago"
+        reason = f"the cache expired {state.since or 0:,.0f} seconds ago"
         trim = Decision(self._trim(), reason, "trim")
         clear = Decision(ReplaceText(strategy.placeholder), reason, "clear")
-        for place, result in enumerate(thread.old):
-            state = "trim" if result.changes and result.state == "whole" else result.state
-            state = "clear" if place < cleared else state
-            if state == result.state:
+        for place, result in enumerate(state.old):
+            now = "trim" if result.changes and result.state == "whole" else result.state
+            now = "clear" if place < cleared else now
+            if now == result.state:
                 continue
-            yield Choice(result.block, clear if state == "clear" else trim)
-            self._keep(thread, result, state)
+            yield Choice(result.block, clear if now == "clear" else trim)
+            self._keep(state, result, now)
         if strategy.variant == "sticky":
-            thread.cleared = max(thread.cleared, cleared)
+            state.cleared = max(state.cleared, cleared)
 
-    def _keep(self, thread: _Thread, result: _Result, state: str) -> None:
+    def _keep(self, state: _Prunable, result: _Result, now: str) -> None:
         """Remember what was done to a result; where that stays, what it has come to."""
         if result.state == "whole":
-            thread.pruned.append(result)
-            thread.trimmable -= result.changes
-        result.state = state
+            state.pruned.append(result)
+            state.trimmable -= result.changes
+        result.state = now
         if self.strategy.variant == "sticky":
-            size = WEIGHTED.of_text(self.strategy.placeholder) if state == "clear" else result.trimmed
-            thread.total += size - result.size
-            thread.saving -= result.size - result.trimmed
-            thread.trimmed += size - result.trimmed
+            size = WEIGHTED.of_text(self.strategy.placeholder) if now == "clear" else result.trimmed
+            state.total += size - result.size
+            state.saving -= result.size - result.trimmed
+            state.trimmed += size - result.trimmed
             result.size = result.trimmed = size
 
-    def _cleared(self, thread: _Thread, total: int) -> int:
+    def _cleared(self, state: _Prunable, total: int) -> int:
         """How many of the old results are cleared, from the oldest on."""
         strategy = self.strategy
         if total / self.window < strategy.hard_ratio or not strategy.clear:
             return 0
-        if thread.trimmed < strategy.minimum:
+        if state.trimmed < strategy.minimum:
             return 0
         left = WEIGHTED.of_text(strategy.placeholder)
         # What was cleared for good is taken for what it is; to clear it again changes nothing.
-        for place in range(thread.cleared, len(thread.old)):
+        for place in range(state.cleared, len(state.old)):
             if total / self.window < strategy.hard_ratio:
                 return place
-            total += left - thread.old[place].trimmed
-        return len(thread.old)
+            total += left - state.old[place].trimmed
+        return len(state.old)

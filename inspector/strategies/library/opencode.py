@@ -22,14 +22,14 @@ from inspector.strategies.core.parameters import ToolList
 from inspector.strategies.core.parametrized import Parametrized, choice, tools, whole, written
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import Choice, Decision
-from inspector.strategies.core.thread_runs import Reader
+from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.tools import meaning_mask
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from inspector.strategies.core.strategy import Moment, Schedule
-    from inspector.strategies.history.conversation_items import Entry
+    from inspector.strategies.history.conversation_items import Item
     from inspector.strategies.history.history import History
 
 
@@ -57,11 +57,11 @@ class OpenCodePrune(Batching):
 
     def start(self, history: History) -> OpenCodePruneRun:
         """A fresh run over one session."""
-        return OpenCodePruneRun(self, history, Reader(history))
+        return OpenCodePruneRun(self, history)
 
 
 @dataclass
-class _Thread:
+class _Output:
     """One conversation.
 
     Attributes:
@@ -69,69 +69,64 @@ class _Thread:
         sums: For each of them, tokens of it and all before it.
         handled: How many of them were cleared or lie before something that was.
         turns: Per user turn, how many results came before it.
+        is_new: No call of the thread was made before.
     """
 
     results: list[int] = field(default_factory=list)
     sums: list[int] = field(default_factory=list)
     handled: int = 0
     turns: list[int] = field(default_factory=list)
+    is_new: bool = True
 
     def tokens_before(self, count: int) -> int:
         """Tokens of the first so many results."""
         return self.sums[count - 1] if count else 0
 
 
-@dataclass
-class OpenCodePruneRun:
-    """The pruning at work on one session.
+class OpenCodePruneRun(ThreadRun[OpenCodePrune, _Output]):
+    """The pruning at work on one session."""
 
-    Attributes:
-        strategy: The values.
-        history: What was recorded.
-        reader: Reads what arrives.
-    """
+    measures_prompts = False
+    keeps_changes = True
 
-    measures_prompts: ClassVar[bool] = False
-    strategy: OpenCodePrune
-    history: History
-    reader: Reader
-    _threads: dict[int, _Thread] = field(default_factory=dict)
-    _cleared: set[int] = field(default_factory=set)
+    def begin(self) -> _Output:
+        """No output yet."""
+        return _Output()
 
-    def step(self, moment: Moment) -> Iterable[Choice]:
+    def begin_again(self, before: _Output) -> _Output:  # noqa: ARG002  nothing is carried over but that it goes on
+        """No output yet, in the middle of what the agent does."""
+        return _Output(is_new=False)
+
+    def decide(self, state: _Output, arrived: list[int], moment: Moment) -> Iterable[Choice]:
         """Take in what arrived; where that ends a turn of the user, prune what came before."""
-        number = self.reader.thread(moment)
-        is_new = number not in self._threads
-        if moment.starts_context:
-            self._threads[number] = _Thread()
-        thread = self._threads.setdefault(number, _Thread())
-        entries = self.reader.entries(self.reader.arrived(moment))
+        is_new, state.is_new = state.is_new, False
+        items = self.items(arrived)
         # What the user says last has not been said yet when a turn ends.
-        spoken = len(entries)
-        while spoken and self.reader.asks(entries[spoken - 1]):
+        spoken = len(items)
+        while spoken and self.asks(items[spoken - 1]):
             spoken -= 1
-        self._take(thread, entries[:spoken], moment)
+        self._take(state, items[:spoken], moment)
         # A conversation that begins with a history is taken to stand at a turn's end.
-        choices = list(self._prune(thread)) if is_new or spoken < len(entries) else []
-        self._take(thread, entries[spoken:], moment)
+        choices = list(self._prune(state)) if is_new or spoken < len(items) else []
+        self._take(state, items[spoken:], moment)
         return choices
 
-    def _take(self, thread: _Thread, entries: Iterable[Entry], moment: Moment) -> None:
-        for entry in entries:
-            if self.reader.asks(entry):
-                thread.turns.append(len(thread.results))
-            elif entry.is_result:
-                self._take_result(thread, entry.blocks[0], moment)
+    def _take(self, state: _Output, items: Iterable[Item], moment: Moment) -> None:
+        for item in items:
+            if self.asks(item):
+                state.turns.append(len(state.results))
+            elif item.is_result:
+                self._take_result(state, item.blocks[0], moment)
 
-    def _take_result(self, thread: _Thread, block: int, moment: Moment) -> None:
+    def _take_result(self, state: _Output, block: int, moment: Moment) -> None:
         recorded = self.history.session.blocks[block]
         if recorded.is_error or recorded.tool_name in self.strategy.protected_tools:
             return
         length = moment.length(block)
-        thread.results.append(block)
-        thread.sums.append(thread.tokens_before(len(thread.sums)) + rounded(length))
-        if block in self._cleared or self._is_placeholder(moment, block, length):
-            thread.handled = len(thread.results)
+        state.results.append(block)
+        state.sums.append(state.tokens_before(len(state.sums)) + rounded(length))
+        if block in self.changed or self._is_placeholder(moment, block, length):
+            state.handled = len(state.results)
 
     def _is_placeholder(self, moment: Moment, block: int, length: int) -> bool:
         """Whether the agent itself had cleared the result before it was recorded."""
@@ -139,27 +134,26 @@ class OpenCodePruneRun:
         recorded = self.history.session.blocks[block]
         return length == len(placeholder) == recorded.characters and moment.text(block) == placeholder
 
-    def _prune(self, thread: _Thread) -> Iterator[Choice]:
+    def _prune(self, state: _Output) -> Iterator[Choice]:
         strategy = self.strategy
-        if strategy.turns > len(thread.turns):
+        if strategy.turns > len(state.turns):
             return
-        end = thread.turns[-strategy.turns] if strategy.turns else len(thread.results)
-        if end <= thread.handled:
+        end = state.turns[-strategy.turns] if strategy.turns else len(state.results)
+        if end <= state.handled:
             return
         # The result with which the protected amount is passed goes too.
-        boundary = thread.tokens_before(end) - strategy.protect
-        count = bisect_right(thread.sums, boundary - 1, thread.handled, end) + 1
-        if boundary <= thread.tokens_before(thread.handled):
+        boundary = state.tokens_before(end) - strategy.protect
+        count = bisect_right(state.sums, boundary - 1, state.handled, end) + 1
+        if boundary <= state.tokens_before(state.handled):
             return
-        pruned = thread.tokens_before(count) - thread.tokens_before(thread.handled)
+        pruned = state.tokens_before(count) - state.tokens_before(state.handled)
         if pruned <= strategy.minimum:
             return
         reason = f"older than {strategy.turns} turns and the newest {strategy.protect:,} tokens of output"
         cleared = Decision(ReplaceText(strategy.placeholder), reason)
-        for block in thread.results[thread.handled : count]:
-            self._cleared.add(block)
+        for block in state.results[state.handled : count]:
             yield Choice(block, cleared)
-        thread.handled = count
+        state.handled = count
 
 
 _SAVED = "The tool call succeeded but the output was truncated. Full output saved to: "

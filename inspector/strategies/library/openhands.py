@@ -14,7 +14,7 @@ projected. The system text counts as an event where it is recorded.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -33,13 +33,13 @@ from inspector.strategies.core.parametrized import (
 )
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import Choice, Decision
-from inspector.strategies.core.thread_runs import Reader, sent_again
+from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.arguments import url_of
 from inspector.strategies.history.arrival_order import arrivals
-from inspector.strategies.history.conversation_items import Unit, entries_of
+from inspector.strategies.history.conversation_items import Unit, counted_items
 from inspector.strategies.history.event_log import Event, EventLog, events_in
 from inspector.strategies.history.history import NEVER, SYSTEM_TEXT
-from inspector.strategies.history.memo import Remembered
+from inspector.strategies.history.memo import TextMemo
 from inspector.strategies.library.summarize import stand_in
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.strategies.core.strategy import Moment, Schedule
-    from inspector.strategies.history.conversation_items import Entries
+    from inspector.strategies.history.conversation_items import CountedItems
     from inspector.strategies.history.history import History
 
 
@@ -89,49 +89,53 @@ class OpenHandsCondenser(Parametrized):
 
     def start(self, history: History) -> OpenHandsCondenserRun:
         """A fresh run over one session."""
-        limits = [limit for limit in (self.max_tokens, window_of(history, self.window)) if limit]
-        return OpenHandsCondenserRun(self, history, Reader(history), min(limits))
+        return OpenHandsCondenserRun(self, history)
 
 
 @dataclass
-class OpenHandsCondenserRun:
+class _Condensed:
+    """One conversation.
+
+    Attributes:
+        log: Its events as they are sent; empty until a call was made.
+        events: How many events its summary stands for.
+    """
+
+    log: EventLog | None = None
+    events: int = 0
+
+
+class OpenHandsCondenserRun(ThreadRun[OpenHandsCondenser, _Condensed]):
     """The condensing at work on one session.
 
     Attributes:
-        strategy: The values.
-        history: What was recorded.
-        reader: Reads what arrives.
         max_tokens: Most tokens that are sent.
     """
 
-    strategy: OpenHandsCondenser
-    history: History
-    reader: Reader
-    max_tokens: int
-    _threads: dict[int, EventLog] = field(default_factory=dict)
-    _condensed: dict[int, int] = field(default_factory=dict)
-    _gone: set[int] = field(default_factory=set)
+    def __init__(self, strategy: OpenHandsCondenser, history: History) -> None:
+        super().__init__(strategy, history)
+        window = window_of(history, strategy.window)
+        self.max_tokens = min(strategy.max_tokens or window, window)
 
-    def step(self, moment: Moment) -> Iterable[Choice]:
+    def begin(self) -> _Condensed:
+        """No event yet."""
+        return _Condensed()
+
+    def decide(self, state: _Condensed, arrived: list[int], moment: Moment) -> Iterable[Choice]:
         """Take in what arrived, then condense if there is a reason to."""
-        number = self.reader.thread(moment)
-        arrived = self.reader.arrived(moment)
-        choices: list[Choice] = []
-        if moment.starts_context or number not in self._threads:
-            self._threads[number] = self._new_log(arrived)
-            self._condensed[number] = 0
-            choices = sent_again(self._gone, arrived)
-        log = self._threads[number]
-        for entry in self.reader.entries(arrived):
-            for event in events_in(self.history, entry):
+        log = state.log
+        if log is None:
+            log = state.log = self._new_log(arrived)
+        for item in self.items(arrived):
+            for event in events_in(self.history, item):
                 log.add(event)
         tokens = moment.prompt_tokens
         too_many = len(log.events) > self.strategy.max_size
         if too_many or tokens > self.max_tokens:
             part = self._part(log, moment, tokens, too_many=too_many)
             if part is not None:
-                choices.extend(self._condense(number, part, moment))
-        return choices
+                return self._condense(state, log, part, moment)
+        return ()
 
     def _new_log(self, arrived: list[int]) -> EventLog:
         log = EventLog()
@@ -163,17 +167,15 @@ class OpenHandsCondenserRun:
             excess -= moment.total_tokens(event.blocks)
         return 0
 
-    def _condense(self, number: int, part: tuple[int, int], moment: Moment) -> Iterator[Choice]:
-        log = self._threads[number]
+    def _condense(self, state: _Condensed, log: EventLog, part: tuple[int, int], moment: Moment) -> Iterator[Choice]:
         reason = f"condensed {len(log.events):,} events"
         blocks = [block for event in log.events[slice(*part)] for block in event.blocks]
         if not blocks:
             return
         moment.note_model_call(moment.total_tokens(blocks), self.strategy.summary_tokens)
-        self._condensed[number] += part[1] - part[0]
-        text = stand_in(self._condensed[number], self.strategy.summary_tokens)
+        state.events += part[1] - part[0]
+        text = stand_in(state.events, self.strategy.summary_tokens)
         log.replace(*part, Event(-1, (blocks[0],)))
-        self._gone.update(blocks)
         yield Choice(blocks[0], Decision(SayInstead(text, BlockKind.USER_TEXT), reason))
         removed = Decision(RemoveBlock(), reason)
         for block in blocks[1:]:
@@ -185,7 +187,7 @@ _CURRENT_URL = re.compile(r"\[Current URL: ([^\]\n]*)\]")
 
 
 def later(calls: NDArray[np.int32], by: int) -> NDArray[np.int32]:
-    """Per entry, the call that brings the entry `by` places after it; `NEVER` where none does."""
+    """Per item, the call that brings the item `by` places after it; `NEVER` where none does."""
     return np.append(calls[by:], np.full(min(by, len(calls)), NEVER, dtype=np.int32))
 
 
@@ -210,13 +212,13 @@ class MaskObservations(Batching):
         """A result is masked at the call that brings the event `window` places after it."""
         builder = ScheduleBuilder()
         masked = Decision(ReplaceText(MASK), f"before the newest {self.window} events")
-        for entries in entries_of(history, Unit.EVENTS):
-            result = entries.kinds(history) == BlockKind.TOOL_RESULT
-            blocks = entries.blocks[entries.first]
+        for items in counted_items(history, Unit.EVENTS):
+            result = items.kinds(history) == BlockKind.TOOL_RESULT
+            blocks = items.blocks[items.first]
             carried = result.copy()
-            carried[entries.carried :] = False
-            builder.add(blocks[carried], entries.calls[carried], Decision(None, "counted anew"))
-            builder.add(blocks[result], later(entries.calls, self.window)[result], masked)
+            carried[items.carried :] = False
+            builder.add(blocks[carried], items.calls[carried], Decision(None, "counted anew"))
+            builder.add(blocks[result], later(items.calls, self.window)[result], masked)
         return builder.schedule()
 
 
@@ -225,7 +227,7 @@ def _url_in(text: str) -> str:
     return found.group(1) if found else ""
 
 
-_shown_url = Remembered(_url_in, "")
+_shown_url = TextMemo(_url_in, "")
 
 
 @dataclass(frozen=True)
@@ -264,7 +266,9 @@ class MaskBrowserOutput(Batching):
         return Decision(ReplaceText(f"Visited URL {url}\nContent omitted"), "shown before")
 
 
-def _forgetting(history: History, decision: Decision, forgotten: Callable[[Entries], NDArray[np.int32]]) -> Schedule:
+def _forgetting(
+    history: History, decision: Decision, forgotten: Callable[[CountedItems], NDArray[np.int32]]
+) -> Schedule:
     """Remove events, and what would be left without its counterpart.
 
     Args:
@@ -274,10 +278,10 @@ def _forgetting(history: History, decision: Decision, forgotten: Callable[[Entri
     """
     builder = ScheduleBuilder()
     place = np.full(len(history.kind), -1, dtype=np.int32)
-    for entries in entries_of(history, Unit.EVENTS):
-        gone = forgotten(entries)
-        place[entries.blocks] = entries.entry
-        results = entries.blocks[entries.first[entries.kinds(history) == BlockKind.TOOL_RESULT]]
+    for items in counted_items(history, Unit.EVENTS):
+        gone = forgotten(items)
+        place[items.blocks] = items.item
+        results = items.blocks[items.first[items.kinds(history) == BlockKind.TOOL_RESULT]]
         calls = history.call_block[results]
         paired = calls >= 0
         paired[paired] &= place[calls[paired]] >= 0
@@ -285,13 +289,13 @@ def _forgetting(history: History, decision: Decision, forgotten: Callable[[Entri
         earlier = np.minimum(gone[ends[0]], gone[ends[1]])
         for end in ends:
             np.minimum.at(gone, end, earlier)
-        place[entries.blocks] = -1
-        if entries.carried:
-            kept = entries.entry < entries.carried
-            builder.add(entries.blocks[kept], entries.calls[entries.entry[kept]], Decision(None, "counted anew"))
+        place[items.blocks] = -1
+        if items.carried:
+            kept = items.item < items.carried
+            builder.add(items.blocks[kept], items.calls[items.item[kept]], Decision(None, "counted anew"))
         # What is forgotten before it is sent is forgotten when it would be.
-        at = np.where(gone == NEVER, NEVER, np.maximum(gone, entries.calls))
-        builder.add(entries.blocks, at[entries.entry].astype(np.int32), decision)
+        at = np.where(gone == NEVER, NEVER, np.maximum(gone, items.calls))
+        builder.add(items.blocks, at[items.item].astype(np.int32), decision)
     return builder.schedule()
 
 
@@ -319,10 +323,10 @@ class RecentEvents(Batching):
         """An event goes at the call that brings the last of those after it that are sent in its place."""
         tail = self.max_events - self.keep_first
 
-        def forgotten(entries: Entries) -> NDArray[np.int32]:
-            gone = np.full(len(entries.calls), NEVER, dtype=np.int32)
+        def forgotten(items: CountedItems) -> NDArray[np.int32]:
+            gone = np.full(len(items.calls), NEVER, dtype=np.int32)
             if tail > 0:
-                gone[: max(len(gone) - tail, 0)] = entries.calls[tail:]
+                gone[: max(len(gone) - tail, 0)] = items.calls[tail:]
                 gone[: self.keep_first] = NEVER
             return gone
 
@@ -356,11 +360,11 @@ class AmortizedForgetting(Batching):
         target = self.max_size // 2
         head = min(self.keep_first, target - 1)
 
-        def forgotten(entries: Entries) -> NDArray[np.int32]:
-            gone = np.full(len(entries.calls), NEVER, dtype=np.int32)
+        def forgotten(items: CountedItems) -> NDArray[np.int32]:
+            gone = np.full(len(items.calls), NEVER, dtype=np.int32)
             # Events `forgotten_to` and later are sent, and the first `head`.
             forgotten_to = head
-            arriving, counts = np.unique(entries.calls, return_counts=True)
+            arriving, counts = np.unique(items.calls, return_counts=True)
             for call, arrived in zip(arriving.tolist(), np.cumsum(counts).tolist(), strict=True):
                 if min(head, arrived) + arrived - forgotten_to > self.max_size:
                     keep_from = arrived - (target - head)

@@ -33,11 +33,10 @@ from inspector.strategies.core.parametrized import (
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import Choice, Decision
-from inspector.strategies.core.thread_runs import Reader, sent_again
-from inspector.strategies.history.arguments import path_of
+from inspector.strategies.core.thread_runs import ThreadRun
+from inspector.strategies.history.arguments import lines_of, path_of
 from inspector.strategies.history.event_log import Event, messages_in
 from inspector.strategies.history.history import ASSISTANT, MEDIA, NEVER, TOOL_CALL, TOOL_RESULT, USER_TEXT
-from inspector.strategies.history.reads import lines_of
 from inspector.strategies.history.tools import Meaning, meaning_mask
 from inspector.strategies.library.summarize import stand_in
 
@@ -262,13 +261,11 @@ class PiCompaction(Parametrized):
 
     def start(self, history: History) -> PiCompactionRun:
         """A fresh run over one session."""
-        recorded = history.session.window if history.window is None else history.window
-        window = self.window or (USUAL_WINDOW if recorded is None else recorded)
-        return PiCompactionRun(self, history, Reader(history), window)
+        return PiCompactionRun(self, history)
 
 
 @dataclass
-class _Thread:
+class _Compacted:
     """One conversation.
 
     Attributes:
@@ -310,48 +307,41 @@ class _Thread:
         return self.cuts[place] if place < len(self.cuts) else self.cuts[first]
 
 
-@dataclass
-class PiCompactionRun:
+class PiCompactionRun(ThreadRun[PiCompaction, _Compacted]):
     """The compacting at work on one session.
 
     Attributes:
-        strategy: The values.
-        history: What was recorded.
-        reader: Reads what arrives.
         window: Size of the model's window in tokens.
     """
 
-    strategy: PiCompaction
-    history: History
-    reader: Reader
-    window: int
-    _threads: dict[int, _Thread] = field(default_factory=dict)
-    _gone: set[int] = field(default_factory=set)
+    def __init__(self, strategy: PiCompaction, history: History) -> None:
+        super().__init__(strategy, history)
+        recorded = history.session.window if history.window is None else history.window
+        self.window = strategy.window or (USUAL_WINDOW if recorded is None else recorded)
 
-    def step(self, moment: Moment) -> Iterable[Choice]:
+    def begin(self) -> _Compacted:
+        """No message yet."""
+        return _Compacted()
+
+    def decide(self, state: _Compacted, arrived: list[int], moment: Moment) -> Iterable[Choice]:
         """Take in what arrived; compact before a new question where the window is nearly full, or when it overflows."""
-        number = self.reader.thread(moment)
-        arrived = self.reader.arrived(moment)
         choices: list[Choice] = []
-        if moment.starts_context:
-            self._threads[number] = _Thread()
-            choices = sent_again(self._gone, arrived)
-        thread = self._threads.setdefault(number, _Thread())
         used = moment.previous_prompt_tokens
         is_due = False
-        for entry in self.reader.entries(arrived):
-            for message in messages_in(self.history, entry):
-                if thread.has_called and self._asks(message) and not is_due and self._is_full(used):
-                    choices.extend(self._compact(thread, moment, used))
+        for item in self.items(arrived):
+            for message in messages_in(self.history, item):
+                if state.has_called and self._asks(message) and not is_due and self._is_full(used):
+                    choices.extend(self._compact(state, moment, used))
                     is_due = True
                 if self._answers(message):
-                    used += moment.total_tokens(message.blocks) if thread.has_called else 0
-                thread.add(message, pi_tokens(moment, message.blocks))
-        if not thread.has_called and moment.previous_prompt_tokens and self._is_full(used):
-            choices.extend(self._compact(thread, moment, used))
-        elif not choices and moment.prompt_tokens > self.window:
-            choices.extend(self._compact(thread, moment, moment.prompt_tokens))
-        thread.has_called = True
+                    used += moment.total_tokens(message.blocks) if state.has_called else 0
+                state.add(message, pi_tokens(moment, message.blocks))
+        if not state.has_called and moment.previous_prompt_tokens and self._is_full(used):
+            choices.extend(self._compact(state, moment, used))
+        # Where something is sent again, the prompt was measured without it, and pi waits for the provider's count.
+        elif not choices and not self.again and moment.prompt_tokens > self.window:
+            choices.extend(self._compact(state, moment, moment.prompt_tokens))
+        state.has_called = True
         return choices
 
     def _is_full(self, tokens: int) -> bool:
@@ -363,21 +353,20 @@ class PiCompactionRun:
     def _answers(self, message: Event) -> bool:
         return not message.is_result and self.history.kind_bytes[message.blocks[0]] in ASSISTANT
 
-    def _compact(self, thread: _Thread, moment: Moment, tokens: int) -> Iterator[Choice]:
-        cut = thread.cut(self.strategy.keep) if thread.messages else 0
-        gone = [block for message in thread.messages[thread.start : cut] for block in message.blocks]
+    def _compact(self, state: _Compacted, moment: Moment, tokens: int) -> Iterator[Choice]:
+        cut = state.cut(self.strategy.keep) if state.messages else 0
+        gone = [block for message in state.messages[state.start : cut] for block in message.blocks]
         if not gone:
             return
         moment.note_model_call(moment.total_tokens(gone), self.strategy.summary_tokens)
-        thread.summarized += cut - thread.start
-        thread.start = cut
-        if thread.summary < 0:
-            thread.summary = gone[0]
-        self._gone.update(gone)
+        state.summarized += cut - state.start
+        state.start = cut
+        if state.summary < 0:
+            state.summary = gone[0]
         reason = f"compacted at {tokens:,} tokens"
-        summary = _OPENING + stand_in(thread.summarized, self.strategy.summary_tokens) + _CLOSING
-        yield Choice(thread.summary, Decision(SayInstead(summary, BlockKind.USER_TEXT), reason))
+        summary = _OPENING + stand_in(state.summarized, self.strategy.summary_tokens) + _CLOSING
+        yield Choice(state.summary, Decision(SayInstead(summary, BlockKind.USER_TEXT), reason))
         removed = Decision(RemoveBlock(), reason)
         for block in gone:
-            if block != thread.summary:
+            if block != state.summary:
                 yield Choice(block, removed)

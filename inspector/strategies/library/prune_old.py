@@ -21,13 +21,13 @@ from inspector.strategies.core.operations import CutText, CutTokens, ReplaceText
 from inspector.strategies.core.parameters import TOKENS
 from inspector.strategies.core.parametrized import choice, limit_unit, whole
 from inspector.strategies.core.strategy import Choice, Decision
-from inspector.strategies.core.thread_runs import Reader
+from inspector.strategies.core.thread_runs import ThreadRun
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from inspector.strategies.core.strategy import Moment
-    from inspector.strategies.history.conversation_items import Entry
+    from inspector.strategies.history.conversation_items import Item
     from inspector.strategies.history.history import History
 
 PLACEHOLDER = "[Tool result cleared — old context]"
@@ -65,77 +65,70 @@ class PruneOld(Batching):
 
     def start(self, history: History) -> PruneOldRun:
         """A fresh run over one session."""
-        return PruneOldRun(self, Reader(history))
+        return PruneOldRun(self, history)
 
 
 @dataclass
-class _Thread:
+class _AgeingResults:
     """One conversation: its newest messages, and what its old results have come to."""
 
     iteration: int = 0
-    newest: deque[Entry] = field(default_factory=deque)
+    newest: deque[Item] = field(default_factory=deque)
     aged: list[int] = field(default_factory=list)
     uncleared: list[int] = field(default_factory=list)
     count: int = 0
     characters: int = 0
 
-    def forget(self) -> None:
-        """Begin anew with another prompt."""
-        self.newest.clear()
-        self.aged.clear()
-        self.uncleared.clear()
-        self.count = self.characters = 0
 
+class PruneOldRun(ThreadRun[PruneOld, _AgeingResults]):
+    """The pruning at work on one session."""
 
-@dataclass
-class PruneOldRun:
-    """The pruning at work on one session.
+    measures_prompts = False
+    keeps_changes = True
 
-    Attributes:
-        strategy: The values.
-        reader: Reads what arrives.
-    """
+    def __init__(self, strategy: PruneOld, history: History) -> None:
+        super().__init__(strategy, history)
+        self._cleared: set[int] = set()
 
-    measures_prompts: ClassVar[bool] = False
-    strategy: PruneOld
-    reader: Reader
-    _threads: dict[int, _Thread] = field(default_factory=dict)
-    _cleared: set[int] = field(default_factory=set)
+    def begin(self) -> _AgeingResults:
+        """No message yet."""
+        return _AgeingResults()
 
-    def step(self, moment: Moment) -> Iterable[Choice]:
+    def begin_again(self, before: _AgeingResults) -> _AgeingResults:
+        """Another prompt in the same iteration."""
+        return _AgeingResults(before.iteration)
+
+    def decide(self, state: _AgeingResults, arrived: list[int], moment: Moment) -> Iterable[Choice]:
         """Let messages age that newer ones have pushed out, then prune if the iteration is late enough."""
-        thread = self._threads.setdefault(self.reader.thread(moment), _Thread())
-        if moment.starts_context:
-            thread.forget()
-        arrived = self.reader.entries(self.reader.arrived(moment))
-        asked = any(self.reader.asks(entry) for entry in arrived)
-        thread.iteration = 1 if asked else thread.iteration + 1
-        thread.newest.extend(arrived)
-        while len(thread.newest) > 2 * self.strategy.keep_turns:
-            entry = thread.newest.popleft()
-            if entry.is_result:
-                thread.aged.extend(entry.blocks)
-        if thread.iteration < self.strategy.from_iteration:
+        items = self.items(arrived)
+        asked = any(self.asks(item) for item in items)
+        state.iteration = 1 if asked else state.iteration + 1
+        state.newest.extend(items)
+        while len(state.newest) > 2 * self.strategy.keep_turns:
+            item = state.newest.popleft()
+            if item.is_result:
+                state.aged.extend(item.blocks)
+        if state.iteration < self.strategy.from_iteration:
             return ()
-        return self._prune(thread, moment)
+        return self._prune(state, moment)
 
-    def _prune(self, thread: _Thread, moment: Moment) -> Iterable[Choice]:
+    def _prune(self, state: _AgeingResults, moment: Moment) -> Iterable[Choice]:
         strategy = self.strategy
         in_tokens = strategy.unit == TOKENS
         measured = moment.tokens if in_tokens else moment.length
-        lengths = {block: measured(block) for block in thread.aged}
-        total = thread.characters + sum(lengths.values())
-        aged, thread.aged = thread.aged, []
-        thread.count += len(aged)
-        thread.uncleared.extend(block for block in aged if block not in self._cleared)
+        lengths = {block: measured(block) for block in state.aged}
+        total = state.characters + sum(lengths.values())
+        aged, state.aged = state.aged, []
+        state.count += len(aged)
+        state.uncleared.extend(block for block in aged if block not in self._cleared)
         if total > strategy.clear_above:
             reason = f"old, and old results came to {total:,} {strategy.unit}"
             decision = Decision(ReplaceText(PLACEHOLDER), reason, "clear")
-            choices = [Choice(block, decision) for block in thread.uncleared]
-            self._cleared.update(thread.uncleared)
-            thread.uncleared.clear()
+            choices = [Choice(block, decision) for block in state.uncleared]
+            self._cleared.update(state.uncleared)
+            state.uncleared.clear()
             left = moment.tokens_under(choices[0]) if in_tokens and choices else len(PLACEHOLDER)
-            thread.characters = total if strategy.variant == "projection" else left * thread.count
+            state.characters = total if strategy.variant == "projection" else left * state.count
             return choices
         cut = cut_in(strategy.unit, strategy.threshold, strategy.head, strategy.tail, MARKER, numbered=True)
         large = [block for block in aged if lengths[block] > strategy.threshold]
@@ -143,7 +136,7 @@ class PruneOldRun:
         if strategy.variant == "in-place":
             for block in large:
                 lengths[block] = self._left(moment, Choice(block, decision), cut, lengths[block])
-        thread.characters += sum(lengths.values())
+        state.characters += sum(lengths.values())
         return [Choice(block, decision) for block in large]
 
     def _left(self, moment: Moment, choice: Choice, cut: CutText | CutTokens, length: int) -> int:

@@ -9,18 +9,18 @@ answer.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from inspector.session.model import BlockKind
 from inspector.strategies.core.operations import RemoveBlock, SayInstead
 from inspector.strategies.core.parametrized import Parametrized, model_window, number, whole, window_of
 from inspector.strategies.core.strategy import Choice, Decision
-from inspector.strategies.core.thread_runs import Reader, sent_again
+from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.alternation import Alternation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from inspector.strategies.core.strategy import Moment
     from inspector.strategies.history.history import History
@@ -47,53 +47,38 @@ class RooTruncate(Parametrized):
 
     def start(self, history: History) -> RooTruncateRun:
         """A fresh run over one session."""
-        window = window_of(history, self.window)
-        return RooTruncateRun(self, history, Reader(history), window * (1 - _BUFFER) - self.reserved)
+        return RooTruncateRun(self, history)
 
 
-@dataclass
-class RooTruncateRun:
+class RooTruncateRun(ThreadRun[RooTruncate, Alternation]):
     """The truncation at work on one session.
 
     Attributes:
-        strategy: The values.
-        history: What was recorded.
-        reader: Reads what arrives.
         allowed: Tokens a prompt may have.
     """
 
-    strategy: RooTruncate
-    history: History
-    reader: Reader
-    allowed: float
-    _threads: dict[int, Alternation] = field(default_factory=dict)
-    _hidden: set[int] = field(default_factory=set)
+    def __init__(self, strategy: RooTruncate, history: History) -> None:
+        super().__init__(strategy, history)
+        self.allowed = window_of(history, strategy.window) * (1 - _BUFFER) - strategy.reserved
 
-    def step(self, moment: Moment) -> Iterable[Choice]:
+    def begin(self) -> Alternation:
+        """No message yet."""
+        return Alternation(self.history)
+
+    def decide(self, state: Alternation, arrived: list[int], moment: Moment) -> Iterator[Choice]:
         """Take in what arrived, then truncate if it does not fit."""
-        number = self.reader.thread(moment)
-        arrived = self.reader.arrived(moment)
-        choices: list[Choice] = []
-        if moment.starts_context:
-            self._threads[number] = Alternation(self.history)
-            choices = sent_again(self._hidden, arrived)
-        thread = self._threads.setdefault(number, Alternation(self.history))
-        thread.add(self.reader.entries(arrived))
+        state.add(self.items(arrived))
         tokens = moment.prompt_tokens
-        if tokens > self.allowed:
-            choices.extend(self._truncate(thread, tokens))
-        return choices
-
-    def _truncate(self, thread: Alternation, tokens: int) -> Iterator[Choice]:
-        count = int((len(thread.turns) - 1) * self.strategy.fraction)
+        if tokens <= self.allowed:
+            return
+        count = int((len(state.turns) - 1) * self.strategy.fraction)
         count -= count % 2
         if count <= 0:
             return
         reason = f"hidden when the prompt had {tokens:,} tokens"
         removed = Decision(RemoveBlock(), reason)
-        hidden = [block for turn in thread.turns[1 : count + 1] for block in turn.blocks]
-        del thread.turns[1 : count + 1]
-        self._hidden.update(hidden)
+        hidden = [block for turn in state.turns[1 : count + 1] for block in turn.blocks]
+        del state.turns[1 : count + 1]
         for block in hidden[:-1]:
             yield Choice(block, removed)
         note = f"[Sliding window truncation: {count} messages hidden to reduce context]"

@@ -22,7 +22,7 @@ from inspector.strategies.core.parametrized import Parametrized, choice, model_w
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import Choice, Decision
-from inspector.strategies.core.thread_runs import Reader, sent_again
+from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.history import NEVER, TOOL_RESULT
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from inspector.strategies.core.operations import BlockSource
     from inspector.strategies.core.strategy import Moment, Schedule
-    from inspector.strategies.history.conversation_items import Entry
+    from inspector.strategies.history.conversation_items import Item
     from inspector.strategies.history.history import History
 
 
@@ -83,11 +83,11 @@ class StrandsWindow(Parametrized):
 
     def start(self, history: History) -> StrandsWindowRun:
         """A fresh run over one session."""
-        return StrandsWindowRun(self, history, Reader(history), window_of(history, self.window))
+        return StrandsWindowRun(self, history)
 
 
 @dataclass
-class _Thread:
+class _Window:
     """One conversation. Places count all messages that ever were; those before `start` are gone but for the pinned.
 
     Attributes:
@@ -130,119 +130,111 @@ class _Thread:
         return places[at] if at < len(places) else None
 
 
-@dataclass
-class StrandsWindowRun:
+class StrandsWindowRun(ThreadRun[StrandsWindow, _Window]):
     """The window at work on one session.
 
     Attributes:
-        strategy: The values.
-        history: What was recorded.
-        reader: Reads what arrives.
         window: Size of the model's window in tokens.
     """
 
-    strategy: StrandsWindow
-    history: History
-    reader: Reader
-    window: int
-    _threads: dict[int, _Thread] = field(default_factory=dict)
-    _changed: set[int] = field(default_factory=set)
-    _cut: set[int] = field(default_factory=set)
+    def __init__(self, strategy: StrandsWindow, history: History) -> None:
+        super().__init__(strategy, history)
+        self.window = window_of(history, strategy.window)
+        self._cut: set[int] = set()
 
-    def step(self, moment: Moment) -> Iterable[Choice]:
+    def begin(self) -> _Window:
+        """No message yet."""
+        return _Window()
+
+    def restored(self, arrived: list[int]) -> list[Choice]:
+        """What was cut may be cut again."""
+        self._cut.difference_update(arrived)
+        return super().restored(arrived)
+
+    def decide(self, state: _Window, arrived: list[int], moment: Moment) -> Iterable[Choice]:
         """Take in what arrived and drop messages where a run ended, as often as asked, and while it overflows."""
-        number, arrived = self.reader.thread(moment), self.reader.arrived(moment)
         choices: list[Choice] = []
-        if moment.starts_context or number not in self._threads:
-            self._threads[number] = _Thread()
-            choices = sent_again(self._changed, arrived)
-            self._cut.difference_update(arrived)
-        thread = self._threads[number]
-        for entry in self.reader.entries(arrived):
-            if thread.calls and self._begins_run(thread, entry):
-                choices += self._manage(thread)
-            self._add(thread, entry)
-        thread.calls += 1
-        if self.strategy.per_turn and thread.calls % self.strategy.per_turn == 0:
-            choices += self._manage(thread)
-        choices += self._recover(thread, moment, choices)
-        self._changed.update(choice.block for choice in choices if choice.decision.operation is not None)
-        return choices
+        for item in self.items(arrived):
+            if state.calls and self._begins_run(state, item):
+                choices += self._manage(state)
+            self._add(state, item)
+        state.calls += 1
+        if self.strategy.per_turn and state.calls % self.strategy.per_turn == 0:
+            choices += self._manage(state)
+        return [*choices, *self._recover(state, moment, (*self.again, *choices))]
 
-    def _begins_run(self, thread: _Thread, entry: Entry) -> bool:
-        """Whether the entry is a question after an answer, not after results."""
-        answered = bool(thread.messages) and len(thread.messages) - 1 not in thread.results[-1:]
-        return answered and self.reader.asks(entry) and not self._is_plain(thread, len(thread.messages) - 1)
+    def _begins_run(self, state: _Window, item: Item) -> bool:
+        """Whether the item is a question after an answer, not after results."""
+        answered = bool(state.messages) and len(state.messages) - 1 not in state.results[-1:]
+        return answered and self.asks(item) and not self._is_plain(state, len(state.messages) - 1)
 
-    def _is_plain(self, thread: _Thread, place: int) -> bool:
-        return place in thread.plain[-1:]
+    def _is_plain(self, state: _Window, place: int) -> bool:
+        return place in state.plain[-1:]
 
-    def _add(self, thread: _Thread, entry: Entry) -> None:
-        kinds = {self.history.kind_bytes[block] for block in entry.blocks}
-        last = len(thread.messages) - 1
-        in_results = last >= 0 and last in thread.results[-1:]
+    def _add(self, state: _Window, item: Item) -> None:
+        kinds = {self.history.kind_bytes[block] for block in item.blocks}
+        last = len(state.messages) - 1
+        in_results = last >= 0 and last in state.results[-1:]
         # The results of a batch are one message, and so is what the user says in it.
-        if in_results and (entry.is_result or entry.message == thread.numbers[last]):
-            thread.messages[last].extend(entry.blocks)
+        if in_results and (item.is_result or item.message == state.numbers[last]):
+            state.messages[last].extend(item.blocks)
             return
         place = last + 1
-        thread.messages.append(list(entry.blocks))
-        thread.numbers.append(entry.message)
-        if entry.is_result:
-            thread.results.append(place)
-            if last in thread.asks:
-                thread.pairs.append(last)
+        state.messages.append(list(item.blocks))
+        state.numbers.append(item.message)
+        if item.is_result:
+            state.results.append(place)
+            if last in state.asks:
+                state.pairs.append(last)
         elif _CALL in kinds:
-            thread.asks.add(place)
+            state.asks.add(place)
         elif not kinds & _ASSISTANT:
-            thread.plain.append(place)
+            state.plain.append(place)
 
-    def _manage(self, thread: _Thread) -> list[Choice]:
-        if thread.count <= self.strategy.window_size:
+    def _manage(self, state: _Window) -> list[Choice]:
+        if state.count <= self.strategy.window_size:
             return []
-        self._pin(thread)
-        return self._drop(thread) or []
+        self._pin(state)
+        return self._drop(state) or []
 
-    def _pin(self, thread: _Thread) -> None:
-        if thread.is_pinned or not self.strategy.pin_first:
+    def _pin(self, state: _Window) -> None:
+        if state.is_pinned or not self.strategy.pin_first:
             return
-        thread.is_pinned = True
-        pinned = set(range(min(self.strategy.pin_first, len(thread.messages))))
+        state.is_pinned = True
+        pinned = set(range(min(self.strategy.pin_first, len(state.messages))))
         # A call is pinned with its results, and the other way round.
-        pinned |= {place + 1 for place in thread.pairs if place in pinned}
-        thread.pinned = sorted(pinned | {place for place in thread.pairs if place + 1 in pinned})
+        pinned |= {place + 1 for place in state.pairs if place in pinned}
+        state.pinned = sorted(pinned | {place for place in state.pairs if place + 1 in pinned})
 
-    def _drop(self, thread: _Thread) -> list[Choice] | None:
+    def _drop(self, state: _Window) -> list[Choice] | None:
         """Drop messages from the beginning; None where none can be."""
         size = self.strategy.window_size
         if size == 0:
-            return self._dropped(thread, len(thread.messages))
-        position = 2 if thread.count <= size else thread.count - size
-        if position >= thread.count:
+            return self._dropped(state, len(state.messages))
+        position = 2 if state.count <= size else state.count - size
+        if position >= state.count:
             return None
-        place = thread.place(position)
-        until = thread.next_of(thread.plain, place)
+        place = state.place(position)
+        until = state.next_of(state.plain, place)
         if until is None:
-            until = thread.next_of(thread.pairs, place)
-        return None if until is None else self._dropped(thread, until) or None
+            until = state.next_of(state.pairs, place)
+        return None if until is None else self._dropped(state, until) or None
 
-    def _dropped(self, thread: _Thread, until: int) -> list[Choice]:
+    def _dropped(self, state: _Window, until: int) -> list[Choice]:
         decision = Decision(RemoveBlock(), f"before the newest {self.strategy.window_size} messages")
-        pinned = set(thread.pinned)
-        gone = [
-            block for place in range(thread.start, until) if place not in pinned for block in thread.messages[place]
-        ]
-        thread.start = max(thread.start, until)
+        pinned = set(state.pinned)
+        gone = [block for place in range(state.start, until) if place not in pinned for block in state.messages[place]]
+        state.start = max(state.start, until)
         return [Choice(block, decision) for block in gone]
 
-    def _recover(self, thread: _Thread, moment: Moment, made: Iterable[Choice]) -> Iterator[Choice]:
+    def _recover(self, state: _Window, moment: Moment, made: Iterable[Choice]) -> Iterator[Choice]:
         """Cut or drop until the prompt fits the window, or nothing more can be done."""
         left = {choice.block: moment.tokens_under(choice) for choice in made}
         tokens = moment.prompt_tokens - sum(moment.tokens(block) - now for block, now in left.items())
         while tokens > self.window:
-            self._pin(thread)
-            cut = self._cut_oldest(thread, moment) if self.strategy.window_size else []
-            choices = cut or self._drop(thread)
+            self._pin(state)
+            cut = self._cut_oldest(state, moment) if self.strategy.window_size else []
+            choices = cut or self._drop(state)
             if not choices:
                 return
             for each in choices:
@@ -251,16 +243,16 @@ class StrandsWindowRun:
                 left[each.block] = now
             yield from choices
 
-    def _cut_oldest(self, thread: _Thread, moment: Moment) -> list[Choice]:
+    def _cut_oldest(self, state: _Window, moment: Moment) -> list[Choice]:
         """Cut the oldest results, if they have not been."""
-        pinned = set(thread.pinned)
-        at = bisect_left(thread.results, thread.start)
-        while at < len(thread.results) and thread.results[at] in pinned:
+        pinned = set(state.pinned)
+        at = bisect_left(state.results, state.start)
+        while at < len(state.results) and state.results[at] in pinned:
             at += 1
-        if at == len(thread.results) or not self.strategy.truncate_results:
+        if at == len(state.results) or not self.strategy.truncate_results:
             return []
         decision = Decision(CutOnce(), "the oldest results when the prompt overflowed")
-        blocks = [block for block in thread.messages[thread.results[at]] if self._is_cuttable(moment, block)]
+        blocks = [block for block in state.messages[state.results[at]] if self._is_cuttable(moment, block)]
         self._cut.update(blocks)
         return [Choice(block, decision) for block in blocks]
 

@@ -19,14 +19,14 @@ from inspector.strategies.core.operations import RemoveBlock
 from inspector.strategies.core.parametrized import Parametrized, choice, whole
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.strategy import Choice, Decision
-from inspector.strategies.core.thread_runs import Reader, sent_again
+from inspector.strategies.core.thread_runs import ThreadRun
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from inspector.strategies.core.operations import BlockSource
     from inspector.strategies.core.strategy import Moment
-    from inspector.strategies.history.conversation_items import Entry
+    from inspector.strategies.history.conversation_items import Item
     from inspector.strategies.history.history import History
 
 _WORD = " summary"
@@ -93,64 +93,46 @@ class Summarize(Parametrized):
 
     def start(self, history: History) -> SummarizeRun:
         """A fresh run over one session."""
-        return SummarizeRun(self, history, Reader(history))
+        return SummarizeRun(self, history)
 
 
 @dataclass
-class _Thread:
+class _SentMessages:
     """One conversation: the messages still sent, and how many the summary in its first one stands for."""
 
-    messages: list[list[Entry]] = field(default_factory=list)
+    messages: list[list[Item]] = field(default_factory=list)
     summarized: int = 0
     tokens: int = 0
 
-    def add(self, entries: Iterable[Entry]) -> None:
-        for entry in entries:
-            if self.messages and self.messages[-1][0].message == entry.message:
-                self.messages[-1].append(entry)
+    def add(self, items: Iterable[Item]) -> None:
+        for item in items:
+            if self.messages and self.messages[-1][0].message == item.message:
+                self.messages[-1].append(item)
             else:
-                self.messages.append([entry])
+                self.messages.append([item])
 
 
-@dataclass
-class SummarizeRun:
-    """The summarizing at work on one session.
+class SummarizeRun(ThreadRun[Summarize, _SentMessages]):
+    """The summarizing at work on one session."""
 
-    Attributes:
-        strategy: The values.
-        history: What was recorded.
-        reader: Reads what arrives.
-    """
+    def __init__(self, strategy: Summarize, history: History) -> None:
+        super().__init__(strategy, history)
+        self.measures_prompts = strategy.trigger == "prompt"
 
-    strategy: Summarize
-    history: History
-    reader: Reader
-    _threads: dict[int, _Thread] = field(default_factory=dict)
-    _gone: set[int] = field(default_factory=set)
+    def begin(self) -> _SentMessages:
+        """No message yet."""
+        return _SentMessages()
 
-    @property
-    def measures_prompts(self) -> bool:
-        """Only where they are held against the threshold."""
-        return self.strategy.trigger == "prompt"
-
-    def step(self, moment: Moment) -> Iterable[Choice]:
+    def decide(self, state: _SentMessages, arrived: list[int], moment: Moment) -> Iterable[Choice]:
         """Take in what arrived, then summarize if the prompt has reached the threshold."""
-        thread = self._threads.setdefault(self.reader.thread(moment), _Thread())
-        blocks = self.reader.arrived(moment)
-        choices: list[Choice] = []
-        if moment.starts_context:
-            thread.messages, thread.summarized, thread.tokens = [], 0, 0
-            choices = sent_again(self._gone, blocks)
-        entries = self.reader.entries(blocks)
-        thread.add(entries)
-        thread.tokens += sum(moment.total_tokens(entry.blocks) for entry in entries)
-        tokens = thread.tokens if self.strategy.trigger == "content" else moment.previous_prompt_tokens
-        if tokens >= self.strategy.threshold:
-            choices.extend(self._summarize(thread, moment, tokens))
-        return choices
+        items = self.items(arrived)
+        state.add(items)
+        state.tokens += sum(moment.total_tokens(item.blocks) for item in items)
+        tokens = state.tokens if self.strategy.trigger == "content" else moment.previous_prompt_tokens
+        return self._summarize(state, moment, tokens) if tokens >= self.strategy.threshold else ()
 
-    def _summarize(self, thread: _Thread, moment: Moment, tokens: int) -> Iterable[Choice]:
-        messages = thread.messages
+    def _summarize(self, state: _SentMessages, moment: Moment, tokens: int) -> Iterable[Choice]:
+        messages = state.messages
         end = self._boundary(messages, len(messages) - self.strategy.tail)
         anchor = self._anchor(messages[0]) if messages else -1
         if end <= 1 or anchor < 0:
@@ -159,28 +141,27 @@ class SummarizeRun:
         del messages[1:end]
         # Each summary is of everything before it, the one before it included: otherwise a long session would come to
         # carry nothing but summaries.
-        thread.tokens -= self.strategy.summary_tokens if thread.summarized else 0
-        thread.summarized += len(middle)
+        state.tokens -= self.strategy.summary_tokens if state.summarized else 0
+        state.summarized += len(middle)
         reason = f"summarized at {tokens:,} tokens"
-        gone = [block for message in middle for entry in message for block in entry.blocks]
+        gone = [block for message in middle for item in message for block in item.blocks]
         read = moment.total_tokens(gone)
-        thread.tokens += self.strategy.summary_tokens - read
-        self._gone.update((anchor, *gone))
+        state.tokens += self.strategy.summary_tokens - read
         removed = Decision(RemoveBlock(), reason)
         moment.note_model_call(read, self.strategy.summary_tokens)
-        summary = stand_in(thread.summarized, self.strategy.summary_tokens)
+        summary = stand_in(state.summarized, self.strategy.summary_tokens)
         yield Choice(anchor, Decision(AppendSummary(summary), reason))
         for block in gone:
             yield Choice(block, removed)
 
-    def _boundary(self, messages: list[list[Entry]], end: int) -> int:
+    def _boundary(self, messages: list[list[Item]], end: int) -> int:
         """`end`, moved back so that no tool call is parted from its result, and no batch from itself."""
         while end > 1 and messages[end][0].is_result:
             end -= 1
         return end
 
-    def _anchor(self, first: list[Entry]) -> int:
+    def _anchor(self, first: list[Item]) -> int:
         """The last text of the first message, which carries the summary; -1 where it has none."""
         kinds = (BlockKind.USER_TEXT, BlockKind.ASSISTANT_TEXT)
-        texts = [block for entry in first for block in entry.blocks if self.history.kind[block] in kinds]
+        texts = [block for item in first for block in item.blocks if self.history.kind[block] in kinds]
         return texts[-1] if texts else -1

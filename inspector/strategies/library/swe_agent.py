@@ -26,7 +26,7 @@ from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import Decision
 from inspector.strategies.history.arrival_order import arrivals
 from inspector.strategies.history.history import NEVER
-from inspector.strategies.history.memo import Remembered
+from inspector.strategies.history.memo import TextMemo
 from inspector.strategies.history.tools import meaning_mask
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ class CloseWindow:
         return Rendition(pieces, Action.CUT, rendition.kind)
 
 
-_window_of = Remembered(window_in, _NO_WINDOW)
+_window_of = TextMemo(window_in, _NO_WINDOW)
 
 
 @dataclass(frozen=True)

@@ -157,7 +157,7 @@ class TieredStale(Batching):
         """Every result is cut at the first call that sends it and does not end with it."""
         ages = _ages(history, self.variant, lists=self.lists)
         tiers = np.array([TIERS.index(self.tier_of(name)) for name in (*history.tool_names, "")], dtype=np.int32)
-        # Tool -1 (no tool known) finds the last entry, that of the empty name.
+        # Tool -1 (no tool known) finds the last, that of the empty name.
         decisions = tiers[history.tool[ages.blocks]] + np.where(ages.stale, 0, len(TIERS)).astype(np.int32)
         blocks, calls = ages.blocks, ages.calls
         if self.snapshots == "strip" or (self.snapshots == "by-variant" and self.variant == "shipped"):

@@ -17,16 +17,17 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from inspector.session.model import Role, TextUnavailableError
+from inspector.session.model import Role
 from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import cut_in
 from inspector.strategies.core.parameters import CHARACTERS, TOKENS
 from inspector.strategies.core.parametrized import Parametrized, choice, limit_unit, whole, written
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import Choice, Decision
-from inspector.strategies.core.thread_runs import Reader
+from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.freshness import result_runs
 from inspector.strategies.history.history import NEVER
+from inspector.strategies.history.memo import TextMemo
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,8 +42,7 @@ MARKER = "[truncated for context management]"
 NOTICE = "Note: Compacted {count} old tool result(s) — input tokens ({tokens:,}) exceeded budget ({budget:,})"
 """What the program prints to its standard error whenever it has cut any."""
 
-_REMEMBERED = 200_000
-_marked: dict[bytes, bool] = {}
+_ends_with_marker = TextMemo(lambda text: text.endswith(MARKER), False)
 
 
 @dataclass(frozen=True)
@@ -72,14 +72,20 @@ class TokenBudget(Batching):
 
     def start(self, history: History) -> TokenBudgetRun:
         """A fresh run over one session."""
-        return TokenBudgetRun(self, history, Reader(history), result_runs(history)[history.message].tolist())
+        return TokenBudgetRun(self, history)
 
 
 @dataclass
-class _Thread:
-    """The results of one conversation that may still be cut, by batch, oldest first."""
+class _UncutResults:
+    """The results of one conversation that may still be cut.
+
+    Attributes:
+        batches: By batch, oldest first: its number, and the blocks of its results.
+        is_new: No call of the thread was made before.
+    """
 
     batches: list[tuple[int, list[int]]] = field(default_factory=list)
+    is_new: bool = True
 
     def add(self, results: list[int], runs: list[int]) -> None:
         for block in results:
@@ -88,55 +94,57 @@ class _Thread:
             self.batches[-1][1].append(block)
 
 
-@dataclass
-class TokenBudgetRun:
+class TokenBudgetRun(ThreadRun[TokenBudget, _UncutResults]):
     """A token budget at work on one session.
 
     Attributes:
-        strategy: The values.
-        history: What was recorded.
-        reader: Reads what arrives.
         runs: Per block, its batch.
     """
 
-    strategy: TokenBudget
-    history: History
-    reader: Reader
-    runs: list[int]
-    _threads: dict[int, _Thread] = field(default_factory=dict)
-    _done: set[int] = field(default_factory=set)
+    keeps_changes = True
 
-    def step(self, moment: Moment) -> Iterable[Choice]:
+    def __init__(self, strategy: TokenBudget, history: History) -> None:
+        super().__init__(strategy, history)
+        self.runs: list[int] = result_runs(history)[history.message].tolist()
+        self._done: set[int] = set()
+
+    def begin(self) -> _UncutResults:
+        """No result yet."""
+        return _UncutResults()
+
+    def begin_again(self, before: _UncutResults) -> _UncutResults:
+        """What was held may be cut in the new context too, as far as that holds it."""
+        return before
+
+    def decide(self, state: _UncutResults, arrived: list[int], moment: Moment) -> Iterable[Choice]:
         """Cut what is old if the previous prompt was over the budget, then take in what arrived."""
-        number = self.reader.thread(moment)
-        is_new = number not in self._threads
-        thread = self._threads.setdefault(number, _Thread())
-        arrived = self.reader.results(self.reader.arrived(moment))
+        is_new, state.is_new = state.is_new, False
+        results = self.results(arrived)
         if is_new and moment.previous_prompt_tokens:
             # A conversation that begins with a history: what it holds is what the last prompt was measured with.
-            thread.add(arrived, self.runs)
+            state.add(results, self.runs)
         if moment.starts_context:
-            held = set(arrived)
-            thread.batches = [(run, [block for block in batch if block in held]) for run, batch in thread.batches]
-        choices = list(self._cut(thread, moment))
+            held = set(results)
+            state.batches = [(run, [block for block in batch if block in held]) for run, batch in state.batches]
+        choices = list(self._cut(state, moment))
         if choices:
             tokens, budget = moment.previous_prompt_tokens, self.strategy.budget
             moment.note_printed(NOTICE.format(count=len(choices), tokens=tokens, budget=budget))
         if moment.starts_context:
-            thread.batches.clear()
-            arrived = [block for block in arrived if block not in self._done]
-        thread.add(arrived, self.runs)
+            state.batches.clear()
+            results = [block for block in results if block not in self._done]
+        state.add(results, self.runs)
         return choices
 
-    def _cut(self, thread: _Thread, moment: Moment) -> Iterable[Choice]:
+    def _cut(self, state: _UncutResults, moment: Moment) -> Iterable[Choice]:
         tokens, budget = moment.previous_prompt_tokens, self.strategy.budget
-        if not budget or tokens <= budget or len(thread.batches) < 2:
+        if not budget or tokens <= budget or len(state.batches) < 2:
             return
         separator = "\n\n" if self.strategy.variant == "shipped" else ""
         keep = self.strategy.keep
         operation = cut_in(self.strategy.unit, keep, keep, 0, separator + MARKER)
         decision = Decision(operation, f"old when a prompt of {tokens:,} tokens passed the budget of {budget:,}")
-        old, thread.batches = thread.batches[:-1], thread.batches[-1:]
+        old, state.batches = state.batches[:-1], state.batches[-1:]
         for _, batch in old:
             for block in batch:
                 self._done.add(block)
@@ -155,10 +163,7 @@ class TokenBudgetRun:
 
 
 def ends_with_marker(moment: Moment, block: int) -> bool:
-    """Whether what would be sent of a block ends with the marker.
-
-    Only the end of the recorded text has to be read for that, once: the answer is remembered by the text's digest.
-    """
+    """Whether what would be sent of a block ends with the marker."""
     pieces = moment.rendition(block).pieces
     last = pieces[-1] if pieces else ""
     if isinstance(last, str):
@@ -166,16 +171,7 @@ def ends_with_marker(moment: Moment, block: int) -> bool:
     recorded = moment.history.session.blocks[block]
     if last.stop != recorded.characters or last.stop - last.start < len(MARKER):
         return moment.text(block).endswith(MARKER)
-    known = _marked.get(recorded.digest)
-    if known is None:
-        if len(_marked) >= _REMEMBERED:
-            _marked.clear()
-        try:
-            known = moment.history.session.text(recorded).endswith(MARKER)
-        except TextUnavailableError:
-            known = False
-        _marked[recorded.digest] = known
-    return known
+    return _ends_with_marker(moment.history.session, recorded)
 
 
 @dataclass(frozen=True)

@@ -26,14 +26,14 @@ from inspector.strategies.core.parameters import ToolList
 from inspector.strategies.core.parametrized import choice, tools, whole
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import Decision
-from inspector.strategies.history.conversation_items import Unit, entries_of
+from inspector.strategies.history.conversation_items import Unit, counted_items
 from inspector.strategies.history.history import NEVER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from inspector.strategies.core.strategy import Schedule
-    from inspector.strategies.history.conversation_items import Entries
+    from inspector.strategies.history.conversation_items import CountedItems
     from inspector.strategies.history.history import History
 
 
@@ -76,13 +76,13 @@ class VercelPrune(Batching):
         """A tool use goes at the call that brings the last of the messages that are kept after it."""
         builder = ScheduleBuilder()
         anew = Decision(None, "counted anew")
-        for entries in entries_of(history, Unit.BATCHES):
-            carried = entries.entry < entries.carried
-            builder.add(entries.blocks[carried], entries.calls[entries.entry[carried]], anew)
-            turns = {block: list(found) for block, found in self._tool_turns(history, entries) if found}
+        for items in counted_items(history, Unit.BATCHES):
+            carried = items.item < items.carried
+            builder.add(items.blocks[carried], items.calls[items.item[carried]], anew)
+            turns = {block: list(found) for block, found in self._tool_turns(history, items) if found}
             rows = [(block, turn, "tools") for block, found in turns.items() for turn in found]
-            thoughts = dict(self._thoughts(history, entries))
-            for block, turn in self._orphans(history, entries, turns):
+            thoughts = dict(self._thoughts(history, items))
+            for block, turn in self._orphans(history, items, turns):
                 if block not in thoughts or turn.call < thoughts[block].call:
                     rows.append((block, turn, "reasoning"))
             rows += [(block, turn, "reasoning") for block, turn in thoughts.items()]
@@ -103,16 +103,16 @@ class VercelPrune(Batching):
         counts = {"all": 0, "before-last-message": 1, "before-last-messages": self.messages}
         return counts.get(self.tool_calls)
 
-    def _tool_turns(self, history: History, entries: Entries) -> Iterator[tuple[int, list[Turn]]]:
+    def _tool_turns(self, history: History, items: CountedItems) -> Iterator[tuple[int, list[Turn]]]:
         """When tool calls and results go, and when they are sent again because their id has come up again."""
         kept = self._kept
         if kept is None:
             return
         blocks = history.session.blocks
         by_id: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        is_tool = np.isin(history.kind[entries.blocks], (BlockKind.TOOL_CALL, BlockKind.TOOL_RESULT))
-        calls = np.append(entries.calls, np.full(kept, NEVER, np.int32)).tolist()
-        for block, place in zip(entries.blocks[is_tool].tolist(), entries.entry[is_tool].tolist(), strict=True):
+        is_tool = np.isin(history.kind[items.blocks], (BlockKind.TOOL_CALL, BlockKind.TOOL_RESULT))
+        calls = np.append(items.calls, np.full(kept, NEVER, np.int32)).tolist()
+        for block, place in zip(items.blocks[is_tool].tolist(), items.item[is_tool].tolist(), strict=True):
             by_id[blocks[block].tool_call_id].append((place, block))
         for uses in by_id.values():
             places = sorted({place for place, _ in uses})
@@ -137,9 +137,11 @@ class VercelPrune(Batching):
                         break
                 yield block, found
 
-    def _orphans(self, history: History, entries: Entries, turns: dict[int, list[Turn]]) -> Iterator[tuple[int, Turn]]:
+    def _orphans(
+        self, history: History, items: CountedItems, turns: dict[int, list[Turn]]
+    ) -> Iterator[tuple[int, Turn]]:
         """When reasoning goes because everything after it in its message is gone."""
-        for message in _messages(history, entries):
+        for message in _messages(history, items):
             kinds = [int(history.kind[block]) for block in message]
             at = 0
             while at < len(message):
@@ -159,24 +161,24 @@ class VercelPrune(Batching):
                             yield block, turn
                 at = following
 
-    def _thoughts(self, history: History, entries: Entries) -> Iterator[tuple[int, Turn]]:
+    def _thoughts(self, history: History, items: CountedItems) -> Iterator[tuple[int, Turn]]:
         """When reasoning goes whatever follows it."""
         if self.reasoning == "none":
             return
-        later = np.append(entries.calls[1:], np.int32(NEVER)) if len(entries.calls) else entries.calls
-        calls = later if self.reasoning == "before-last-message" else entries.calls
-        thinking = history.kind[entries.blocks] == BlockKind.THINKING
-        for block, place in zip(entries.blocks[thinking].tolist(), entries.entry[thinking].tolist(), strict=True):
+        later = np.append(items.calls[1:], np.int32(NEVER)) if len(items.calls) else items.calls
+        calls = later if self.reasoning == "before-last-message" else items.calls
+        thinking = history.kind[items.blocks] == BlockKind.THINKING
+        for block, place in zip(items.blocks[thinking].tolist(), items.item[thinking].tolist(), strict=True):
             if calls[place] != NEVER:
                 yield block, Turn(int(calls[place]), is_gone=True)
 
 
-def _messages(history: History, entries: Entries) -> Iterator[list[int]]:
-    """The blocks of every entry that holds thinking."""
-    ends = np.append(entries.first, len(entries.blocks))
-    thinking = np.unique(entries.entry[history.kind[entries.blocks] == BlockKind.THINKING])
+def _messages(history: History, items: CountedItems) -> Iterator[list[int]]:
+    """The blocks of every item that holds thinking."""
+    ends = np.append(items.first, len(items.blocks))
+    thinking = np.unique(items.item[history.kind[items.blocks] == BlockKind.THINKING])
     for place in thinking.tolist():
-        yield entries.blocks[ends[place] : ends[place + 1]].tolist()
+        yield items.blocks[ends[place] : ends[place + 1]].tolist()
 
 
 def _all_gone(turns: Sequence[list[Turn]]) -> list[Turn]:
