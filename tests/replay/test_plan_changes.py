@@ -59,5 +59,5 @@ def test_only_a_strategy_that_removes_makes_a_block_go(messages, plan):
     changes = replayed.changes
     for row in range(len(changes.block)):
         if changes.action[row] == Action.REMOVED:
-            removing = {"RemoveBlock", "SayInstead", "AppendSummary"}
+            removing = {"RemoveBlock", "ReplaceWithMessage", "AppendSummary"}
             assert removing & {type(operation).__name__ for operation in changes.stacks[changes.stack[row]]}

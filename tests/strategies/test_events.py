@@ -4,8 +4,8 @@ from hypothesis import strategies as some
 
 from inspector.replay.message_lists import compact
 from inspector.strategies.core.rendition import Action
-from inspector.strategies.history.event_log import Event, EventLog
-from inspector.strategies.library.openhands import AmortizedForgetting, MaskBrowserOutput, RecentEvents
+from inspector.strategies.history.conversation_items import Event
+from inspector.strategies.library.openhands import AmortizedForgetting, EventLog, MaskBrowserOutput, RecentEvents
 from inspector.strategies.plan import Plan
 from tests.strategies.conversations import Sent, session_of, steps
 from tests.strategies.plain_lists import openai_list

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from inspector.session.model import TextUnavailableError
+from inspector.strategies.core import javascript
 from inspector.strategies.history.memo import TextMemo, kept_with
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from inspector.session.model import Block, Session
-    from inspector.strategies.core.operations import BlockSource
-    from inspector.strategies.core.rendition import Rendition
     from inspector.strategies.core.strategy import Moment
     from inspector.strategies.history.conversation_items import Item
     from inspector.strategies.history.history import History
 
 Size = TypeVar("Size")
+
+CHARACTERS_PER_TOKEN = 4
+"""What programs without a tokenizer take a token for."""
+
+
+def bytes_of(text: str) -> int:
+    """Bytes of a text in UTF-8; half a surrogate pair counts three, as what programs put in its place does."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 class Measure(TextMemo[int]):
@@ -77,9 +85,20 @@ class ItemMeasure(Generic[Size]):
         return measured
 
 
-def sent_text(rendition: Rendition, source: BlockSource) -> str | None:
-    """The text a rendition sends; None where it cannot be read any more."""
+JSON_CHARACTERS = Measure(javascript.json_length)
+"""Length of a text as a JSON string, in UTF-16 units."""
+
+
+UNITS = Measure(javascript.length)
+"""Length of a text in UTF-16 units."""
+
+
+def _written_again(text: str) -> int:
     try:
-        return rendition.text(source.text())
-    except TextUnavailableError:
-        return None
+        return javascript.length(javascript.compact_json(json.loads(text)) if text else "{}")
+    except (ValueError, RecursionError):
+        return javascript.length(text)
+
+
+ARGUMENT_UNITS = Measure(_written_again)
+"""Length of a JSON text as `JSON.stringify` writes it, in UTF-16 units; of the text itself where it is no JSON."""

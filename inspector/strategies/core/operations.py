@@ -8,8 +8,10 @@ is dragged back and forth.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from inspector.session.model import TextUnavailableError
+from inspector.strategies.core.measures import bytes_of
 from inspector.strategies.core.parameters import TOKENS
 from inspector.strategies.core.rendition import EMPTIED, REMOVED, Action, Rendition
 from inspector.tokens.counter import estimated_tokens
@@ -49,12 +51,56 @@ class BlockSource(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class RecordedBlock:
+    """One block as operations see it; its text is read when asked for."""
+
+    session: Session
+    index: int
+
+    @property
+    def block(self) -> Block:
+        """The block as recorded."""
+        return self.session.blocks[self.index]
+
+    @property
+    def tool_name(self) -> str:
+        """The tool of a call or result."""
+        return self.block.tool_name
+
+    def text(self) -> str:
+        """The recorded text."""
+        return self.session.text(self.session.blocks[self.index])
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of its text, estimated: nothing was counted here."""
+        return estimated_tokens(self.block.characters)
+
+    def head_characters(self, tokens: int) -> int:
+        """Characters of its first tokens, estimated."""
+        characters = self.block.characters
+        return min(tokens * characters // max(self.tokens, 1), characters)
+
+    def tail_characters(self, tokens: int) -> int:
+        """Characters of its last tokens, estimated."""
+        return self.head_characters(tokens)
+
+
 class Operation(Protocol):
     """Turns the rendition of a block into another."""
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
         """The rendition to send in place of `rendition`; the same object where nothing changes."""
         ...
+
+
+def sent_text(rendition: Rendition, source: BlockSource) -> str | None:
+    """The text a rendition sends; None where it cannot be read any more."""
+    try:
+        return rendition.text(source.text())
+    except TextUnavailableError:
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +217,23 @@ class ReplaceText:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplaceWithMessage:
+    """Send a message of the user's or the model's in the place of a block, whatever that is.
+
+    Attributes:
+        text: What the message says.
+        kind: Whose words they are: user text or assistant text.
+    """
+
+    text: str
+    kind: BlockKind
+
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:  # noqa: ARG002  the same for every block
+        """Replace whatever is sent so far."""
+        return Rendition.replaced(self.text, self.kind)
+
+
+@dataclass(frozen=True, slots=True)
 class RemoveBlock:
     """Send nothing of the block, not even its envelope.
 
@@ -187,53 +250,39 @@ class RemoveBlock:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedBlock:
-    """One block as operations see it; its text is read when asked for."""
-
-    session: Session
-    index: int
-
-    @property
-    def block(self) -> Block:
-        """The block as recorded."""
-        return self.session.blocks[self.index]
-
-    @property
-    def tool_name(self) -> str:
-        """The tool of a call or result."""
-        return self.block.tool_name
-
-    def text(self) -> str:
-        """The recorded text."""
-        return self.session.text(self.session.blocks[self.index])
-
-    @property
-    def tokens(self) -> int:
-        """Tokens of its text, estimated: nothing was counted here."""
-        return estimated_tokens(self.block.characters)
-
-    def head_characters(self, tokens: int) -> int:
-        """Characters of its first tokens, estimated."""
-        characters = self.block.characters
-        return min(tokens * characters // max(self.tokens, 1), characters)
-
-    def tail_characters(self, tokens: int) -> int:
-        """Characters of its last tokens, estimated."""
-        return self.head_characters(tokens)
-
-
-@dataclass(frozen=True, slots=True)
-class SayInstead:
-    """Send a text in the place of a block, whatever that is, as the words of the user or the model.
-
-    Attributes:
-        text: What is said.
-        kind: Whose words it is sent as.
-    """
-
-    text: str
-    kind: BlockKind
+class ClearInput:
+    """Send a call without input."""
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:  # noqa: ARG002  the same for every block
-        """Replace whatever is sent so far."""
-        return Rendition.replaced(self.text, self.kind)
+        """An empty object in place of whatever is sent so far."""
+        return Rendition(("{}",), Action.CUT, rendition.kind)
+
+
+class WholeLines(NamedTuple):
+    """As many whole lines of a text as fit a number of lines and of bytes.
+
+    Attributes:
+        characters: Their length, line ends between them included.
+        lines: How many.
+        bytes: Their size in UTF-8.
+        hit_bytes: Whether it was the bytes that the next line does not fit.
+    """
+
+    characters: int
+    lines: int
+    bytes: int
+    hit_bytes: bool
+
+
+def whole_lines(lines: list[str], max_lines: int, max_bytes: int) -> WholeLines:
+    """How many of the first lines fit."""
+    characters = size = count = 0
+    for line in lines[:max_lines]:
+        separator = 1 if count else 0
+        length = bytes_of(line) + separator
+        if size + length > max_bytes:
+            return WholeLines(characters, count, size, hit_bytes=True)
+        size += length
+        characters += len(line) + separator
+        count += 1
+    return WholeLines(characters, count, size, hit_bytes=False)

@@ -1,12 +1,17 @@
-"""Conversations as strategies that remember see them: items in order, per thread, as they arrive.
+"""What systems count as one when they keep "the newest forty": messages, batches of results, events, records.
 
-Inline subagents have conversations of their own, with their own usage and their own old results, so whatever is
-remembered is remembered per thread.
+Agents and providers cut one conversation into different items. A chat API with a tool role takes every tool result for
+a message of its own (`Item`); one with two speakers takes all results of a batch for one message of the user (`Turn`);
+an event log takes every tool call for an event too, the first one together with the words before it (`Event`). Files of
+agents have records, of which several can make up a message. System texts are none of these: they stand before the
+conversation, and no system here counts or drops them.
+
+`Item`, `Turn` and `Event` are made as a conversation arrives, call by call; `counted_items` gives a whole context.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,10 +20,11 @@ import numpy as np
 from inspector.session.model import BlockKind
 from inspector.strategies.history.arrival_order import arrivals
 from inspector.strategies.history.freshness import result_runs
-from inspector.strategies.history.memo import once_a_history
+from inspector.strategies.history.history import ASSISTANT, THINKING, TOOL_CALL, TOOL_RESULT, USER_TEXT
+from inspector.strategies.history.memo import kept_with, once_a_history
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -39,6 +45,114 @@ class Item:
     message: int
     blocks: tuple[int, ...]
     is_result: bool
+
+
+@dataclass
+class Turn:
+    """One message.
+
+    Attributes:
+        is_answer: Whether the model said it.
+        blocks: Its block indices, in order.
+        message: Index of the last recorded message it is made of.
+        ends_with_result: Whether the last thing in it so far is a tool result.
+    """
+
+    is_answer: bool
+    blocks: list[int]
+    message: int
+    ends_with_result: bool
+
+
+@dataclass
+class Alternation:
+    """The messages of one conversation, as they arrive.
+
+    Attributes:
+        history: What was recorded.
+        turns: The messages that are still sent, oldest first.
+    """
+
+    history: History
+    turns: list[Turn] = field(default_factory=list)
+
+    def add(self, items: Iterable[Item]) -> None:
+        """Take in items in the order they are sent."""
+        for item in items:
+            last = self.turns[-1] if self.turns else None
+            goes_on = last is not None and (item.message == last.message or (item.is_result and last.ends_with_result))
+            if last is not None and goes_on:
+                last.blocks.extend(item.blocks)
+                last.message, last.ends_with_result = item.message, item.is_result
+            else:
+                is_answer = self.history.kind_bytes[item.blocks[0]] in ASSISTANT
+                self.turns.append(Turn(is_answer, list(item.blocks), item.message, item.is_result))
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event: what somebody said, a tool call with the words before it, or a result.
+
+    Attributes:
+        message: The message's index.
+        blocks: Block indices, in order.
+        call: Id of the tool call it makes or answers; empty for neither.
+        is_result: Whether it answers one.
+        thinks: Whether it is a call with thinking before it.
+    """
+
+    message: int
+    blocks: tuple[int, ...]
+    call: str = ""
+    is_result: bool = False
+    thinks: bool = False
+
+    @property
+    def is_action(self) -> bool:
+        """Whether it makes a tool call."""
+        return bool(self.call) and not self.is_result
+
+
+def messages_in(history: History, item: Item) -> tuple[Event, ...]:
+    """One item as the messages the agent sent: every record of the user is one of its own."""
+    return _known(history, item, calls_apart=False)
+
+
+def events_in(history: History, item: Item) -> tuple[Event, ...]:
+    """The events of one item: every tool call after the first is one of its own, and so is every user record."""
+    return _known(history, item, calls_apart=True)
+
+
+def _known(history: History, item: Item, *, calls_apart: bool) -> tuple[Event, ...]:
+    # What an item comes to is the same under every plan.
+    known: dict[int, tuple[Event, ...]] = kept_with(history, (Event, calls_apart))
+    events = known.get(item.blocks[0])
+    if events is None:
+        events = known[item.blocks[0]] = tuple(_found(history, item, calls_apart=calls_apart))
+    return events
+
+
+def _found(history: History, item: Item, *, calls_apart: bool) -> Iterator[Event]:
+    blocks, records = history.session.blocks, record_groups(history)
+    gathered: list[int] = []
+    call = ""
+    for index in item.blocks:
+        kind = history.kind_bytes[index]
+        begins = (calls_apart and kind == TOOL_CALL and call) or (
+            kind == USER_TEXT and gathered and records[index] != records[index - 1]
+        )
+        if begins:
+            yield _event(history, item, gathered, call)
+            gathered, call = [], ""
+        gathered.append(index)
+        if kind in (TOOL_CALL, TOOL_RESULT):
+            call = blocks[index].tool_call_id or f"#{index}"
+    yield _event(history, item, gathered, call)
+
+
+def _event(history: History, item: Item, blocks: list[int], call: str) -> Event:
+    thinks = any(history.kind_bytes[index] == THINKING for index in blocks)
+    return Event(item.message, tuple(blocks), call, item.is_result, thinks and bool(call) and not item.is_result)
 
 
 _PARTS = ("reasoning", "tool_calls", "function_call", "refusal")
@@ -64,9 +178,8 @@ def _record(origin: Origin) -> tuple[int, int, str]:
 
 
 class Unit(Enum):
-    """What one item of a conversation is."""
+    """What one item of a whole context is: all results of a batch together, or events."""
 
-    RESULTS_APART = "results apart"
     BATCHES = "batches"
     EVENTS = "events"
 
@@ -124,11 +237,9 @@ def _starts(history: History, unit: Unit) -> NDArray[np.bool_]:
     if not len(kind):
         return starts
     starts[1:] = result[1:] != result[:-1]
-    if unit is not Unit.BATCHES:
-        starts[1:] |= result[1:]
     if unit is Unit.EVENTS:
         call = kind == BlockKind.TOOL_CALL
-        starts[1:] |= call[1:] & call[:-1]
+        starts[1:] |= result[1:] | (call[1:] & call[:-1])
     # Some files keep what the user side added at different times between two responses as records of one message; the
     # agents that wrote them sent messages of their own.
     user, record = kind == BlockKind.USER_TEXT, record_groups(history)

@@ -17,13 +17,12 @@ import numpy as np
 
 from inspector.session.model import BlockKind, Role
 from inspector.strategies.core.batching import Batching
-from inspector.strategies.core.operations import RemoveBlock, ReplaceText
+from inspector.strategies.core.operations import ClearInput, RemoveBlock, ReplaceText
 from inspector.strategies.core.parameters import ToolList
 from inspector.strategies.core.parametrized import choice, switch, tools, whole, written
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
-from inspector.strategies.core.tool_inputs import ClearInput
 from inspector.strategies.history.arrival_order import arrivals
 from inspector.strategies.history.history import NEVER
 

@@ -16,8 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from inspector.session.model import BlockKind, TextUnavailableError
-from inspector.strategies.core.measures import sent_text
-from inspector.strategies.core.operations import RecordedBlock, RemoveBlock, ReplaceText
+from inspector.strategies.core.operations import RecordedBlock, RemoveBlock, ReplaceText, sent_text
 from inspector.strategies.core.parametrized import (
     Parametrized,
     choice,
@@ -30,8 +29,8 @@ from inspector.strategies.core.parametrized import (
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
-from inspector.strategies.history.alternation import Alternation
 from inspector.strategies.history.arguments import path_of
+from inspector.strategies.history.conversation_items import Alternation
 from inspector.strategies.history.tools import Meaning, meaning_of
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from inspector.strategies.core.operations import BlockSource
     from inspector.strategies.core.rendition import Piece
     from inspector.strategies.core.strategy import Moment
-    from inspector.strategies.history.alternation import Turn
+    from inspector.strategies.history.conversation_items import Turn
     from inspector.strategies.history.history import History
 
 

@@ -12,8 +12,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from inspector.strategies.core.estimators import CHARACTERS_PER_TOKEN, bytes_of, of_bytes
-from inspector.strategies.core.measures import sent_text
+from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN, bytes_of
+from inspector.strategies.core.operations import sent_text
 from inspector.strategies.core.parametrized import Parametrized, choice, number, tools, whole
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     from inspector.strategies.core.operations import BlockSource
     from inspector.strategies.core.strategy import Schedule
     from inspector.strategies.history.history import History
+
+
+def of_bytes(count: int) -> int:
+    """A quarter of the bytes, rounded up: Codex's `approx_tokens_from_byte_count` (`utils/string/src/truncate.rs`)."""
+    return (count + 3) // CHARACTERS_PER_TOKEN
 
 
 @dataclass(frozen=True, slots=True)

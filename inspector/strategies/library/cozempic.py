@@ -21,8 +21,8 @@ import numpy as np
 
 from inspector.session.model import BlockKind
 from inspector.strategies.core.batching import Batching
-from inspector.strategies.core.measures import Measure, sent_text
-from inspector.strategies.core.operations import RecordedBlock
+from inspector.strategies.core.measures import Measure
+from inspector.strategies.core.operations import RecordedBlock, sent_text
 from inspector.strategies.core.parametrized import Parametrized, tools, whole
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder

@@ -9,6 +9,7 @@ sessions recorded without the program have no such calls, and so each call is th
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,13 +19,14 @@ import msgspec
 import numpy as np
 
 from inspector.session.model import BlockKind, Role, TextUnavailableError
+from inspector.strategies.core import javascript
 from inspector.strategies.core.batching import Batching
-from inspector.strategies.core.operations import ReplaceText
+from inspector.strategies.core.operations import BlockSource, ReplaceText, sent_text
 from inspector.strategies.core.parameters import ToolList
 from inspector.strategies.core.parametrized import choice, tools, whole
+from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import Decision
-from inspector.strategies.core.tool_inputs import BlankInput
 from inspector.strategies.history.arguments import arguments_text, decoded, path_of
 from inspector.strategies.history.arrival_order import arrivals
 from inspector.strategies.history.history import NEVER
@@ -108,6 +110,41 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 _MEANING = {"**/": r"(?:[^\n]*/)?", "**": r"[^\n]*", "*": "[^/]*", "?": "[^/]"}
+
+
+@dataclass(frozen=True, slots=True)
+class BlankInput:
+    """Put a note in the place of parts of an input.
+
+    Attributes:
+        note: What stands in their place.
+        name: The one value that is replaced, whatever it is; empty for every value that is a string.
+    """
+
+    note: str
+    name: str = ""
+
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
+        """The object with the values replaced; what is sent so far where it is none or has no such values."""
+        text = sent_text(rendition, source)
+        value = _object(text) if text else None
+        if not value:
+            return rendition
+        blanked: dict[str, object] = {
+            key: self.note if (key == self.name if self.name else isinstance(each, str)) else each
+            for key, each in value.items()
+        }
+        if blanked == value:
+            return rendition
+        return Rendition((javascript.compact_json(blanked),), Action.CUT, rendition.kind)
+
+
+def _object(text: str) -> dict[str, object] | None:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
 
 
 DEFAULT_PROTECTED = (

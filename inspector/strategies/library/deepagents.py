@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from inspector.session.model import BlockKind
-from inspector.strategies.core.estimators import CHARACTERS_PER_TOKEN
-from inspector.strategies.core.measures import sent_text
+from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN
+from inspector.strategies.core.operations import sent_text
 from inspector.strategies.core.parameters import ToolList
 from inspector.strategies.core.parametrized import Parametrized, tools, whole, written
 from inspector.strategies.core.rendition import Action, Rendition

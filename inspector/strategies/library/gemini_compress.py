@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from inspector.session.model import BlockKind
 from inspector.strategies.core import javascript
-from inspector.strategies.core.estimators import GEMINI_TEXT, JSON_CHARACTERS
-from inspector.strategies.core.measures import sent_text
-from inspector.strategies.core.operations import RecordedBlock, RemoveBlock, SayInstead
+from inspector.strategies.core.measures import JSON_CHARACTERS
+from inspector.strategies.core.operations import RecordedBlock, RemoveBlock, ReplaceWithMessage, sent_text
 from inspector.strategies.core.parametrized import (
     Parametrized,
     model_window,
@@ -34,9 +33,9 @@ from inspector.strategies.core.parametrized import (
 )
 from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
-from inspector.strategies.history.alternation import Alternation, Turn
+from inspector.strategies.history.conversation_items import Alternation, Turn
 from inspector.strategies.history.history import TOOL_CALL, TOOL_RESULT
-from inspector.strategies.library.gemini_results import FILE, KeepEnds
+from inspector.strategies.library.gemini_results import FILE, GEMINI_TEXT, KeepEnds
 from inspector.strategies.library.summarize import stand_in
 
 if TYPE_CHECKING:
@@ -156,7 +155,7 @@ class GeminiCompressRun(ThreadRun[GeminiCompress, _Chat]):
         for block, (kind, text) in zip(gone, said, strict=False):
             state.said[block] = text
             opening.append(Turn(kind is BlockKind.ASSISTANT_TEXT, [block], -1, ends_with_result=False))
-            yield Choice(block, Decision(SayInstead(text, kind), reason))
+            yield Choice(block, Decision(ReplaceWithMessage(text, kind), reason))
         for block in gone[len(said) :]:
             yield Choice(block, Decision(RemoveBlock(), reason))
         state.messages.turns[:split] = opening

@@ -17,9 +17,8 @@ import numpy as np
 
 from inspector.strategies.core import javascript
 from inspector.strategies.core.batching import Batching
-from inspector.strategies.core.estimators import JSON_CHARACTERS, gemini_result
-from inspector.strategies.core.measures import Measure, sent_text
-from inspector.strategies.core.operations import RecordedBlock
+from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN, JSON_CHARACTERS, Measure
+from inspector.strategies.core.operations import RecordedBlock, sent_text
 from inspector.strategies.core.parameters import ToolList
 from inspector.strategies.core.parametrized import Parametrized, choice, switch, tools, whole, written
 from inspector.strategies.core.rendition import Action, Rendition
@@ -35,6 +34,34 @@ if TYPE_CHECKING:
     from inspector.strategies.core.strategy import Moment, Schedule
     from inspector.strategies.history.conversation_items import Item
     from inspector.strategies.history.history import History
+
+
+def gemini_result(tool: str, json_characters: int, *, error: bool) -> int:
+    """What Gemini CLI takes a tool result for: `estimateTokenCountSync` (`utils/tokenCalculation.ts`).
+
+    Args:
+        tool: The tool's name, which is counted with it.
+        json_characters: Length of the result's text as a JSON string, quotes included.
+        error: Whether the result is reported under `error` instead of `output`.
+    """
+    around = len('{"error":}') if error else len('{"output":}')
+    return (javascript.length(tool) + around + json_characters) // CHARACTERS_PER_TOKEN
+
+
+_LONG = 100_000
+
+
+def gemini_text(text: str) -> int:
+    """What Gemini CLI takes a text for: four ASCII characters a token, three tokens for two other UTF-16 units."""
+    units = javascript.length(text)
+    if units > _LONG or text.isascii():
+        return units // CHARACTERS_PER_TOKEN
+    plain = len(text.encode("ascii", "ignore"))
+    return int(plain / CHARACTERS_PER_TOKEN + (units - plain) * 1.5)
+
+
+GEMINI_TEXT = Measure(gemini_text)
+"""Tokens Gemini CLI takes a text for."""
 
 
 _UNSAFE = re.compile(r"[^a-zA-Z0-9_-]")

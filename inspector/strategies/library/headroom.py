@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from inspector.strategies.core.batching import Batching
-from inspector.strategies.core.estimators import bytes_of
-from inspector.strategies.core.measures import sent_text
+from inspector.strategies.core.measures import bytes_of
+from inspector.strategies.core.operations import sent_text
 from inspector.strategies.core.parametrized import switch, tools, whole
 from inspector.strategies.core.rendition import Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder

@@ -11,7 +11,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from inspector.strategies.core.measures import Measure, sent_text
+from inspector.strategies.core.measures import Measure
+from inspector.strategies.core.operations import sent_text
 from inspector.strategies.core.rendition import Action, Rendition
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ stops: results are cleared oldest first until so much was reclaimed. Excluded to
 
 from __future__ import annotations
 
+import json
 import math
 from bisect import bisect_left
 from dataclasses import dataclass, field
@@ -15,8 +16,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from inspector.session.model import BlockKind
 from inspector.strategies.core.batching import Batching
-from inspector.strategies.core.estimators import ARGUMENT_CHARACTERS, LANGCHAIN_CHARACTERS, langchain_message
-from inspector.strategies.core.operations import RemoveBlock, ReplaceText, SayInstead
+from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN, ItemMeasure, Measure
+from inspector.strategies.core.operations import ClearInput, RemoveBlock, ReplaceText, ReplaceWithMessage
 from inspector.strategies.core.parameters import ToolList
 from inspector.strategies.core.parametrized import (
     Parametrized,
@@ -30,8 +31,7 @@ from inspector.strategies.core.parametrized import (
 )
 from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
-from inspector.strategies.core.tool_inputs import ClearInput
-from inspector.strategies.history.history import ASSISTANT
+from inspector.strategies.history.history import ASSISTANT, TOOL_CALL
 from inspector.strategies.library.summarize import stand_in
 
 if TYPE_CHECKING:
@@ -40,6 +40,71 @@ if TYPE_CHECKING:
     from inspector.strategies.core.strategy import Moment
     from inspector.strategies.history.conversation_items import Item
     from inspector.strategies.history.history import History
+
+
+_PER_MESSAGE = 3
+
+
+_PER_IMAGE = 85
+
+
+_AROUND_CALL = len("{'name': , 'args': , 'id': , 'type': 'tool_call'}")
+
+
+_RESULT_ROLE, _ASSISTANT_ROLE, _USER_ROLE = len("tool"), len("assistant"), len("user")
+
+
+def langchain_message(characters: int, images: int = 0, characters_per_token: float = CHARACTERS_PER_TOKEN) -> int:
+    """What LangChain takes a message for: `count_tokens_approximately` (langchain-core `messages/utils.py`)."""
+    return math.ceil(characters / characters_per_token) + _PER_MESSAGE + _PER_IMAGE * images
+
+
+def langchain_characters(moment: Moment, item: Item) -> tuple[int, int]:
+    """Characters and images LangChain counts of a message as it would be sent.
+
+    A result counts with its call's id and its tool's name, a message of the model with the Python form of its calls,
+    every message with its role.
+    """
+    history = moment.history
+    blocks = history.session.blocks
+    characters = images = calls = 0
+    for index in item.blocks:
+        kind = history.kind_bytes[index]
+        images += len(blocks[index].media)
+        if kind == TOOL_CALL:
+            characters += langchain_call(moment, index)
+            calls += 1
+        else:
+            characters += moment.length(index)
+    if item.is_result:
+        result = blocks[item.blocks[0]]
+        return characters + _RESULT_ROLE + len(result.tool_call_id) + len(result.tool_name), images
+    if calls:
+        characters += len("[]") + len(", ") * (calls - 1)
+    is_assistant = history.kind_bytes[item.blocks[0]] in ASSISTANT
+    return characters + (_ASSISTANT_ROLE if is_assistant else _USER_ROLE), images
+
+
+LANGCHAIN_CHARACTERS = ItemMeasure(langchain_characters)
+"""Characters and images LangChain counts of a message."""
+
+
+def langchain_call(moment: Moment, index: int) -> int:
+    """Characters of a tool call in the Python form LangChain counts: a dictionary with name, arguments, id and type."""
+    block = moment.history.session.blocks[index]
+    names = len(repr(block.tool_name)) + len(repr(block.tool_call_id))
+    return _AROUND_CALL + names + ARGUMENT_CHARACTERS.sent(moment, index)
+
+
+def _python_form(text: str) -> int:
+    try:
+        return len(repr(json.loads(text))) if text else len("{}")
+    except (ValueError, RecursionError):
+        return len(text)
+
+
+ARGUMENT_CHARACTERS = Measure(_python_form)
+"""Length of a JSON text as Python writes the value; of the text itself where it is no JSON."""
 
 
 PLACEHOLDER = "[cleared]"
@@ -367,6 +432,6 @@ class LangChainSummarizationRun(ThreadRun[LangChainSummarization, _EstimatedMess
             for block in item.blocks:
                 if block != state.summary:
                     yield Choice(block, removed)
-        yield Choice(state.summary, Decision(SayInstead(text, BlockKind.USER_TEXT), reason))
+        yield Choice(state.summary, Decision(ReplaceWithMessage(text, BlockKind.USER_TEXT), reason))
         state.start = cutoff
         state.summary_tokens = langchain_message(len(text) + len("user"), 0, self.strategy.characters_per_token)

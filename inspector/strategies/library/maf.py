@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from inspector.session.model import BlockKind, TextUnavailableError
-from inspector.strategies.core.operations import RemoveBlock, SayInstead
+from inspector.strategies.core.operations import RemoveBlock, ReplaceWithMessage
 from inspector.strategies.core.parametrized import Parametrized, choice, model_window, number, switch, whole, window_of
 from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
@@ -101,7 +101,7 @@ def _label(name: str, text: str) -> str:
 def _listing(labels: Iterable[str]) -> Listing:
     text = results_text(labels)
     return Listing(
-        Decision(SayInstead(text, BlockKind.ASSISTANT_TEXT), REASON, "results"), JSON_CHARACTERS.of_text(text)
+        Decision(ReplaceWithMessage(text, BlockKind.ASSISTANT_TEXT), REASON, "results"), JSON_CHARACTERS.of_text(text)
     )
 
 

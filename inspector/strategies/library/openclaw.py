@@ -18,9 +18,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 from inspector.strategies.core import javascript
-from inspector.strategies.core.estimators import ARGUMENT_UNITS
-from inspector.strategies.core.measures import Measure, sent_text
-from inspector.strategies.core.operations import RecordedBlock, ReplaceText
+from inspector.strategies.core.measures import ARGUMENT_UNITS, Measure
+from inspector.strategies.core.operations import RecordedBlock, ReplaceText, sent_text
 from inspector.strategies.core.parameters import ToolList
 from inspector.strategies.core.parametrized import (
     Parametrized,

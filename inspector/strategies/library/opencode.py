@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from inspector.strategies.core.batching import Batching
-from inspector.strategies.core.cut_lines import CutLines
-from inspector.strategies.core.estimators import rounded
-from inspector.strategies.core.operations import ReplaceText
+from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN, bytes_of
+from inspector.strategies.core.operations import BlockSource, ReplaceText, sent_text, whole_lines
 from inspector.strategies.core.parameters import ToolList
 from inspector.strategies.core.parametrized import Parametrized, choice, tools, whole, written
+from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
@@ -31,6 +31,11 @@ if TYPE_CHECKING:
     from inspector.strategies.core.strategy import Moment, Schedule
     from inspector.strategies.history.conversation_items import Item
     from inspector.strategies.history.history import History
+
+
+def rounded(characters: int) -> int:
+    """A quarter of the characters, half a token up: OpenCode's `Token.estimate` (`util/token.ts`)."""
+    return (characters + 2) // CHARACTERS_PER_TOKEN
 
 
 PLACEHOLDER = "[Old tool result content cleared]"
@@ -154,6 +159,45 @@ class OpenCodePruneRun(ThreadRun[OpenCodePrune, _Output]):
         for block in state.results[state.handled : count]:
             yield Choice(block, cleared)
         state.handled = count
+
+
+@dataclass(frozen=True, slots=True)
+class CutLines:
+    """Keep whole lines from one end of a text that is over a limit, and a note on what is missing and where it is.
+
+    Attributes:
+        max_lines: Most lines of a text that stays as it is, and most that are kept.
+        max_bytes: Most bytes of a text that stays as it is, and most that are kept.
+        from_end: Keep the last lines instead of the first.
+        hint: What the note says besides; `{id}` stands for the tool call's id.
+    """
+
+    max_lines: int
+    max_bytes: int
+    from_end: bool
+    hint: str
+
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
+        """Cut what is sent so far, if it has too many lines or bytes."""
+        # A text without line ends has one line, and no character has more than four bytes.
+        if rendition.length < self.max_lines and rendition.length * 4 <= self.max_bytes:
+            return rendition
+        text = sent_text(rendition, source)
+        if text is None:
+            return rendition
+        size = bytes_of(text)
+        lines = text.split("\n")
+        if len(lines) <= self.max_lines and size <= self.max_bytes:
+            return rendition
+        kept = whole_lines(lines[::-1] if self.from_end else lines, self.max_lines, self.max_bytes)
+        removed = f"{size - kept.bytes} bytes" if kept.hit_bytes else f"{len(lines) - kept.lines} lines"
+        note = f"...{removed} truncated...\n\n{self.hint.replace('{id}', source.block.tool_call_id)}"
+        if self.from_end:
+            start = len(text) - kept.characters
+            pieces = (f"{note}\n\n", *rendition.between(start, len(text)))
+        else:
+            pieces = (*rendition.between(0, kept.characters), f"\n\n{note}")
+        return Rendition(pieces, Action.CUT, rendition.kind)
 
 
 _SAVED = "The tool call succeeded but the output was truncated. Full output saved to: "

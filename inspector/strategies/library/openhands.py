@@ -14,14 +14,15 @@ projected. The system text counts as an event where it is recorded.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from bisect import bisect_left
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from inspector.session.model import BlockKind
 from inspector.strategies.core.batching import Batching
-from inspector.strategies.core.operations import RemoveBlock, ReplaceText, SayInstead
+from inspector.strategies.core.operations import RemoveBlock, ReplaceText, ReplaceWithMessage
 from inspector.strategies.core.parametrized import (
     Parametrized,
     model_window,
@@ -36,8 +37,7 @@ from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.arguments import url_of
 from inspector.strategies.history.arrival_order import arrivals
-from inspector.strategies.history.conversation_items import Unit, counted_items
-from inspector.strategies.history.event_log import Event, EventLog, events_in
+from inspector.strategies.history.conversation_items import Event, Unit, counted_items, events_in
 from inspector.strategies.history.history import NEVER, SYSTEM_TEXT
 from inspector.strategies.history.memo import TextMemo
 from inspector.strategies.library.summarize import stand_in
@@ -50,6 +50,55 @@ if TYPE_CHECKING:
     from inspector.strategies.core.strategy import Moment, Schedule
     from inspector.strategies.history.conversation_items import CountedItems
     from inspector.strategies.history.history import History
+
+
+@dataclass
+class EventLog:
+    """Events as they are sent, and the places between them where some may be taken out.
+
+    A cut may fall before an event unless that parts two calls of one response, a call from its result, or a call or
+    result from the thinking that began its run of calls.
+
+    Attributes:
+        events: The events, in order.
+    """
+
+    events: list[Event] = field(default_factory=list)
+    _cuts: list[int] = field(default_factory=list)
+    _pending: set[str] = field(default_factory=set)
+    _in_run: bool = False
+
+    def add(self, event: Event) -> None:
+        """Append an event."""
+        is_tool = bool(event.call)
+        # A call with thinking begins a run, and nothing within a run is parted from it.
+        follows_thinking = self._in_run and is_tool and not event.thinks
+        if not self._pending and not self._same_response(event) and not follows_thinking:
+            self._cuts.append(len(self.events))
+        self._in_run = is_tool and (self._in_run or event.thinks)
+        if event.is_action:
+            self._pending.add(event.call)
+        elif event.is_result:
+            self._pending.discard(event.call)
+        self.events.append(event)
+
+    def _same_response(self, event: Event) -> bool:
+        before = self.events[-1] if self.events else None
+        return before is not None and event.is_action and before.is_action and before.message == event.message
+
+    def next_cut(self, place: int) -> int | None:
+        """The first place at or after `place` where a cut may fall; None where there is none."""
+        at = bisect_left(self._cuts, place)
+        if at < len(self._cuts):
+            return self._cuts[at]
+        return len(self.events) if not self._pending and place <= len(self.events) else None
+
+    def replace(self, start: int, stop: int, event: Event) -> None:
+        """Put one event in the place of those from `start` to `stop`, which are places where cuts may fall."""
+        kept = [*self.events[:start], event, *self.events[stop:]]
+        self.events, self._cuts, self._pending, self._in_run = [], [], set(), False
+        for each in kept:
+            self.add(each)
 
 
 @dataclass(frozen=True)
@@ -176,7 +225,7 @@ class OpenHandsCondenserRun(ThreadRun[OpenHandsCondenser, _Condensed]):
         state.events += part[1] - part[0]
         text = stand_in(state.events, self.strategy.summary_tokens)
         log.replace(*part, Event(-1, (blocks[0],)))
-        yield Choice(blocks[0], Decision(SayInstead(text, BlockKind.USER_TEXT), reason))
+        yield Choice(blocks[0], Decision(ReplaceWithMessage(text, BlockKind.USER_TEXT), reason))
         removed = Decision(RemoveBlock(), reason)
         for block in blocks[1:]:
             yield Choice(block, removed)

@@ -17,10 +17,8 @@ import numpy as np
 
 from inspector.session.model import BlockKind
 from inspector.strategies.core import javascript
-from inspector.strategies.core.cut_lines import fitting
-from inspector.strategies.core.estimators import ARGUMENT_UNITS, UNITS, bytes_of
-from inspector.strategies.core.measures import sent_text
-from inspector.strategies.core.operations import RemoveBlock, SayInstead
+from inspector.strategies.core.measures import ARGUMENT_UNITS, UNITS, bytes_of
+from inspector.strategies.core.operations import RemoveBlock, ReplaceWithMessage, sent_text, whole_lines
 from inspector.strategies.core.parametrized import (
     USUAL_WINDOW,
     Parametrized,
@@ -35,7 +33,7 @@ from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.arguments import lines_of, path_of
-from inspector.strategies.history.event_log import Event, messages_in
+from inspector.strategies.history.conversation_items import Event, messages_in
 from inspector.strategies.history.history import ASSISTANT, MEDIA, NEVER, TOOL_CALL, TOOL_RESULT, USER_TEXT
 from inspector.strategies.history.tools import Meaning, meaning_mask
 from inspector.strategies.library.summarize import stand_in
@@ -77,7 +75,7 @@ class KeepHead:
         if text is None:
             return rendition
         lines = text.split("\n")
-        kept = fitting(lines, self.max_lines, self.max_bytes)
+        kept = whole_lines(lines, self.max_lines, self.max_bytes)
         note = ""
         if self.notes:
             note = (
@@ -120,7 +118,7 @@ class KeepTail:
         if text is None:
             return rendition
         lines = text.split("\n")
-        kept = fitting(lines[::-1], self.max_lines, self.max_bytes)
+        kept = whole_lines(lines[::-1], self.max_lines, self.max_bytes)
         characters, shown, partial = kept.characters, kept.lines, kept.hit_bytes and not kept.lines
         if partial:
             characters, shown = len(_end(lines[-1], self.max_bytes)), 1
@@ -365,7 +363,7 @@ class PiCompactionRun(ThreadRun[PiCompaction, _Compacted]):
             state.summary = gone[0]
         reason = f"compacted at {tokens:,} tokens"
         summary = _OPENING + stand_in(state.summarized, self.strategy.summary_tokens) + _CLOSING
-        yield Choice(state.summary, Decision(SayInstead(summary, BlockKind.USER_TEXT), reason))
+        yield Choice(state.summary, Decision(ReplaceWithMessage(summary, BlockKind.USER_TEXT), reason))
         removed = Decision(RemoveBlock(), reason)
         for block in gone:
             if block != state.summary:

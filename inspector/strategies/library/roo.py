@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from inspector.session.model import BlockKind
-from inspector.strategies.core.operations import RemoveBlock, SayInstead
+from inspector.strategies.core.operations import RemoveBlock, ReplaceWithMessage
 from inspector.strategies.core.parametrized import Parametrized, model_window, number, whole, window_of
 from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
-from inspector.strategies.history.alternation import Alternation
+from inspector.strategies.history.conversation_items import Alternation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,4 +82,4 @@ class RooTruncateRun(ThreadRun[RooTruncate, Alternation]):
         for block in hidden[:-1]:
             yield Choice(block, removed)
         note = f"[Sliding window truncation: {count} messages hidden to reduce context]"
-        yield Choice(hidden[-1], Decision(SayInstead(note, BlockKind.USER_TEXT), reason))
+        yield Choice(hidden[-1], Decision(ReplaceWithMessage(note, BlockKind.USER_TEXT), reason))

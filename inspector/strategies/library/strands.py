@@ -16,8 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from inspector.session.model import BlockKind, TextUnavailableError
-from inspector.strategies.core.measures import sent_text
-from inspector.strategies.core.operations import RemoveBlock
+from inspector.strategies.core.operations import RemoveBlock, sent_text
 from inspector.strategies.core.parametrized import Parametrized, choice, model_window, switch, whole, window_of
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder

@@ -17,8 +17,7 @@ import numpy as np
 
 from inspector.session.model import BlockKind
 from inspector.strategies.core.batching import Batching
-from inspector.strategies.core.measures import sent_text
-from inspector.strategies.core.operations import RemoveBlock
+from inspector.strategies.core.operations import RemoveBlock, sent_text
 from inspector.strategies.core.parameters import ToolList
 from inspector.strategies.core.parametrized import switch, tools, whole
 from inspector.strategies.core.rendition import Action, Rendition
