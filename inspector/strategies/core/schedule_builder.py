@@ -2,38 +2,74 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from inspector.strategies.core.strategy import Decision, Schedule
+from inspector.strategies.history.arrival_order import arrivals
 from inspector.strategies.history.history import NEVER
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
+    from inspector.strategies.history.arrival_order import Arrivals
     from inspector.strategies.history.history import History
-from inspector.strategies.history.arrival_order import Arrivals, arrivals
+
+COUNTED_ANEW: Final = Decision(None, "counted anew")
+"""What becomes of a decision about a block that another context begins with."""
 
 
 class ScheduleBuilder:
-    """Collects decisions as columns, table entries by value."""
+    """Collects decisions about the blocks of a history as columns, table entries by value."""
 
-    def __init__(self) -> None:
+    def __init__(self, history: History) -> None:
+        self._history = history
         self._table: dict[Decision, int] = {}
         self._columns: list[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]] = []
 
     def add(self, blocks: NDArray[np.int32], calls: NDArray[np.int32], decision: Decision) -> None:
         """Make one decision about all of `blocks`, each from its call on; calls that never come are left out."""
-        index = self._table.setdefault(decision, len(self._table))
-        self.add_each(blocks, calls, np.full(len(blocks), index, dtype=np.int32))
+        self.add_each(blocks, calls, np.full(len(blocks), self.index_of(decision), dtype=np.int32))
 
     def add_each(self, blocks: NDArray[np.int32], calls: NDArray[np.int32], decisions: NDArray[np.int32]) -> None:
         """Make `decisions[i]`, an index `index_of` gave, about `blocks[i]` from `calls[i]` on."""
         comes = calls != NEVER
         self._columns.append((blocks[comes], calls[comes], decisions[comes]))
+
+    def add_at_insertion(self, blocks: NDArray[np.int32], decision: Decision) -> None:
+        """Make one decision about all of `blocks`, each from the first call on whose prompt holds it."""
+        self.add(blocks, self._history.enters[blocks], decision)
+
+    def add_pairs(self, pairs: Iterable[tuple[int, int]], decision: Decision) -> None:
+        """Make one decision about blocks, each given with the call from which on it holds."""
+        blocks, calls = np.array(list(pairs), dtype=np.int32).reshape(-1, 2).T
+        self.add(blocks, calls, decision)
+
+    def add_with_tool_calls(self, results: NDArray[np.int32], calls: NDArray[np.int32], decision: Decision) -> None:
+        """Decide the same about tool results and about the tool calls that asked for them, where those are known."""
+        self.add(results, calls, decision)
+        asked = self._history.call_block[results]
+        self.add(asked[asked >= 0], calls[asked >= 0], decision)
+
+    def restore(self, context: Arrivals) -> None:
+        """Take back what was decided about blocks that were carried into a new context."""
+        self.add(context.blocks[: context.carried], context.calls[: context.carried], COUNTED_ANEW)
+
+    def restore_with_tool_calls(self, context: Arrivals, group: str = "") -> None:
+        """Take back what was decided about results that were carried into a new context, and about their calls."""
+        if context.carried:
+            carried, calls = context.blocks[: context.carried], context.calls[: context.carried]
+            self.add_with_tool_calls(carried, calls, Decision(None, COUNTED_ANEW.reason, group))
+
+    def keep_newest(self, chosen: NDArray[np.bool_], keep: int, decision: Decision) -> None:
+        """Keep the newest `keep` of the chosen results of every prompt; older ones, and their calls, get `decision`."""
+        for context in arrivals(self._history, chosen):
+            self.restore_with_tool_calls(context, decision.group)
+            dropped = context.blocks[: max(len(context.blocks) - keep, 0)]
+            self.add_with_tool_calls(dropped, context.calls[keep:], decision)
 
     def index_of(self, decision: Decision) -> int:
         """The decision's place in the table."""
@@ -41,44 +77,13 @@ class ScheduleBuilder:
 
     def schedule(self) -> Schedule:
         """The columns, sorted by block, then call; of several decisions about a block at one call the last counts."""
-        joined = [_joined([column[at] for column in self._columns]) for at in range(3)]
-        order = np.lexsort((joined[1], joined[0]))
-        blocks, calls, decisions = (column[order] for column in joined)
+        nothing = np.zeros(0, dtype=np.int32)
+        blocks, calls, decisions = (
+            np.concatenate([nothing, *(columns[at] for columns in self._columns)]) for at in range(3)
+        )
+        order = np.lexsort((calls, blocks))
+        blocks, calls, decisions = blocks[order], calls[order], decisions[order]
         if len(blocks):
             last = np.append((blocks[1:] != blocks[:-1]) | (calls[1:] != calls[:-1]), True)
             blocks, calls, decisions = blocks[last], calls[last], decisions[last]
         return Schedule(blocks, calls, decisions, tuple(self._table))
-
-
-def drop_all_but_newest(
-    history: History, builder: ScheduleBuilder, chosen: NDArray[np.bool_], keep: int, decision: Decision
-) -> None:
-    """Keep the newest `keep` of the chosen results of every prompt; older ones, and their calls, get `decision`."""
-    for context in arrivals(history, chosen):
-        restore_carried(history, builder, context, decision.group)
-        dropped = context.blocks[: max(len(context.blocks) - keep, 0)]
-        add_with_tool_calls(history, builder, dropped, context.calls[keep:], decision)
-
-
-def restore_carried(history: History, builder: ScheduleBuilder, context: Arrivals, group: str) -> None:
-    """Take back what was decided about results (and their calls) that were carried into a new context."""
-    if context.carried:
-        carried, calls = context.blocks[: context.carried], context.calls[: context.carried]
-        add_with_tool_calls(history, builder, carried, calls, Decision(None, "counted anew", group))
-
-
-def add_with_tool_calls(
-    history: History,
-    builder: ScheduleBuilder,
-    results: NDArray[np.int32],
-    calls: NDArray[np.int32],
-    decision: Decision,
-) -> None:
-    """Decide the same about tool results and about the tool calls that asked for them, where those are known."""
-    builder.add(results, calls, decision)
-    asked = history.call_block[results]
-    builder.add(asked[asked >= 0], calls[asked >= 0], decision)
-
-
-def _joined(columns: Sequence[NDArray[np.int32]]) -> NDArray[np.int32]:
-    return np.concatenate([np.zeros(0, dtype=np.int32), *columns])

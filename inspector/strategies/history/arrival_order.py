@@ -53,3 +53,11 @@ def arrivals(history: History, chosen: NDArray[np.bool_]) -> Iterator[Arrivals]:
         keep = chosen[blocks] & (calls != NEVER)
         carried = int(np.count_nonzero(keep[: int(counts[: history.session.contexts[index].carried].sum())]))
         yield Arrivals(index, blocks[keep], calls[keep], carried)
+
+
+def later(calls: NDArray[np.int32], by: int) -> NDArray[np.int32]:
+    """Per thing that arrives, given the calls that bring them, the call that brings the one `by` places after it.
+
+    `NEVER` where none does.
+    """
+    return np.append(calls[by:], np.full(min(by, len(calls)), NEVER, dtype=np.int32))

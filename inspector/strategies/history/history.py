@@ -131,6 +131,10 @@ class History:
         """Indices of all tool results, in order."""
         return np.flatnonzero(self.kind == BlockKind.TOOL_RESULT).astype(np.int32)
 
+    def results_of(self, tools: NDArray[np.bool_]) -> NDArray[np.int32]:
+        """The tool results of some tools, given per tool whether it is one of them, and at last for no tool."""
+        return self.results[tools[self.tool[self.results]]]
+
     def prompt_messages(self, call: int) -> NDArray[np.int32]:
         """Message indices of a call's prompt, in the order they are sent."""
         if not self.session.contexts:

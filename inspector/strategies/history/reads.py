@@ -43,7 +43,7 @@ def reads_of(history: History, extra_tools: tuple[str, ...]) -> Reads:
         extra_tools: Tools that count as reading, whatever the table says.
     """
     reads = meaning_mask(history.tool_names, (Meaning.READ,), extra_tools)
-    results = history.results[reads[history.tool[history.results]]]
+    results = history.results_of(reads)
     results = results[history.call_block[results] >= 0]
     blocks, session = history.session.blocks, history.session
     calls = [blocks[call] for call in history.call_block[results].tolist()]

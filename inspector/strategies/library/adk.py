@@ -19,7 +19,7 @@ from inspector.session.model import BlockKind
 from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import RemoveBlock
 from inspector.strategies.core.parametrized import whole
-from inspector.strategies.core.schedule_builder import ScheduleBuilder
+from inspector.strategies.core.schedule_builder import COUNTED_ANEW, ScheduleBuilder
 from inspector.strategies.core.strategy import Decision
 from inspector.strategies.history.conversation_items import Unit, counted_items
 
@@ -45,10 +45,10 @@ class AdkFilter(Batching):
 
     def schedule(self, history: History) -> Schedule:
         """What is before the newest runs goes at the call that begins the newest of them."""
-        builder = ScheduleBuilder()
+        builder = ScheduleBuilder(history)
         gone = builder.index_of(Decision(RemoveBlock(), f"before the newest {self.keep} runs"))
         back = builder.index_of(Decision(None, "needed by a result that came late"))
-        anew = Decision(None, "counted anew")
+        anew = COUNTED_ANEW
         for items in counted_items(history, Unit.BATCHES):
             carried = items.item < items.carried
             builder.add(items.blocks[carried], items.calls[items.item[carried]], anew)

@@ -20,11 +20,10 @@ from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import ClearInput, RemoveBlock, ReplaceText
 from inspector.strategies.core.parameters import ToolList
 from inspector.strategies.core.parametrized import choice, switch, tools, whole, written
-from inspector.strategies.core.schedule_builder import ScheduleBuilder
+from inspector.strategies.core.schedule_builder import COUNTED_ANEW, ScheduleBuilder
 from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
-from inspector.strategies.history.arrival_order import arrivals
-from inspector.strategies.history.history import NEVER
+from inspector.strategies.history.arrival_order import arrivals, later
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -198,7 +197,7 @@ class AnthropicClearThinking(Batching):
 
     def schedule(self, history: History) -> Schedule:
         """Thinking goes at the call that brings the thinking of the last of `keep` later turns."""
-        builder = ScheduleBuilder()
+        builder = ScheduleBuilder(history)
         if not self.keep:
             return builder.schedule()
         old = Decision(RemoveBlock(), f"thinking of a turn older than the newest {self.keep}")
@@ -213,12 +212,11 @@ class AnthropicClearThinking(Batching):
             is_thinking = thinking[context.blocks]
             blocks, calls = context.blocks[is_thinking], context.calls[is_thinking]
             carried = int(np.count_nonzero(is_thinking[: context.carried]))
-            builder.add(blocks[:carried], calls[:carried], Decision(None, "counted anew"))
+            builder.add(blocks[:carried], calls[:carried], COUNTED_ANEW)
             # Turns without thinking do not count.
             turns, turn = np.unique(of_turn[is_thinking], return_inverse=True)
             first = np.searchsorted(turn, np.arange(len(turns)))
-            arrival = np.append(calls[first], np.full(self.keep, NEVER, dtype=np.int32))
-            builder.add(blocks, arrival[turn + self.keep].astype(np.int32), old)
+            builder.add(blocks, later(calls[first], self.keep)[turn], old)
         return builder.schedule()
 
 

@@ -26,8 +26,7 @@ from inspector.strategies.core.parametrized import choice, whole
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import Decision
-from inspector.strategies.history.arrival_order import arrivals
-from inspector.strategies.history.history import NEVER
+from inspector.strategies.history.arrival_order import arrivals, later
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -132,12 +131,12 @@ class ClearOld(Batching):
 
     def schedule(self, history: History) -> Schedule:
         """A result is cleared at the call that brings the last of the `keep` results after it."""
-        builder = ScheduleBuilder()
+        builder = ScheduleBuilder(history)
         decision = Decision(ClearResult(self.notice), f"older than the newest {self.keep} results")
         results = _results(history)
         if self.whole_as == "program":
             blocks = np.flatnonzero(results).astype(np.int32)
-            builder.add(blocks, history.enters[blocks], Decision(WordResult(), "as the program words results"))
+            builder.add_at_insertion(blocks, Decision(WordResult(), "as the program words results"))
         for context in arrivals(history, results):
             cleared = context.blocks[: max(len(context.blocks) - self.keep, 0)]
             builder.add(cleared, context.calls[self.keep :], decision)
@@ -157,8 +156,7 @@ class ClearOld(Batching):
             goes_on = (messages[1:] == messages[:-1]) | (assistant[1:] & assistant[:-1])
             starts[1:] = result[1:] | result[:-1] | ~goes_on
             frame = np.cumsum(starts) - 1
-            frame_calls = np.append(context.calls[starts], np.full(self.frames, NEVER, dtype=np.int32))
-            builder.add(context.blocks, frame_calls[frame + self.frames].astype(np.int32), decision)
+            builder.add(context.blocks, later(context.calls[starts], self.frames)[frame], decision)
 
 
 def _results(history: History) -> NDArray[np.bool_]:

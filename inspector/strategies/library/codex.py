@@ -110,7 +110,7 @@ class CodexTruncate(Parametrized):
 
     def schedule(self, history: History) -> Schedule:
         """Every result is decided when it enters."""
-        builder = ScheduleBuilder()
+        builder = ScheduleBuilder(history)
         in_tokens = self.unit == "tokens"
         announced = CutMiddle(self.budget, in_tokens, announced=True)
         plain = CutMiddle(math.ceil(self.budget * self.allowance), in_tokens, announced=False)
@@ -118,5 +118,5 @@ class CodexTruncate(Parametrized):
         commands = meaning_mask(history.tool_names, (Meaning.SHELL,), self.command_tools)[history.tool[results]]
         says = {"commands": commands, "all": commands | True, "none": commands & False}[self.announced]
         for chosen, operation in ((results[says], announced), (results[~says], plain)):
-            builder.add(chosen, history.enters[chosen], Decision(operation, "large at insertion"))
+            builder.add_at_insertion(chosen, Decision(operation, "large at insertion"))
         return builder.schedule()

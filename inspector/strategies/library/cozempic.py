@@ -25,7 +25,7 @@ from inspector.strategies.core.measures import Measure
 from inspector.strategies.core.operations import RecordedBlock, sent_text
 from inspector.strategies.core.parametrized import Parametrized, tools, whole
 from inspector.strategies.core.rendition import Action, Rendition
-from inspector.strategies.core.schedule_builder import ScheduleBuilder
+from inspector.strategies.core.schedule_builder import COUNTED_ANEW, ScheduleBuilder
 from inspector.strategies.core.strategy import Decision
 from inspector.strategies.history.arguments import found_in_arguments
 from inspector.strategies.history.arrival_order import arrivals
@@ -83,9 +83,8 @@ class CozempicStaleReads(Batching):
 
     def schedule(self, history: History) -> Schedule:
         """A read goes at the call that brings the edit, or after those that stand behind it in its record."""
-        builder = ScheduleBuilder()
-        decision = builder.index_of(Decision(ReplaceLonger(self.limit, MARKER), "its file was edited"))
-        anew = builder.index_of(Decision(None, "counted anew"))
+        builder = ScheduleBuilder(history)
+        decision = Decision(ReplaceLonger(self.limit, MARKER), "its file was edited")
         records = record_groups(history)
         sent = (history.kind != BlockKind.SYSTEM_TEXT) & (history.kind != BlockKind.OTHER)
         all_uses = file_uses(history, self.read_tools, self.edit_tools)
@@ -93,7 +92,7 @@ class CozempicStaleReads(Batching):
             order = np.cumsum(np.append(0, np.diff(records[context.blocks]) != 0))[: len(context.blocks)]
             place = dict(zip(context.blocks.tolist(), order.tolist(), strict=True))
             calls = np.flatnonzero(history.call_context == context.context).tolist()
-            rows = [(block, call, anew) for block, call in uses.carried]
+            builder.add_pairs(uses.carried, COUNTED_ANEW)
             waiting: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
             for number, (use, call) in enumerate(self._stale(records, uses)):
                 near = use.result >= 0 and 0 < place[use.result] - place[use.block] <= _NEAR_MESSAGES
@@ -102,9 +101,7 @@ class CozempicStaleReads(Batching):
                 if long:
                     waiting[int(records[use.result])].append((max(call, use.result_call), -number, use.result))
             for together in waiting.values():
-                rows += [(block, call, decision) for block, call in _one_a_pass(together, calls)]
-            blocks, at, decisions = np.array(rows, dtype=np.int32).reshape(-1, 3).T
-            builder.add_each(blocks, at, decisions)
+                builder.add_pairs(_one_a_pass(together, calls), decision)
         return builder.schedule()
 
     def _stale(self, records: NDArray[np.int32], uses: ContextUses) -> list[tuple[FileUse, int]]:
@@ -313,12 +310,11 @@ class CozempicTrim(Parametrized):
 
     def schedule(self, history: History) -> Schedule:
         """Every result is decided when it enters."""
-        builder = ScheduleBuilder()
+        builder = ScheduleBuilder(history)
         results = history.results[history.enters[history.results] != NEVER]
         for block, operation in _worthwhile(history, results.tolist(), self._operation):
             if operation is not None:
-                at = np.array([block], dtype=np.int32)
-                builder.add(at, history.enters[at], Decision(operation, "large result"))
+                builder.add_at_insertion(np.array([block], dtype=np.int32), Decision(operation, "large result"))
         return builder.schedule()
 
     def _operation(self, block: int, only_shorter: bool) -> Operation:  # noqa: ARG002  the same for every block
@@ -339,13 +335,13 @@ class CozempicAge(Batching):
 
     def schedule(self, history: History) -> Schedule:
         """A result changes tier at the call that brings the user's text that many turns after it."""
-        builder = ScheduleBuilder()
+        builder = ScheduleBuilder(history)
         is_result = history.kind == BlockKind.TOOL_RESULT
         for context in arrivals(history, (history.kind != BlockKind.SYSTEM_TEXT) & (history.kind != BlockKind.OTHER)):
             turns = _Turns.of(history, context)
             places = np.flatnonzero(is_result[context.blocks])
             carried = places[places < context.carried]
-            builder.add(context.blocks[carried], context.calls[carried], Decision(None, "counted anew"))
+            builder.add(context.blocks[carried], context.calls[carried], COUNTED_ANEW)
             tiers = ((self.middle, "middle", _minify), (self.old, "old", turns.stub))
             for age, group, make in tiers if self.middle < self.old else tiers[1:]:
                 # What would not get shorter is sent as recorded, minified before or not.
@@ -357,7 +353,7 @@ class CozempicAge(Batching):
                 }
                 for block, operation in _worthwhile(history, list(reached), make):
                     decision = left if operation is None else Decision(operation, left.reason, group)
-                    builder.add(np.array([block], np.int32), np.array([reached[block]], np.int32), decision)
+                    builder.add_pairs([(block, reached[block])], decision)
         return builder.schedule()
 
 

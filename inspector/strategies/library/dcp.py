@@ -25,12 +25,13 @@ from inspector.strategies.core.operations import BlockSource, ReplaceText, sent_
 from inspector.strategies.core.parameters import ToolList
 from inspector.strategies.core.parametrized import choice, tools, whole
 from inspector.strategies.core.rendition import Action, Rendition
-from inspector.strategies.core.schedule_builder import ScheduleBuilder
+from inspector.strategies.core.schedule_builder import COUNTED_ANEW, ScheduleBuilder
 from inspector.strategies.core.strategy import Decision
 from inspector.strategies.history.arguments import arguments_text, decoded, path_of
-from inspector.strategies.history.arrival_order import arrivals
+from inspector.strategies.history.arrival_order import arrivals, later
 from inspector.strategies.history.history import NEVER
 from inspector.strategies.history.memo import TextMemo
+from inspector.strategies.history.tools import meaning_mask
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -186,9 +187,7 @@ def batched(history: History, context: int, calls: NDArray[np.int32], when: str)
     """
     if when != "on-compress":
         return calls
-    results = history.results
-    is_compress = np.array([*(tool == COMPRESS for tool in history.tool_names), False], dtype=np.bool_)
-    compressing = results[is_compress[history.tool[results]]]
+    compressing = history.results_of(meaning_mask(history.tool_names, (), (COMPRESS,)))
     at = np.unique(history.enters[compressing])
     of_call = history.call_context[np.minimum(at, history.call_count)]
     at = at[(at != NEVER) & (of_call == context)]
@@ -220,13 +219,13 @@ class DcpDedupe(Batching):
 
     def schedule(self, history: History) -> Schedule:
         """Output goes at the call that brings the result of the next equal call."""
-        builder = ScheduleBuilder()
+        builder = ScheduleBuilder(history)
         signature = self._signatures(history)
         clear = Decision(ReplaceText(PLACEHOLDER), "called again with the same input", points_to="later")
         blank = Decision(BlankInput(BLANK_INPUT), "failed, and called again with the same input")
         ask = Decision(BlankInput(BLANK_QUESTIONS, "questions"), "asked again")
-        questions = _named(history, ("question",))
-        kept = _named(history, OUTPUT_KEPT)
+        questions = meaning_mask(history.tool_names, (), ("question",))
+        kept = meaning_mask(history.tool_names, (), OUTPUT_KEPT)
         for context in arrivals(history, signature >= 0):
             order = np.argsort(signature[context.blocks], kind="stable")
             blocks, calls = context.blocks[order], context.calls[order]
@@ -235,7 +234,7 @@ class DcpDedupe(Batching):
             again = batched(history, context.context, again, self.when)
             carried = context.blocks[: context.carried]
             for column in (carried, history.call_block[carried]):
-                builder.add(column, context.calls[: context.carried], Decision(None, "counted anew"))
+                builder.add(column, context.calls[: context.carried], COUNTED_ANEW)
             failed = history.is_error[blocks]
             shown = ~failed & ~kept[history.tool[blocks]]
             builder.add(blocks[shown], again[shown], clear)
@@ -255,11 +254,6 @@ class DcpDedupe(Batching):
             if not is_protected(session, made, self.protected_tools, self.protected_files):
                 signature[block] = numbers.setdefault(signature_of(session, made), len(numbers))
         return signature
-
-
-def _named(history: History, names: tuple[str, ...]) -> NDArray[np.bool_]:
-    """Per tool whether it is one of those; the last is for no tool."""
-    return np.array([*(tool in names for tool in history.tool_names), False], dtype=np.bool_)
 
 
 @dataclass(frozen=True)
@@ -282,7 +276,7 @@ class DcpPurgeErrors(Batching):
 
     def schedule(self, history: History) -> Schedule:
         """Input goes at the call whose prompt holds `turns` responses after the one that made the call."""
-        builder = ScheduleBuilder()
+        builder = ScheduleBuilder(history)
         old = Decision(BlankInput(BLANK_INPUT), f"failed {self.turns} turns ago")
         session = history.session
         failed = history.results[history.is_error[history.results] & (history.call_block[history.results] >= 0)]
@@ -297,11 +291,10 @@ class DcpPurgeErrors(Batching):
             messages = history.message[context.blocks]
             first = np.append(True, messages[1:] != messages[:-1])[: len(messages)]
             step = np.cumsum(first) - 1
-            arrival = np.append(context.calls[first], np.full(self.turns, NEVER, dtype=np.int32))
             chosen = purged[context.blocks]
             blocks = context.blocks[chosen]
             carried = blocks[: int(np.count_nonzero(chosen[: context.carried]))]
-            builder.add(carried, context.calls[chosen][: len(carried)], Decision(None, "counted anew"))
-            goes = arrival[step[chosen] + self.turns].astype(np.int32)
+            builder.add(carried, context.calls[chosen][: len(carried)], COUNTED_ANEW)
+            goes = later(context.calls[first], self.turns)[step[chosen]]
             builder.add(blocks, batched(history, context.context, goes, self.when), old)
         return builder.schedule()

@@ -159,16 +159,15 @@ class DeepagentsEvict(Parametrized):
 
     def schedule(self, history: History) -> Schedule:
         """Everything is decided when it enters."""
-        builder = ScheduleBuilder()
+        builder = ScheduleBuilder(history)
         if self.limit:
-            results = history.results
-            results = results[~meaning_mask(history.tool_names, (), self.exempt_tools)[history.tool[results]]]
+            results = history.results_of(~meaning_mask(history.tool_names, (), self.exempt_tools))
             limit = self.limit * CHARACTERS_PER_TOKEN
             preview = PreviewLines(limit, self.head, self.tail, self.folder)
-            builder.add(results, history.enters[results], Decision(preview, "large result", "result"))
+            builder.add_at_insertion(results, Decision(preview, "large result", "result"))
         if self.message_limit:
             limit = self.message_limit * CHARACTERS_PER_TOKEN
             texts = ((history.kind == BlockKind.USER_TEXT) & (history.characters > limit)).nonzero()[0].astype("int32")
             preview = PreviewLines(limit, self.head, self.tail, self.message_folder, of_result=False)
-            builder.add(texts, history.enters[texts], Decision(preview, "large message", "message"))
+            builder.add_at_insertion(texts, Decision(preview, "large message", "message"))
         return builder.schedule()

@@ -130,15 +130,13 @@ class GeminiTruncate(Parametrized):
 
     def schedule(self, history: History) -> Schedule:
         """Every result is decided when it enters."""
-        builder = ScheduleBuilder()
+        builder = ScheduleBuilder(history)
         cut = Decision(KeepEnds(self.limit, self.file), "large output at insertion")
         chosen = meaning_mask(history.tool_names, (Meaning.SHELL,), self.command_tools)
         chosen[:-1] |= np.array([name.startswith(("mcp_", "mcp-")) for name in history.tool_names], dtype=np.bool_)
-        results = history.results
-        if self.limit and self.applies_to != "all":
-            results = results[chosen[history.tool[results]]]
+        results = history.results if self.applies_to == "all" else history.results_of(chosen)
         if self.limit:
-            builder.add(results, history.enters[results], cut)
+            builder.add_at_insertion(results, cut)
         return builder.schedule()
 
 

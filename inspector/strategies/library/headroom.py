@@ -21,7 +21,7 @@ from inspector.strategies.core.measures import bytes_of
 from inspector.strategies.core.operations import sent_text
 from inspector.strategies.core.parametrized import switch, tools, whole
 from inspector.strategies.core.rendition import Rendition
-from inspector.strategies.core.schedule_builder import ScheduleBuilder
+from inspector.strategies.core.schedule_builder import COUNTED_ANEW, ScheduleBuilder
 from inspector.strategies.core.strategy import Decision
 from inspector.strategies.history.arguments import lines_of
 from inspector.strategies.history.reads import file_uses
@@ -85,9 +85,9 @@ class HeadroomStaleReads(Batching):
 
     def schedule(self, history: History) -> Schedule:
         """A read goes at the call that brings the change, or the read that covers it."""
-        builder = ScheduleBuilder()
+        builder = ScheduleBuilder(history)
         for context in file_uses(history, self.read_tools, self.edit_tools):
-            rows = [(block, call, builder.index_of(Decision(None, "counted anew"))) for block, call in context.carried]
+            rows = [(block, call, builder.index_of(COUNTED_ANEW)) for block, call in context.carried]
             for use, state, call in self._replaced(history, context):
                 at = max(call, use.result_call)
                 operation = MarkRead(state, use.path, self.minimum)

@@ -29,6 +29,7 @@ from inspector.strategies.core.parametrized import (
     window_of,
     written,
 )
+from inspector.strategies.core.schedule_builder import COUNTED_ANEW
 from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.history import ASSISTANT, TOOL_CALL
@@ -169,7 +170,7 @@ class LangChainClearToolUsesRun(ThreadRun[LangChainClearToolUses, _EstimatedResu
     """The clearing at work on one session."""
 
     measures_prompts = False
-    sent_again = Decision(None, "counted anew")
+    sent_again = COUNTED_ANEW
 
     def __init__(self, strategy: LangChainClearToolUses, history: History) -> None:
         super().__init__(strategy, history)

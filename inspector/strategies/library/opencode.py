@@ -229,11 +229,10 @@ class OpenCodeTruncate(Parametrized):
 
     def schedule(self, history: History) -> Schedule:
         """Every result is decided when it enters."""
-        builder = ScheduleBuilder()
+        builder = ScheduleBuilder(history)
         advice = _DELEGATE if self.hint == "delegate" else _READ_IT
         hint = f"{_SAVED}{self.folder}/tool_{{id}}{advice}"
         cut = CutLines(self.max_lines, self.max_bytes, self.direction == "tail", hint)
-        results = history.results
-        results = results[~meaning_mask(history.tool_names, (), self.exempt_tools)[history.tool[results]]]
-        builder.add(results, history.enters[results], Decision(cut, "too many lines or bytes at insertion"))
+        results = history.results_of(~meaning_mask(history.tool_names, (), self.exempt_tools))
+        builder.add_at_insertion(results, Decision(cut, "too many lines or bytes at insertion"))
         return builder.schedule()

@@ -32,11 +32,11 @@ from inspector.strategies.core.parametrized import (
     whole,
     window_of,
 )
-from inspector.strategies.core.schedule_builder import ScheduleBuilder
+from inspector.strategies.core.schedule_builder import COUNTED_ANEW, ScheduleBuilder
 from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.arguments import url_of
-from inspector.strategies.history.arrival_order import arrivals
+from inspector.strategies.history.arrival_order import arrivals, later
 from inspector.strategies.history.conversation_items import Event, Unit, counted_items, events_in
 from inspector.strategies.history.history import NEVER, SYSTEM_TEXT
 from inspector.strategies.history.memo import TextMemo
@@ -235,11 +235,6 @@ MASK = "<MASKED>"
 _CURRENT_URL = re.compile(r"\[Current URL: ([^\]\n]*)\]")
 
 
-def later(calls: NDArray[np.int32], by: int) -> NDArray[np.int32]:
-    """Per item, the call that brings the item `by` places after it; `NEVER` where none does."""
-    return np.append(calls[by:], np.full(min(by, len(calls)), NEVER, dtype=np.int32))
-
-
 @dataclass(frozen=True)
 class MaskObservations(Batching):
     """Replace observations before the newest events by a mask."""
@@ -259,14 +254,14 @@ class MaskObservations(Batching):
 
     def schedule(self, history: History) -> Schedule:
         """A result is masked at the call that brings the event `window` places after it."""
-        builder = ScheduleBuilder()
+        builder = ScheduleBuilder(history)
         masked = Decision(ReplaceText(MASK), f"before the newest {self.window} events")
         for items in counted_items(history, Unit.EVENTS):
             result = items.kinds(history) == BlockKind.TOOL_RESULT
             blocks = items.blocks[items.first]
             carried = result.copy()
             carried[items.carried :] = False
-            builder.add(blocks[carried], items.calls[carried], Decision(None, "counted anew"))
+            builder.add(blocks[carried], items.calls[carried], COUNTED_ANEW)
             builder.add(blocks[result], later(items.calls, self.window)[result], masked)
         return builder.schedule()
 
@@ -295,12 +290,11 @@ class MaskBrowserOutput(Batching):
 
     def schedule(self, history: History) -> Schedule:
         """A result is masked at the call that brings the browser's result `window` places after it."""
-        builder = ScheduleBuilder()
+        builder = ScheduleBuilder(history)
         browser = np.array([*(self._is_browser(name) for name in history.tool_names), False], dtype=np.bool_)
         chosen = (history.kind == BlockKind.TOOL_RESULT) & browser[history.tool]
         for context in arrivals(history, chosen):
-            carried = slice(0, context.carried)
-            builder.add(context.blocks[carried], context.calls[carried], Decision(None, "counted anew"))
+            builder.restore(context)
             decisions = [builder.index_of(self._masked(history, block)) for block in context.blocks.tolist()]
             builder.add_each(context.blocks, later(context.calls, self.window), np.array(decisions, dtype=np.int32))
         return builder.schedule()
@@ -325,7 +319,7 @@ def _forgetting(
         decision: What removing says.
         forgotten: Per event of a context, the call it is forgotten at, `NEVER` for one that stays.
     """
-    builder = ScheduleBuilder()
+    builder = ScheduleBuilder(history)
     place = np.full(len(history.kind), -1, dtype=np.int32)
     for items in counted_items(history, Unit.EVENTS):
         gone = forgotten(items)
@@ -341,7 +335,7 @@ def _forgetting(
         place[items.blocks] = -1
         if items.carried:
             kept = items.item < items.carried
-            builder.add(items.blocks[kept], items.calls[items.item[kept]], Decision(None, "counted anew"))
+            builder.add(items.blocks[kept], items.calls[items.item[kept]], COUNTED_ANEW)
         # What is forgotten before it is sent is forgotten when it would be.
         at = np.where(gone == NEVER, NEVER, np.maximum(gone, items.calls))
         builder.add(items.blocks, at[items.item].astype(np.int32), decision)

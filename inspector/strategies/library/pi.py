@@ -187,7 +187,7 @@ class PiTruncate(Parametrized):
 
     def schedule(self, history: History) -> Schedule:
         """Every result is decided when it enters."""
-        builder = ScheduleBuilder()
+        builder = ScheduleBuilder(history)
         results = history.results[history.enters[history.results] != NEVER]
         # What is shorter than either limit cannot be over it.
         shortest = min(self.max_lines, (self.max_bytes + 3) // 4)
@@ -202,10 +202,10 @@ class PiTruncate(Parametrized):
             (of(Meaning.SHELL), KeepTail(self.max_lines, self.max_bytes, self.file if self.notes else ""), "shell"),
             (of(Meaning.SEARCH, Meaning.LIGHT), KeepHead(_NO_LIMIT, self.max_bytes, self.notes), "search"),
         ):
-            builder.add(chosen, history.enters[chosen], Decision(operation, reason, group))
+            builder.add_at_insertion(chosen, Decision(operation, reason, group))
         for block in of(Meaning.READ).tolist():
-            at = np.array([block], dtype=np.int32)
-            builder.add(at, history.enters[at], Decision(self._read(history, block), reason, "read"))
+            decision = Decision(self._read(history, block), reason, "read")
+            builder.add_at_insertion(np.array([block], dtype=np.int32), decision)
         return builder.schedule()
 
     def _read(self, history: History, block: int) -> KeepHead:

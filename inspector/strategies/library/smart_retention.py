@@ -24,9 +24,6 @@ from inspector.strategies.core.parametrized import choice, limit_unit, tools, wh
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import (
     ScheduleBuilder,
-    add_with_tool_calls,
-    drop_all_but_newest,
-    restore_carried,
 )
 from inspector.strategies.core.strategy import Decision
 from inspector.strategies.history.arrival_order import arrivals
@@ -198,21 +195,21 @@ class SmartRetention(Batching):
 
     def schedule(self, history: History) -> Schedule:
         """Output is decided when it enters; reads and listings whenever another arrives."""
-        builder = ScheduleBuilder()
+        builder = ScheduleBuilder(history)
         self._add_reads(history, builder)
         output = meaning_mask(history.tool_names, (Meaning.SHELL,), self.output_tools)
-        long_outputs = history.results[output[history.tool[history.results]]]
+        long_outputs = history.results_of(output)
         # A token is a character or more.
         long_outputs = long_outputs[history.characters[long_outputs] > self.output_limit]
         cut = Decision(self._output_operation(), "long output", "output")
-        builder.add(long_outputs, history.enters[long_outputs], cut)
+        builder.add_at_insertion(long_outputs, cut)
         if self.variant == "document":
             light = meaning_mask(history.tool_names, (Meaning.LIGHT,), self.light_tools)
             chosen = np.zeros(len(history.kind), dtype=np.bool_)
-            chosen[history.results[light[history.tool[history.results]]]] = True
+            chosen[history.results_of(light)] = True
             reason = f"older than the newest {self.light_keep} light results"
             older = Decision(RemoveBlock(leaves_message=True), reason, "light")
-            drop_all_but_newest(history, builder, chosen, self.light_keep, older)
+            builder.keep_newest(chosen, self.light_keep, older)
         return builder.schedule()
 
     def pointer(self, path: str) -> str:
@@ -264,9 +261,9 @@ class KeepRecent(Batching):
 
     def schedule(self, history: History) -> Schedule:
         """A result goes at the call that brings the last of the `keep` results after it."""
-        builder = ScheduleBuilder()
+        builder = ScheduleBuilder(history)
         decision = Decision(RemoveBlock(leaves_message=True), f"older than the newest {self.keep} results")
-        drop_all_but_newest(history, builder, history.kind == BlockKind.TOOL_RESULT, self.keep, decision)
+        builder.keep_newest(history.kind == BlockKind.TOOL_RESULT, self.keep, decision)
         return builder.schedule()
 
 
@@ -286,13 +283,13 @@ class DedupeReads(Batching):
         results, files, _ = reads_of(history, self.read_tools)
         file_of = np.full(len(history.kind), -1, dtype=np.int32)
         file_of[results] = files
-        builder = ScheduleBuilder()
+        builder = ScheduleBuilder(history)
         decision = Decision(RemoveBlock(leaves_message=True), "read again later")
         for context in arrivals(history, file_of >= 0):
             by_file = np.argsort(file_of[context.blocks], kind="stable")
             blocks, calls = context.blocks[by_file], context.calls[by_file]
             same = file_of[blocks[1:]] == file_of[blocks[:-1]]
             replaced_at = np.append(np.where(same, calls[1:], NEVER), NEVER)[: len(blocks)].astype(np.int32)
-            restore_carried(history, builder, context, "")
-            add_with_tool_calls(history, builder, blocks, replaced_at, decision)
+            builder.restore_with_tool_calls(context)
+            builder.add_with_tool_calls(blocks, replaced_at, decision)
         return builder.schedule()

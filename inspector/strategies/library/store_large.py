@@ -157,16 +157,16 @@ class StoreLarge(Parametrized):
 
     def schedule(self, history: History) -> Schedule:
         """Every result is decided when it enters."""
-        builder = ScheduleBuilder()
+        builder = ScheduleBuilder(history)
         budgets = budgets_for_window(self.window, self.limit, self.batch_budget)
         results = history.results[history.enters[history.results] != NEVER]
         exempt = meaning_mask(history.tool_names, (), self.exempt_tools)[history.tool[results]]
         large = results[(history.characters[results] > budgets.result) & ~exempt]
         operation = StoreText(budgets.result, self.preview, self.folder)
-        builder.add(large, history.enters[large], Decision(operation, "large result", "result"))
+        builder.add_at_insertion(large, Decision(operation, "large result", "result"))
         spilled = self._spilled(history, budgets, set(large.tolist()))
         everything = Decision(StoreText(0, self.preview, self.folder), "largest of a large batch", "batch")
-        builder.add(spilled, history.enters[spilled], everything)
+        builder.add_at_insertion(spilled, everything)
         return builder.schedule()
 
     def _spilled(self, history: History, budgets: Budgets, stored: set[int]) -> NDArray[np.int32]:

@@ -331,9 +331,9 @@ class StrandsOffload(Parametrized):
 
     def schedule(self, history: History) -> Schedule:
         """Every result is decided when it enters."""
-        builder = ScheduleBuilder()
+        builder = ScheduleBuilder(history)
         results = history.results[history.enters[history.results] != NEVER]
         large = results[(history.characters[results] > self.threshold * _PER_TOKEN) & ~history.is_error[results]]
         operation = PreviewText(self.preview_tokens * _PER_TOKEN, _HEAD_SHARE[self.preview])
-        builder.add(large, history.enters[large], Decision(operation, "large at insertion"))
+        builder.add_at_insertion(large, Decision(operation, "large at insertion"))
         return builder.schedule()

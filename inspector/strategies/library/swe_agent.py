@@ -21,7 +21,7 @@ from inspector.strategies.core.operations import RemoveBlock, sent_text
 from inspector.strategies.core.parameters import ToolList
 from inspector.strategies.core.parametrized import switch, tools, whole
 from inspector.strategies.core.rendition import Action, Rendition
-from inspector.strategies.core.schedule_builder import ScheduleBuilder
+from inspector.strategies.core.schedule_builder import COUNTED_ANEW, ScheduleBuilder
 from inspector.strategies.core.strategy import Decision
 from inspector.strategies.history.arrival_order import arrivals
 from inspector.strategies.history.history import NEVER
@@ -75,7 +75,7 @@ class LastObservations(Batching):
 
     def schedule(self, history: History) -> Schedule:
         """An observation goes at the call that brings the number of observations to the next multiple of `polling`."""
-        builder = ScheduleBuilder()
+        builder = ScheduleBuilder(history)
         removed = meaning_mask(history.tool_names, (), self.remove_tools)[history.tool]
         always = removed | meaning_mask(history.tool_names, (), self.keep_tools)[history.tool]
         old = Decision(CountLines(), f"older than the newest {self.keep} observations")
@@ -88,10 +88,10 @@ class LastObservations(Batching):
             goes = self._goes(np.append(np.zeros(task, dtype=np.int32), calls))[task:]
             chosen = ~always[blocks]
             carried = chosen[: np.count_nonzero(is_result[: context.carried])]
-            builder.add(blocks[: len(carried)][carried], calls[: len(carried)][carried], Decision(None, "counted anew"))
+            builder.add(blocks[: len(carried)][carried], calls[: len(carried)][carried], COUNTED_ANEW)
             builder.add(blocks[chosen], goes[chosen], old)
         results = history.results[removed[history.results]]
-        builder.add(results, history.enters[results], Decision(CountLines(), "always removed", "always"))
+        builder.add_at_insertion(results, Decision(CountLines(), "always removed", "always"))
         return builder.schedule()
 
     def _goes(self, calls: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -190,7 +190,7 @@ class ClosedWindows(Batching):
 
     def schedule(self, history: History) -> Schedule:
         """A window closes at the call that brings the next one of its file."""
-        builder = ScheduleBuilder()
+        builder = ScheduleBuilder(history)
         looked_at = history.kind == BlockKind.USER_TEXT
         if self.results:
             looked_at |= history.kind == BlockKind.TOOL_RESULT
@@ -209,10 +209,7 @@ class ClosedWindows(Batching):
                     newest[window.file] = block
                 elif window.lines and history.kind[block] == BlockKind.USER_TEXT:
                     headless.append((block, call))
-            builder.add(
-                context.blocks[: context.carried], context.calls[: context.carried], Decision(None, "counted anew")
-            )
-            for pairs, decision in ((again, closed), (headless, dropped)):
-                columns = np.array(pairs, dtype=np.int32).reshape(-1, 2)
-                builder.add(columns[:, 0], columns[:, 1], decision)
+            builder.restore(context)
+            builder.add_pairs(again, closed)
+            builder.add_pairs(headless, dropped)
         return builder.schedule()

@@ -194,7 +194,7 @@ class TruncateAfterUse(Batching):
         answered = _next_calls(history)[history.enters[results]]
         enters = history.enters[results]
         answered = np.where(_answered_before(history)[history.message[results]], enters, answered).astype(np.int32)
-        builder = ScheduleBuilder()
+        builder = ScheduleBuilder(history)
         builder.add(results, answered, Decision(cut_in(self.unit, self.keep, self.keep, 0, self.marker), "answered"))
         return builder.schedule()
 
@@ -248,11 +248,11 @@ class CapAtInsertion(Parametrized):
 
     def schedule(self, history: History) -> Schedule:
         """Every result is decided when it enters."""
-        builder = ScheduleBuilder()
+        builder = ScheduleBuilder(history)
         if self.limit:
             size = "{length:,} characters" if self.unit == CHARACTERS else "{tokens:,} tokens"
             marker = f"\n\n[OUTPUT TRUNCATED: Showing {self.limit:,} of {size} from {{tool}}]"
             cut = cut_in(self.unit, self.limit, self.limit, 0, marker, numbered=True)
             decision = Decision(cut, "over the limit at insertion")
-            builder.add(history.results, history.enters[history.results], decision)
+            builder.add_at_insertion(history.results, decision)
         return builder.schedule()

@@ -185,12 +185,12 @@ class TrimAtInsertion(Parametrized):
 
     def schedule(self, history: History) -> Schedule:
         """Every result is decided when it enters, by the window where the threshold adapts at all."""
-        builder = ScheduleBuilder()
+        builder = ScheduleBuilder(history)
         most = None if self.adaptive == "off" else self.share_of(window_of(history, self.window))
         results, profile = self.profiles_of_results(history)
         for index, name in enumerate(_NAMES):
             chosen = results[profile == index]
-            builder.add(chosen, history.enters[chosen], self.decision(name, most))
+            builder.add_at_insertion(chosen, self.decision(name, most))
         return builder.schedule()
 
     def share_of(self, tokens: int) -> int:

@@ -24,8 +24,9 @@ from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import RemoveBlock
 from inspector.strategies.core.parameters import ToolList
 from inspector.strategies.core.parametrized import choice, tools, whole
-from inspector.strategies.core.schedule_builder import ScheduleBuilder
+from inspector.strategies.core.schedule_builder import COUNTED_ANEW, ScheduleBuilder
 from inspector.strategies.core.strategy import Decision
+from inspector.strategies.history.arrival_order import later
 from inspector.strategies.history.conversation_items import Unit, counted_items
 from inspector.strategies.history.history import NEVER
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
     from inspector.strategies.core.strategy import Schedule
     from inspector.strategies.history.conversation_items import CountedItems
-    from inspector.strategies.history.history import History
+from inspector.strategies.history.history import History
 
 
 class Turn(NamedTuple):
@@ -74,8 +75,8 @@ class VercelPrune(Batching):
 
     def schedule(self, history: History) -> Schedule:
         """A tool use goes at the call that brings the last of the messages that are kept after it."""
-        builder = ScheduleBuilder()
-        anew = Decision(None, "counted anew")
+        builder = ScheduleBuilder(history)
+        anew = COUNTED_ANEW
         for items in counted_items(history, Unit.BATCHES):
             carried = items.item < items.carried
             builder.add(items.blocks[carried], items.calls[items.item[carried]], anew)
@@ -93,8 +94,7 @@ class VercelPrune(Batching):
                         for block, turn, of in rows
                         if of == group and turn.is_gone == (operation is not None)
                     ]
-                    blocks, calls = np.array(chosen, dtype=np.int32).reshape(-1, 2).T
-                    builder.add(blocks, calls, Decision(operation, "before the newest messages", group))
+                    builder.add_pairs(chosen, Decision(operation, "before the newest messages", group))
         return builder.schedule()
 
     @property
@@ -165,8 +165,7 @@ class VercelPrune(Batching):
         """When reasoning goes whatever follows it."""
         if self.reasoning == "none":
             return
-        later = np.append(items.calls[1:], np.int32(NEVER)) if len(items.calls) else items.calls
-        calls = later if self.reasoning == "before-last-message" else items.calls
+        calls = later(items.calls, 1) if self.reasoning == "before-last-message" else items.calls
         thinking = history.kind[items.blocks] == BlockKind.THINKING
         for block, place in zip(items.blocks[thinking].tolist(), items.item[thinking].tolist(), strict=True):
             if calls[place] != NEVER:
