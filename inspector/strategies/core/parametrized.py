@@ -23,8 +23,13 @@ class Parametrized:
     """Base of the strategies here: collects the parameters of its fields and checks every value when one is made.
 
     A value no parameter can take raises `ParameterError` from the constructor, so that a strategy that exists is valid.
+    What a strategy says of itself is as in `Strategy`.
     """
 
+    name: ClassVar[str]
+    title: ClassVar[str]
+    summary: ClassVar[str]
+    source: ClassVar[str]
     parameters: ClassVar[tuple[Parameter, ...]] = ()
 
     def __init_subclass__(cls) -> None:

@@ -11,7 +11,7 @@ The plugin has no number of its own; the default here is the one its examples us
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 class AdkFilter(Batching):
     """Leave out all but the newest runs of the agent."""
 
-    name: ClassVar[str] = "adk-filter"
-    title: ClassVar[str] = "Context filter (ADK)"
-    summary: ClassVar[str] = "Send only what belongs to the newest questions of the user."
-    source: ClassVar[str] = "google-adk 2.13 ContextFilterPlugin, plugins/context_filter_plugin.py"
+    name = "adk-filter"
+    title = "Context filter (ADK)"
+    summary = "Send only what belongs to the newest questions of the user."
+    source = "google-adk 2.13 ContextFilterPlugin, plugins/context_filter_plugin.py"
 
     keep: int = whole(3, "How many of the newest runs stay.", "runs", minimum=1, maximum=1_000)
     remove_amount: int = whole(1, "How many runs more there must be for any to go.", "runs", minimum=1, maximum=1_000)

@@ -11,7 +11,7 @@ excluded tools count among the newest uses that are kept.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -41,10 +41,10 @@ PLACEHOLDER = "[Old tool result content cleared]"
 class AnthropicClearToolUses(Batching):
     """Replace all but the newest tool results by a placeholder when the prompt reaches a threshold."""
 
-    name: ClassVar[str] = "anthropic-clear-tool-uses"
-    title: ClassVar[str] = "Clear tool uses (Anthropic API)"
-    summary: ClassVar[str] = "Once a prompt reaches the threshold, clear the oldest tool results and keep the newest."
-    source: ClassVar[str] = "Anthropic API context editing, clear_tool_uses_20250919"
+    name = "anthropic-clear-tool-uses"
+    title = "Clear tool uses (Anthropic API)"
+    summary = "Once a prompt reaches the threshold, clear the oldest tool results and keep the newest."
+    source = "Anthropic API context editing, clear_tool_uses_20250919"
 
     trigger: int = whole(100_000, "Input tokens, or tool uses, at which results are cleared.", "", maximum=2_000_000)
     trigger_type: str = choice(
@@ -184,10 +184,10 @@ class AnthropicClearToolUsesRun(ThreadRun[AnthropicClearToolUses, _ToolUses]):
 class AnthropicClearThinking(Batching):
     """Keep the thinking of the newest turns that have any."""
 
-    name: ClassVar[str] = "anthropic-clear-thinking"
-    title: ClassVar[str] = "Clear thinking (Anthropic API)"
-    summary: ClassVar[str] = "Keep the thinking of the newest assistant turns and drop that of earlier ones."
-    source: ClassVar[str] = "Anthropic API context editing, clear_thinking_20251015"
+    name = "anthropic-clear-thinking"
+    title = "Clear thinking (Anthropic API)"
+    summary = "Keep the thinking of the newest assistant turns and drop that of earlier ones."
+    source = "Anthropic API context editing, clear_thinking_20251015"
 
     keep: int = whole(1, "How many of the newest turns keep their thinking; 0 for all.", "turns", maximum=1_000)
     turn: str = choice(

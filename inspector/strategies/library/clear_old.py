@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -101,10 +101,10 @@ class WordResult:
 class ClearOld(Batching):
     """Replace all but the newest tool results by a notice."""
 
-    name: ClassVar[str] = "clear-old"
-    title: ClassVar[str] = "Clear old results"
-    summary: ClassVar[str] = "Keep the newest tool results and replace older ones by a notice that names their id."
-    source: ClassVar[str] = "Tool Result Compaction Implementation Plan, oldnordic/odincode src/llm/frame_stack.rs"
+    name = "clear-old"
+    title = "Clear old results"
+    summary = "Keep the newest tool results and replace older ones by a notice that names their id."
+    source = "Tool Result Compaction Implementation Plan, oldnordic/odincode src/llm/frame_stack.rs"
 
     keep: int = whole(3, "How many of the newest tool results stay.", "results", maximum=1_000)
     variant: str = choice(

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from inspector.session.model import BlockKind, TextUnavailableError
 from inspector.strategies.core.operations import RecordedBlock, RemoveBlock, ReplaceText, sent_text
@@ -175,12 +175,12 @@ def messages_to_remove(rest: int, keep: str) -> int:
 class ClineTruncate(Parametrized):
     """Drop repeated file contents, then half of the messages, when the window is nearly full."""
 
-    name: ClassVar[str] = "cline-truncate"
-    title: ClassVar[str] = "Duplicate reads and truncation (Cline)"
-    summary: ClassVar[str] = (
+    name = "cline-truncate"
+    title = "Duplicate reads and truncation (Cline)"
+    summary = (
         "When the window is nearly full, drop repeated file contents, and if that is not enough half of the messages."
     )
-    source: ClassVar[str] = "cline/cline src/core/context/context-management/ContextManager.ts"
+    source = "cline/cline src/core/context/context-management/ContextManager.ts"
 
     window: int = model_window()
     duplicate_reads: bool = switch(True, "Replace all but the newest content of every file first.", group="reads")

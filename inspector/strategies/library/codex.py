@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN, bytes_of
 from inspector.strategies.core.operations import sent_text
@@ -95,10 +95,10 @@ def _is_inside(byte: int) -> bool:
 class CodexTruncate(Parametrized):
     """Keep both ends of large results, once, when they are inserted."""
 
-    name: ClassVar[str] = "codex-truncate"
-    title: ClassVar[str] = "Truncate at insertion (Codex)"
-    summary: ClassVar[str] = "Insert large results without their middle, cut to a budget of tokens or bytes."
-    source: ClassVar[str] = "openai/codex codex-rs/utils/output-truncation"
+    name = "codex-truncate"
+    title = "Truncate at insertion (Codex)"
+    summary = "Insert large results without their middle, cut to a budget of tokens or bytes."
+    source = "openai/codex codex-rs/utils/output-truncation"
 
     budget: int = whole(10_000, "What a result may have.", "tokens or bytes", maximum=10_000_000)
     unit: str = choice(("tokens", "bytes"), "What the budget is in; a token is four bytes.")

@@ -15,7 +15,7 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -72,10 +72,10 @@ class ReplaceLonger:
 class CozempicStaleReads(Batching):
     """Replace reads of files that were edited later."""
 
-    name: ClassVar[str] = "cozempic-stale-reads"
-    title: ClassVar[str] = "Stale reads (Cozempic)"
-    summary: ClassVar[str] = "Replace long reads of a file once it is edited, and the reads made together with them."
-    source: ClassVar[str] = "cozempic 1.8.39 stale-reads, strategies/standard.py"
+    name = "cozempic-stale-reads"
+    title = "Stale reads (Cozempic)"
+    summary = "Replace long reads of a file once it is edited, and the reads made together with them."
+    source = "cozempic 1.8.39 stale-reads, strategies/standard.py"
 
     limit: int = whole(500, "Longest result that stays.", "characters", maximum=1_000_000)
     read_tools: tuple[str, ...] = tools((), "Tools that read files, besides those that are known to.")
@@ -300,10 +300,10 @@ _NEAR = 10
 class CozempicTrim(Parametrized):
     """Keep head and tail of large results."""
 
-    name: ClassVar[str] = "cozempic-trim"
-    title: ClassVar[str] = "Trim outputs (Cozempic)"
-    summary: ClassVar[str] = "Keep head and tail of results with too many lines or bytes."
-    source: ClassVar[str] = "cozempic 1.8.39 tool-output-trim, strategies/standard.py"
+    name = "cozempic-trim"
+    title = "Trim outputs (Cozempic)"
+    summary = "Keep head and tail of results with too many lines or bytes."
+    source = "cozempic 1.8.39 tool-output-trim, strategies/standard.py"
 
     max_bytes: int = whole(8_192, "Longest result that stays whole.", "bytes", maximum=1_000_000)
     max_lines: int = whole(100, "Most lines of a result that stays whole.", "lines", maximum=100_000)
@@ -325,10 +325,10 @@ class CozempicTrim(Parametrized):
 class CozempicAge(Batching):
     """Minify results of middle age, and say of old ones what they were."""
 
-    name: ClassVar[str] = "cozempic-age"
-    title: ClassVar[str] = "Age tiers (Cozempic)"
-    summary: ClassVar[str] = "Minify results after some turns of the user, and after more leave a line of each."
-    source: ClassVar[str] = "cozempic 1.8.39 tool-result-age, strategies/standard.py"
+    name = "cozempic-age"
+    title = "Age tiers (Cozempic)"
+    summary = "Minify results after some turns of the user, and after more leave a line of each."
+    source = "cozempic 1.8.39 tool-result-age, strategies/standard.py"
 
     middle: int = whole(15, "Turns after which JSON and differences are minified.", "turns", maximum=1_000)
     old: int = whole(40, "Turns after which a line is left.", "turns", minimum=1, maximum=1_000)

@@ -13,7 +13,7 @@ import json
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -206,10 +206,10 @@ OUTPUT_KEPT = ("question", "edit", "write")
 class DcpDedupe(Batching):
     """Clear the output of all but the newest of equal tool calls."""
 
-    name: ClassVar[str] = "dcp-dedupe"
-    title: ClassVar[str] = "Deduplicate calls (DCP)"
-    summary: ClassVar[str] = "When a tool is called again with the same input, clear the output of the earlier call."
-    source: ClassVar[str] = "opencode-dcp 3.1 lib/strategies/deduplication.ts"
+    name = "dcp-dedupe"
+    title = "Deduplicate calls (DCP)"
+    summary = "When a tool is called again with the same input, clear the output of the earlier call."
+    source = "opencode-dcp 3.1 lib/strategies/deduplication.ts"
 
     when: str = choice(WHEN, WHEN_HELP)
     protected_tools: tuple[str, ...] = tools(
@@ -260,10 +260,10 @@ class DcpDedupe(Batching):
 class DcpPurgeErrors(Batching):
     """Blank the input of tool calls that failed some turns ago."""
 
-    name: ClassVar[str] = "dcp-purge-errors"
-    title: ClassVar[str] = "Purge failed calls (DCP)"
-    summary: ClassVar[str] = "Some responses after a tool call failed, blank the texts of its input and keep the error."
-    source: ClassVar[str] = "opencode-dcp 3.1 lib/strategies/purge-errors.ts"
+    name = "dcp-purge-errors"
+    title = "Purge failed calls (DCP)"
+    summary = "Some responses after a tool call failed, blank the texts of its input and keep the error."
+    source = "opencode-dcp 3.1 lib/strategies/purge-errors.ts"
 
     turns: int = whole(
         4, "Responses of the model after which a failed call's input goes.", "turns", minimum=1, maximum=1_000

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from inspector.session.model import BlockKind
 from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN
@@ -134,10 +134,10 @@ _MOST = 1_000_000
 class DeepagentsEvict(Parametrized):
     """Replace large results and messages by numbered lines from both ends, once, when they are first sent."""
 
-    name: ClassVar[str] = "deepagents-evict"
-    title: ClassVar[str] = "Evict large results (deepagents)"
-    summary: ClassVar[str] = "Save large results and messages to files when they are first sent, and show both ends."
-    source: ClassVar[str] = "deepagents 0.7 FilesystemMiddleware"
+    name = "deepagents-evict"
+    title = "Evict large results (deepagents)"
+    summary = "Save large results and messages to files when they are first sent, and show both ends."
+    source = "deepagents 0.7 FilesystemMiddleware"
 
     limit: int = whole(
         20_000, "Largest result that is sent whole; 0 for no limit.", "tokens", maximum=_MOST, group="result"

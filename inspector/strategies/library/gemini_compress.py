@@ -16,7 +16,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from inspector.session.model import BlockKind
 from inspector.strategies.core import javascript
@@ -55,12 +55,12 @@ _RESULT = len('{"functionResponse":{"id":,"name":,"response":{"output":}}}')
 class GeminiCompress(Parametrized):
     """Replace what lies before the newest part of a conversation by a summary."""
 
-    name: ClassVar[str] = "gemini-compress"
-    title: ClassVar[str] = "Compress the chat (Gemini CLI)"
-    summary: ClassVar[str] = (
+    name = "gemini-compress"
+    title = "Compress the chat (Gemini CLI)"
+    summary = (
         "When a prompt has passed half the window, replace all but the newest part by a summary of an assumed length."
     )
-    source: ClassVar[str] = "Gemini CLI 0.61 packages/core/src/context/chatCompressionService.ts"
+    source = "Gemini CLI 0.61 packages/core/src/context/chatCompressionService.ts"
 
     threshold: float = number(0.5, "Part of the window at which it compresses.", minimum=0.0, maximum=1.0)
     preserve: float = number(0.3, "Newest part of the characters that stays.", minimum=0.01, maximum=0.99)

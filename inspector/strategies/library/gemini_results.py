@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -116,12 +116,10 @@ class KeepEnds:
 class GeminiTruncate(Parametrized):
     """Keep both ends of large command output, once, when it is inserted."""
 
-    name: ClassVar[str] = "gemini-truncate"
-    title: ClassVar[str] = "Truncate at insertion (Gemini CLI)"
-    summary: ClassVar[str] = (
-        "Insert large command output with a fifth of the limit from its beginning, the rest its end."
-    )
-    source: ClassVar[str] = "Gemini CLI 0.61 packages/core/src/utils/fileUtils.ts"
+    name = "gemini-truncate"
+    title = "Truncate at insertion (Gemini CLI)"
+    summary = "Insert large command output with a fifth of the limit from its beginning, the rest its end."
+    source = "Gemini CLI 0.61 packages/core/src/utils/fileUtils.ts"
 
     limit: int = whole(40_000, "Longest output that is inserted whole.", "characters", maximum=10_000_000)
     applies_to: str = choice(("commands-and-mcp", "all"), "Whose results: commands' and MCP tools', or all tools'.")
@@ -219,10 +217,10 @@ _IS_MASKED = Measure(lambda text: int(is_masked(text)))
 class GeminiMask(Batching):
     """Replace old output by a preview, in batches."""
 
-    name: ClassVar[str] = "gemini-mask"
-    title: ClassVar[str] = "Mask tool output (Gemini CLI)"
-    summary: ClassVar[str] = "Replace output older than a protected amount by a preview, when there is enough of it."
-    source: ClassVar[str] = "Gemini CLI 0.61 packages/core/src/context/toolOutputMaskingService.ts"
+    name = "gemini-mask"
+    title = "Mask tool output (Gemini CLI)"
+    summary = "Replace output older than a protected amount by a preview, when there is enough of it."
+    source = "Gemini CLI 0.61 packages/core/src/context/toolOutputMaskingService.ts"
 
     protect: int = whole(50_000, "The newest output, which is spared.", "tokens", maximum=1_000_000)
     minimum: int = whole(30_000, "Nothing is masked unless so much can be.", "tokens", maximum=1_000_000)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -69,12 +69,10 @@ class MarkRead:
 class HeadroomStaleReads(Batching):
     """Replace reads of files that were changed since by a marker."""
 
-    name: ClassVar[str] = "headroom-stale-reads"
-    title: ClassVar[str] = "Stale reads (Headroom)"
-    summary: ClassVar[str] = (
-        "Replace a read by a marker once its file is changed, or read again where that is asked for."
-    )
-    source: ClassVar[str] = "headroom-ai 0.42 headroom/transforms/read_lifecycle.py"
+    name = "headroom-stale-reads"
+    title = "Stale reads (Headroom)"
+    summary = "Replace a read by a marker once its file is changed, or read again where that is asked for."
+    source = "headroom-ai 0.42 headroom/transforms/read_lifecycle.py"
 
     stale: bool = switch(True, "Replace reads of files that were changed since.", group="stale")
     superseded: bool = switch(False, "Replace reads whose lines were read again.", group="superseded")

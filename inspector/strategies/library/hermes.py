@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from inspector.session.model import TextUnavailableError
 from inspector.strategies.core.measures import ItemMeasure
@@ -304,12 +304,10 @@ def _minimum(default: int) -> Any:
 class HermesPrepass(Parametrized):
     """Prune old results when a prompt reaches the threshold at which Hermes compresses."""
 
-    name: ClassVar[str] = "hermes-prepass"
-    title: ClassVar[str] = "Prune before compressing (Hermes)"
-    summary: ClassVar[str] = (
-        "When a prompt reaches a part of the window, leave a line of each result before the newest messages."
-    )
-    source: ClassVar[str] = "hermes-agent 0.19.0 agent/context_compressor.py, _prune_old_tool_results"
+    name = "hermes-prepass"
+    title = "Prune before compressing (Hermes)"
+    summary = "When a prompt reaches a part of the window, leave a line of each result before the newest messages."
+    source = "hermes-agent 0.19.0 agent/context_compressor.py, _prune_old_tool_results"
 
     threshold: float = number(
         0.5, "Part of the window; at least 0.75 of one below 512,000 tokens.", minimum=0.0, maximum=1.0
@@ -338,12 +336,12 @@ class HermesPrepass(Parametrized):
 class HermesProactivePrune(Parametrized):
     """Prune old large results early, in batches that are worth it."""
 
-    name: ClassVar[str] = "hermes-proactive-prune"
-    title: ClassVar[str] = "Prune early (Hermes)"
-    summary: ClassVar[str] = (
+    name = "hermes-proactive-prune"
+    title = "Prune early (Hermes)"
+    summary = (
         "Once prompts are long, leave a line of each large result before the newest messages, in worthwhile batches."
     )
-    source: ClassVar[str] = "hermes-agent 0.20 agent/context_compressor.py, prune_tool_results_only"
+    source = "hermes-agent 0.20 agent/context_compressor.py, prune_tool_results_only"
 
     trigger: int = whole(
         48_000, "Prompt tokens from which on results are pruned; 0 for never.", "tokens", maximum=2_000_000

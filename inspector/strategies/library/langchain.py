@@ -12,7 +12,7 @@ import json
 import math
 from bisect import bisect_left
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from inspector.session.model import BlockKind
 from inspector.strategies.core.batching import Batching
@@ -115,12 +115,12 @@ PLACEHOLDER = "[cleared]"
 class LangChainClearToolUses(Batching):
     """Replace all but the newest tool results by a placeholder while the estimate is over a threshold."""
 
-    name: ClassVar[str] = "langchain-clear-tool-uses"
-    title: ClassVar[str] = "Clear tool uses (LangChain)"
-    summary: ClassVar[str] = (
+    name = "langchain-clear-tool-uses"
+    title = "Clear tool uses (LangChain)"
+    summary = (
         "While a conversation is estimated over the trigger, send all but its newest tool results as a placeholder."
     )
-    source: ClassVar[str] = "LangChain 1.4 ContextEditingMiddleware, ClearToolUsesEdit"
+    source = "LangChain 1.4 ContextEditingMiddleware, ClearToolUsesEdit"
 
     trigger: int = whole(
         100_000,
@@ -237,12 +237,10 @@ INTRODUCTION = "Here is a summary of the conversation to date:\n\n"
 class LangChainSummarization(Parametrized):
     """Replace all but the newest messages by a summary when a trigger is reached."""
 
-    name: ClassVar[str] = "langchain-summarization"
-    title: ClassVar[str] = "Summarization (LangChain)"
-    summary: ClassVar[str] = (
-        "When the messages are many or long enough, replace all but the newest by a summary of an assumed length."
-    )
-    source: ClassVar[str] = "LangChain 1.4 SummarizationMiddleware; trigger of deepagents 0.7"
+    name = "langchain-summarization"
+    title = "Summarization (LangChain)"
+    summary = "When the messages are many or long enough, replace all but the newest by a summary of an assumed length."
+    source = "LangChain 1.4 SummarizationMiddleware; trigger of deepagents 0.7"
 
     trigger_tokens: int = whole(
         170_000, "Estimated tokens at which it summarizes; 0 for never.", "tokens", maximum=2_000_000

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inspector.session.model import BlockKind, TextUnavailableError
 from inspector.strategies.core.operations import RemoveBlock, ReplaceWithMessage
@@ -132,10 +132,10 @@ def _first_user() -> Any:
 class MafToolResults(_Maf):
     """Replace old tool uses by messages that list their results."""
 
-    name: ClassVar[str] = "maf-tool-results"
-    title: ClassVar[str] = "List old results (agent framework)"
-    summary: ClassVar[str] = "Replace all but the newest tool uses by one message each that lists their results."
-    source: ClassVar[str] = f"ToolResultCompactionStrategy, {SOURCE}"
+    name = "maf-tool-results"
+    title = "List old results (agent framework)"
+    summary = "Replace all but the newest tool uses by one message each that lists their results."
+    source = f"ToolResultCompactionStrategy, {SOURCE}"
 
     keep: int = _keep(1)
 
@@ -149,10 +149,10 @@ class MafToolResults(_Maf):
 class MafToolCalls(_Maf):
     """Leave old tool uses out."""
 
-    name: ClassVar[str] = "maf-tool-calls"
-    title: ClassVar[str] = "Leave old tool uses out (agent framework)"
-    summary: ClassVar[str] = "Remove all but the newest tool uses, calls and results."
-    source: ClassVar[str] = f"SelectiveToolCallCompactionStrategy, {SOURCE}"
+    name = "maf-tool-calls"
+    title = "Leave old tool uses out (agent framework)"
+    summary = "Remove all but the newest tool uses, calls and results."
+    source = f"SelectiveToolCallCompactionStrategy, {SOURCE}"
 
     keep: int = _keep(1)
 
@@ -166,10 +166,10 @@ class MafToolCalls(_Maf):
 class MafWindow(_Maf):
     """Keep the newest groups."""
 
-    name: ClassVar[str] = "maf-window"
-    title: ClassVar[str] = "Sliding window (agent framework)"
-    summary: ClassVar[str] = "Keep the newest groups of messages, a tool call and its results being one."
-    source: ClassVar[str] = f"SlidingWindowStrategy, {SOURCE}"
+    name = "maf-window"
+    title = "Sliding window (agent framework)"
+    summary = "Keep the newest groups of messages, a tool call and its results being one."
+    source = f"SlidingWindowStrategy, {SOURCE}"
 
     keep: int = whole(20, "How many of the newest groups stay.", "groups", minimum=1, maximum=10_000)
 
@@ -183,10 +183,10 @@ class MafWindow(_Maf):
 class MafTruncation(_Maf):
     """Leave the oldest groups out once messages or tokens are too many."""
 
-    name: ClassVar[str] = "maf-truncation"
-    title: ClassVar[str] = "Truncation (agent framework)"
-    summary: ClassVar[str] = "When messages or tokens are too many, remove the oldest groups until they are few enough."
-    source: ClassVar[str] = f"TruncationStrategy, {SOURCE}"
+    name = "maf-truncation"
+    title = "Truncation (agent framework)"
+    summary = "When messages or tokens are too many, remove the oldest groups until they are few enough."
+    source = f"TruncationStrategy, {SOURCE}"
 
     unit: str = choice(("messages", "tokens"), "What is counted.")
     limit: int = whole(80, "Most messages or tokens.", "", minimum=1, maximum=10_000_000)
@@ -202,13 +202,13 @@ class MafTruncation(_Maf):
 class MafContextWindow(_Maf):
     """List old results, and leave the oldest groups out, at parts of the window."""
 
-    name: ClassVar[str] = "maf-context-window"
-    title: ClassVar[str] = "Fit the window (agent framework)"
-    summary: ClassVar[str] = (
+    name = "maf-context-window"
+    title = "Fit the window (agent framework)"
+    summary = (
         "List the results of old tool uses when the window is half full, and remove the oldest groups when that is not "
         "enough."
     )
-    source: ClassVar[str] = f"ContextWindowCompactionStrategy, {SOURCE}"
+    source = f"ContextWindowCompactionStrategy, {SOURCE}"
 
     window: int = model_window()
     max_output: int = whole(16_384, "What of it is for output.", "tokens", maximum=1_000_000)

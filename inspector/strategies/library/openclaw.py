@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from inspector.strategies.core import javascript
 from inspector.strategies.core.measures import ARGUMENT_UNITS, Measure
@@ -118,12 +118,12 @@ def images_of(block: Block, rendition: Rendition) -> int:
 class OpenClawPrune(Parametrized):
     """Trim and clear old results when the cache has expired."""
 
-    name: ClassVar[str] = "openclaw-prune"
-    title: ClassVar[str] = "Prune when the cache expired (OpenClaw)"
-    summary: ClassVar[str] = (
+    name = "openclaw-prune"
+    title = "Prune when the cache expired (OpenClaw)"
+    summary = (
         "After a pause, keep head and tail of large old results, and clear the oldest if the window is still full."
     )
-    source: ClassVar[str] = "openclaw/openclaw@11b0d35 src/agents/pi-hooks/context-pruning, mode cache-ttl"
+    source = "openclaw/openclaw@11b0d35 src/agents/pi-hooks/context-pruning, mode cache-ttl"
 
     ttl: int = whole(300, "Pause after which the cache has expired.", "seconds", minimum=1, maximum=604_800)
     keep_assistants: int = whole(

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN, bytes_of
@@ -45,12 +45,10 @@ PLACEHOLDER = "[Old tool result content cleared]"
 class OpenCodePrune(Batching):
     """Clear old tool output in batches, at the end of a user's turn."""
 
-    name: ClassVar[str] = "opencode-prune"
-    title: ClassVar[str] = "Prune (OpenCode)"
-    summary: ClassVar[str] = (
-        "After a user's turn, clear tool output older than two turns and a protected amount, if that is enough."
-    )
-    source: ClassVar[str] = "OpenCode packages/opencode/src/session/compaction.ts"
+    name = "opencode-prune"
+    title = "Prune (OpenCode)"
+    summary = "After a user's turn, clear tool output older than two turns and a protected amount, if that is enough."
+    source = "OpenCode packages/opencode/src/session/compaction.ts"
 
     protect: int = whole(40_000, "The newest output, of earlier turns, that is spared.", "tokens", maximum=1_000_000)
     minimum: int = whole(20_000, "Nothing is cleared unless more than this can be.", "tokens", maximum=1_000_000)
@@ -212,10 +210,10 @@ _DELEGATE = (
 class OpenCodeTruncate(Parametrized):
     """Keep whole lines of large results up to limits, once, when they are inserted."""
 
-    name: ClassVar[str] = "opencode-truncate"
-    title: ClassVar[str] = "Truncate at insertion (OpenCode)"
-    summary: ClassVar[str] = "Insert only as many lines of a result as fit a number of lines and bytes."
-    source: ClassVar[str] = "OpenCode packages/opencode/src/tool/truncate.ts"
+    name = "opencode-truncate"
+    title = "Truncate at insertion (OpenCode)"
+    summary = "Insert only as many lines of a result as fit a number of lines and bytes."
+    source = "OpenCode packages/opencode/src/tool/truncate.ts"
 
     max_lines: int = whole(2_000, "Most lines that are inserted.", "lines", maximum=1_000_000)
     max_bytes: int = whole(51_200, "Most bytes that are inserted.", "bytes", maximum=100_000_000)

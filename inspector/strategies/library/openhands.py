@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -105,12 +105,12 @@ class EventLog:
 class OpenHandsCondenser(Parametrized):
     """Replace the middle of a long event log by a summary."""
 
-    name: ClassVar[str] = "openhands-condenser"
-    title: ClassVar[str] = "Condenser (OpenHands)"
-    summary: ClassVar[str] = (
+    name = "openhands-condenser"
+    title = "Condenser (OpenHands)"
+    summary = (
         "When events are too many, replace those between the first and the newest by a summary of an assumed length."
     )
-    source: ClassVar[str] = "openhands-sdk 1.58 LLMSummarizingCondenser; limits of its default agent"
+    source = "openhands-sdk 1.58 LLMSummarizingCondenser; limits of its default agent"
 
     max_size: int = whole(
         80,
@@ -239,10 +239,10 @@ _CURRENT_URL = re.compile(r"\[Current URL: ([^\]\n]*)\]")
 class MaskObservations(Batching):
     """Replace observations before the newest events by a mask."""
 
-    name: ClassVar[str] = "mask-observations"
-    title: ClassVar[str] = "Mask observations"
-    summary: ClassVar[str] = "Keep the newest events whole and mask every tool result before them."
-    source: ClassVar[str] = "ObservationMaskingCondenser, OpenHands 0.62 openhands/memory/condenser/impl"
+    name = "mask-observations"
+    title = "Mask observations"
+    summary = "Keep the newest events whole and mask every tool result before them."
+    source = "ObservationMaskingCondenser, OpenHands 0.62 openhands/memory/condenser/impl"
 
     window: int = whole(
         100,
@@ -278,10 +278,10 @@ _shown_url = TextMemo(_url_in, "")
 class MaskBrowserOutput(Batching):
     """Replace what the browser showed before by the address it was at."""
 
-    name: ClassVar[str] = "mask-browser-output"
-    title: ClassVar[str] = "Mask browser output"
-    summary: ClassVar[str] = "Keep the newest results of the browser and of earlier ones only the address."
-    source: ClassVar[str] = "BrowserOutputCondenser, OpenHands 0.62 openhands/memory/condenser/impl"
+    name = "mask-browser-output"
+    title = "Mask browser output"
+    summary = "Keep the newest results of the browser and of earlier ones only the address."
+    source = "BrowserOutputCondenser, OpenHands 0.62 openhands/memory/condenser/impl"
 
     window: int = whole(
         1, "How many of the newest results of the browser stay whole.", "results", minimum=1, maximum=1_000
@@ -346,10 +346,10 @@ def _forgetting(
 class RecentEvents(Batching):
     """Send the first and the newest events only."""
 
-    name: ClassVar[str] = "recent-events"
-    title: ClassVar[str] = "Recent events"
-    summary: ClassVar[str] = "Keep the first and the newest events; every new one pushes an old one out."
-    source: ClassVar[str] = "RecentEventsCondenser, OpenHands 0.62 openhands/memory/condenser/impl"
+    name = "recent-events"
+    title = "Recent events"
+    summary = "Keep the first and the newest events; every new one pushes an old one out."
+    source = "RecentEventsCondenser, OpenHands 0.62 openhands/memory/condenser/impl"
 
     keep_first: int = whole(
         1, "How many of the first events stay; they count among those sent.", "events", maximum=1_000
@@ -380,12 +380,10 @@ class RecentEvents(Batching):
 class AmortizedForgetting(Batching):
     """Forget half of the events whenever they are too many."""
 
-    name: ClassVar[str] = "amortized-forgetting"
-    title: ClassVar[str] = "Amortized forgetting"
-    summary: ClassVar[str] = (
-        "When the log has grown past its limit, keep the first and the newest events, half as many."
-    )
-    source: ClassVar[str] = "AmortizedForgettingCondenser, OpenHands 0.62 openhands/memory/condenser/impl"
+    name = "amortized-forgetting"
+    title = "Amortized forgetting"
+    summary = "When the log has grown past its limit, keep the first and the newest events, half as many."
+    source = "AmortizedForgettingCondenser, OpenHands 0.62 openhands/memory/condenser/impl"
 
     max_size: int = whole(
         100,

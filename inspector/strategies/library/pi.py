@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -175,10 +175,10 @@ def size(count: int) -> str:
 class PiTruncate(Parametrized):
     """Keep the beginning of files and the end of commands' output, once, when they are inserted."""
 
-    name: ClassVar[str] = "pi-truncate"
-    title: ClassVar[str] = "Truncate at insertion (pi)"
-    summary: ClassVar[str] = "Insert only as many lines as fit: the first of files and searches, the last of commands."
-    source: ClassVar[str] = "@mariozechner/pi-coding-agent 0.73.1 core/tools/truncate.js"
+    name = "pi-truncate"
+    title = "Truncate at insertion (pi)"
+    summary = "Insert only as many lines as fit: the first of files and searches, the last of commands."
+    source = "@mariozechner/pi-coding-agent 0.73.1 core/tools/truncate.js"
 
     max_lines: int = whole(2_000, "Most lines that are inserted.", "lines", maximum=1_000_000)
     max_bytes: int = whole(51_200, "Most bytes that are inserted.", "bytes", maximum=100_000_000)
@@ -240,13 +240,13 @@ def pi_tokens(moment: Moment, blocks: Iterable[int]) -> int:
 class PiCompaction(Parametrized):
     """Replace all but the newest messages by a summary once the window is nearly full."""
 
-    name: ClassVar[str] = "pi-compaction"
-    title: ClassVar[str] = "Compaction (pi)"
-    summary: ClassVar[str] = (
+    name = "pi-compaction"
+    title = "Compaction (pi)"
+    summary = (
         "When a run ended with the window nearly full, or overflows it, replace all but the newest messages by a "
         "summary of an assumed length."
     )
-    source: ClassVar[str] = "@mariozechner/pi-coding-agent 0.73.1 core/compaction/compaction.js"
+    source = "@mariozechner/pi-coding-agent 0.73.1 core/compaction/compaction.js"
 
     reserve: int = whole(16_384, "What is to be left of the window.", "tokens", maximum=1_000_000)
     keep: int = whole(20_000, "What the newest messages that stay come to.", "tokens", maximum=1_000_000)

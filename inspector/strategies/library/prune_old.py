@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import CutText, CutTokens, ReplaceText, cut_in
@@ -38,12 +38,10 @@ MARKER = "\n\n... [{removed} chars trimmed] ...\n\n"
 class PruneOld(Batching):
     """Head and tail of large old results; nothing of any once they are too much together."""
 
-    name: ClassVar[str] = "prune-old"
-    title: ClassVar[str] = "Prune old results in two tiers"
-    summary: ClassVar[str] = (
-        "Keep head and tail of large old results, and clear all old ones when they are too much together."
-    )
-    source: ClassVar[str] = "pruneOldToolResults, inngest/utah src/agent-loop.ts"
+    name = "prune-old"
+    title = "Prune old results in two tiers"
+    summary = "Keep head and tail of large old results, and clear all old ones when they are too much together."
+    source = "pruneOldToolResults, inngest/utah src/agent-loop.ts"
 
     keep_turns: int = whole(3, "Newest turns that are spared, two messages each.", "turns", maximum=100)
     from_iteration: int = whole(4, "First iteration since the user's question that prunes.", "iterations", maximum=100)

@@ -10,7 +10,7 @@ answer.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from inspector.session.model import BlockKind
 from inspector.strategies.core.operations import RemoveBlock, ReplaceWithMessage
@@ -32,10 +32,10 @@ _BUFFER = 0.1
 class RooTruncate(Parametrized):
     """Hide the oldest half of the messages after the first when the window is nearly full."""
 
-    name: ClassVar[str] = "roo-truncate"
-    title: ClassVar[str] = "Sliding window (Roo Code)"
-    summary: ClassVar[str] = "When a prompt nearly fills the window, hide the oldest half after the first message."
-    source: ClassVar[str] = "RooCodeInc/Roo-Code src/core/context-management/index.ts"
+    name = "roo-truncate"
+    title = "Sliding window (Roo Code)"
+    summary = "When a prompt nearly fills the window, hide the oldest half after the first message."
+    source = "RooCodeInc/Roo-Code src/core/context-management/index.ts"
 
     fraction: float = number(0.5, "Part of the messages after the first that is hidden.", minimum=0.0, maximum=1.0)
     window: int = model_window()

@@ -12,7 +12,7 @@ listings stay.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -146,13 +146,13 @@ _NOTE = "\0"
 class SmartRetention(Batching):
     """Pointers for repeated reads, head and tail of long output, only the newest listings, all edits."""
 
-    name: ClassVar[str] = "smart-retention"
-    title: ClassVar[str] = "Smart retention by tool"
-    summary: ClassVar[str] = (
+    name = "smart-retention"
+    title = "Smart retention by tool"
+    summary = (
         "Point at earlier reads of the same file, keep head and tail of long output, all edits, and only the newest "
         "listings."
     )
-    source: ClassVar[str] = "Smart Tool History Strategy; smart_tool_retention(), ground_truth.py"
+    source = "Smart Tool History Strategy; smart_tool_retention(), ground_truth.py"
 
     max_reads: int = whole(
         5,
@@ -250,10 +250,10 @@ class SmartRetention(Batching):
 class KeepRecent(Batching):
     """Remove all but the newest tool results, with their calls."""
 
-    name: ClassVar[str] = "keep-recent"
-    title: ClassVar[str] = "Keep recent results only"
-    summary: ClassVar[str] = "Keep the newest tool results and remove older ones together with their calls."
-    source: ClassVar[str] = "keep_recent_tool_results(30), Smart Tool History Strategy, ground_truth.py"
+    name = "keep-recent"
+    title = "Keep recent results only"
+    summary = "Keep the newest tool results and remove older ones together with their calls."
+    source = "keep_recent_tool_results(30), Smart Tool History Strategy, ground_truth.py"
 
     keep: int = whole(
         30, "How many of the newest tool results stay.", "results", minimum=1, maximum=1_000, logarithmic=True
@@ -271,10 +271,10 @@ class KeepRecent(Batching):
 class DedupeReads(Batching):
     """Remove all but the newest read of every file, with their calls."""
 
-    name: ClassVar[str] = "dedupe-reads"
-    title: ClassVar[str] = "Newest read of a file only"
-    summary: ClassVar[str] = "When a file is read again, remove the earlier read together with its call."
-    source: ClassVar[str] = "dedupe_file_reads(), Smart Tool History Strategy, ground_truth.py"
+    name = "dedupe-reads"
+    title = "Newest read of a file only"
+    summary = "When a file is read again, remove the earlier read together with its call."
+    source = "dedupe_file_reads(), Smart Tool History Strategy, ground_truth.py"
 
     read_tools: tuple[str, ...] = tools((), "Tools that read files, besides those that are known to.")
 

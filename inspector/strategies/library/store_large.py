@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -121,12 +121,12 @@ def _size(length: int) -> str:
 class StoreLarge(Parametrized):
     """Replace large results by a preview and the name of the file that holds them, when they are inserted."""
 
-    name: ClassVar[str] = "store-large"
-    title: ClassVar[str] = "Store large results in files"
-    summary: ClassVar[str] = (
+    name = "store-large"
+    title = "Store large results in files"
+    summary = (
         "Save results over a limit, and the largest of a batch over its budget, to files and insert a preview of them."
     )
-    source: ClassVar[str] = "hermes-agent 0.19.0 tools/tool_result_storage.py"
+    source = "hermes-agent 0.19.0 tools/tool_result_storage.py"
 
     limit: int = whole(
         100_000, "Longest result that is inserted whole.", "characters", maximum=1_000_000, group="result"

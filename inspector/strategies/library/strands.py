@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from inspector.session.model import BlockKind, TextUnavailableError
 from inspector.strategies.core.operations import RemoveBlock, sent_text
@@ -65,12 +65,12 @@ class CutOnce:
 class StrandsWindow(Parametrized):
     """Drop the oldest messages of a conversation that has too many."""
 
-    name: ClassVar[str] = "strands-window"
-    title: ClassVar[str] = "Sliding window (Strands)"
-    summary: ClassVar[str] = (
+    name = "strands-window"
+    title = "Sliding window (Strands)"
+    summary = (
         "When a run ends with too many messages, drop the oldest; when a prompt overflows, cut the oldest results."
     )
-    source: ClassVar[str] = "strands-agents 1.62 SlidingWindowConversationManager"
+    source = "strands-agents 1.62 SlidingWindowConversationManager"
 
     window_size: int = whole(40, "How many messages stay; all results of a batch are one.", "messages", maximum=10_000)
     per_turn: int = whole(
@@ -313,10 +313,10 @@ class PreviewText:
 class StrandsOffload(Parametrized):
     """Keep a preview of large results, once, when they are inserted."""
 
-    name: ClassVar[str] = "strands-offload"
-    title: ClassVar[str] = "Preview at insertion (Strands)"
-    summary: ClassVar[str] = "Insert a preview of results over a threshold, unless they report failure."
-    source: ClassVar[str] = "strands-agents 1.62 _context_manager, preset large_tool_offloading"
+    name = "strands-offload"
+    title = "Preview at insertion (Strands)"
+    summary = "Insert a preview of results over a threshold, unless they report failure."
+    source = "strands-agents 1.62 _context_manager, preset large_tool_offloading"
 
     threshold: int = whole(
         2_500,

@@ -12,7 +12,7 @@ the program inserts after it is left out.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from inspector.session.model import BlockKind
 from inspector.strategies.core.operations import RemoveBlock
@@ -58,13 +58,13 @@ def stand_in(messages: int, tokens: int) -> str:
 class Summarize(Parametrized):
     """Replace the middle of a conversation by a summary, at a threshold."""
 
-    name: ClassVar[str] = "summarize"
-    title: ClassVar[str] = "Summarize at a threshold"
-    summary: ClassVar[str] = (
+    name = "summarize"
+    title = "Summarize at a threshold"
+    summary = (
         "When a prompt would reach the threshold, replace all but the first and the newest messages by a summary of an "
         "assumed length."
     )
-    source: ClassVar[str] = "SummarizeCompactionStrategy, micro-x-agent-loop-python compaction.py"
+    source = "SummarizeCompactionStrategy, micro-x-agent-loop-python compaction.py"
 
     threshold: int = whole(
         80_000,

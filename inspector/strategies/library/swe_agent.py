@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -55,12 +55,12 @@ class CountLines:
 class LastObservations(Batching):
     """Replace all but the newest observations by the number of their lines."""
 
-    name: ClassVar[str] = "last-observations"
-    title: ClassVar[str] = "Last observations"
-    summary: ClassVar[str] = (
+    name = "last-observations"
+    title = "Last observations"
+    summary = (
         "Keep the first and the newest observations, moving on every so many, and say of others how long they were."
     )
-    source: ClassVar[str] = "LastNObservations, SWE-agent sweagent/agent/history_processors.py"
+    source = "LastNObservations, SWE-agent sweagent/agent/history_processors.py"
 
     keep: int = whole(5, "How many of the newest observations stay.", "observations", minimum=1, maximum=1_000)
     polling: int = whole(
@@ -179,12 +179,10 @@ _window_of = TextMemo(window_in, _NO_WINDOW)
 class ClosedWindows(Batching):
     """Leave out the lines of all but the newest window of every file."""
 
-    name: ClassVar[str] = "closed-windows"
-    title: ClassVar[str] = "Closed windows"
-    summary: ClassVar[str] = (
-        "When a file is shown again, leave out the numbered lines of the text that showed it before."
-    )
-    source: ClassVar[str] = "ClosedWindowHistoryProcessor, SWE-agent sweagent/agent/history_processors.py"
+    name = "closed-windows"
+    title = "Closed windows"
+    summary = "When a file is shown again, leave out the numbered lines of the text that showed it before."
+    source = "ClosedWindowHistoryProcessor, SWE-agent sweagent/agent/history_processors.py"
 
     results: bool = switch(False, "Look at tool results too, not only at what the user said.")
 

@@ -12,7 +12,7 @@ five more tools are classified, and outdated state is dropped from the front of 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -94,13 +94,13 @@ def _tools(tier: str) -> Any:
 class TieredStale(Batching):
     """Cut stale tool results to a length that depends on their tool."""
 
-    name: ClassVar[str] = "tiered-stale"
-    title: ClassVar[str] = "Tiered truncation of stale results"
-    summary: ClassVar[str] = (
+    name = "tiered-stale"
+    title = "Tiered truncation of stale results"
+    summary = (
         "Once the model has answered a tool result, keep only its first characters: fewest of confirmations, most of "
         "search results."
     )
-    source: ClassVar[str] = "TO-3 tiered stale tool result truncation, 12DDFF/Hynous src/hynous/intelligence/agent.py"
+    source = "TO-3 tiered stale tool result truncation, 12DDFF/Hynous src/hynous/intelligence/agent.py"
 
     confirmation: int = _limit("confirmation", 150, "a tool that only confirms")
     confirmation_tools: tuple[str, ...] = _tools("confirmation")
@@ -131,7 +131,7 @@ class TieredStale(Batching):
     never_longer: bool = switch(False, "Leave a result whole where its cut form with the marker would not be shorter.")
     marker: str = written(MARKER, "What stands at the end of a cut result.")
 
-    tiers: ClassVar[tuple[str, ...]] = TIERS
+    tiers = TIERS
 
     @classmethod
     def for_session(cls, session: Session) -> TieredStale:

@@ -13,7 +13,7 @@ results that are lists of parts alone, and take a text that ends with the marker
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -49,12 +49,10 @@ _ends_with_marker = TextMemo(lambda text: text.endswith(MARKER), False)
 class TokenBudget(Batching):
     """Cut old results when the last prompt was over the budget."""
 
-    name: ClassVar[str] = "token-budget"
-    title: ClassVar[str] = "Token budget"
-    summary: ClassVar[str] = (
-        "When a prompt has passed the budget, cut all results but the newest batch to their beginning."
-    )
-    source: ClassVar[str] = "Token Budget Tool Result Compaction, micro-x-agent-loop-python agent.py"
+    name = "token-budget"
+    title = "Token budget"
+    summary = "When a prompt has passed the budget, cut all results but the newest batch to their beginning."
+    source = "Token Budget Tool Result Compaction, micro-x-agent-loop-python agent.py"
 
     budget: int = whole(
         40_000, "Prompt tokens above which old results are cut; 0 for never.", "tokens", maximum=2_000_000
@@ -178,10 +176,10 @@ def ends_with_marker(moment: Moment, block: int) -> bool:
 class TruncateAfterUse(Batching):
     """Cut every tool result once a response to it exists."""
 
-    name: ClassVar[str] = "truncate-after-use"
-    title: ClassVar[str] = "Truncate right after use"
-    summary: ClassVar[str] = "Cut every tool result to its beginning from the call after the one that first sent it."
-    source: ClassVar[str] = "Token Budget Tool Result Compaction, approach 1, micro-x-agent-loop"
+    name = "truncate-after-use"
+    title = "Truncate right after use"
+    summary = "Cut every tool result to its beginning from the call after the one that first sent it."
+    source = "Token Budget Tool Result Compaction, approach 1, micro-x-agent-loop"
 
     keep: int = whole(500, "Characters kept of a result that was answered.", "characters", maximum=100_000)
     unit: str = limit_unit("what is kept")
@@ -232,10 +230,10 @@ def _next_calls(history: History) -> NDArray[np.int32]:
 class CapAtInsertion(Parametrized):
     """Cut results over a limit to their beginning, once, when they are inserted."""
 
-    name: ClassVar[str] = "cap-at-insertion"
-    title: ClassVar[str] = "Cap at insertion"
-    summary: ClassVar[str] = "Keep only the beginning of results over a limit, from the moment they are inserted."
-    source: ClassVar[str] = "MaxToolResultChars, micro-x-agent-loop-python agent.py"
+    name = "cap-at-insertion"
+    title = "Cap at insertion"
+    summary = "Keep only the beginning of results over a limit, from the moment they are inserted."
+    source = "MaxToolResultChars, micro-x-agent-loop-python agent.py"
 
     limit: int = whole(
         40_000,

@@ -113,12 +113,10 @@ ADAPTIVE = ("off", "window", "remaining")
 class TrimAtInsertion(Parametrized):
     """Keep head and tail of large results, once, when they are inserted."""
 
-    name: ClassVar[str] = "trim-at-insertion"
-    title: ClassVar[str] = "Trim at insertion"
-    summary: ClassVar[str] = (
-        "Keep head and tail of large results from the moment they are inserted; nothing changes later."
-    )
-    source: ClassVar[str] = "Insertion-Time Tool Result Trimming, hermes-agent issue 415"
+    name = "trim-at-insertion"
+    title = "Trim at insertion"
+    summary = "Keep head and tail of large results from the moment they are inserted; nothing changes later."
+    source = "Insertion-Time Tool Result Trimming, hermes-agent issue 415"
 
     threshold: int = _threshold(12_000, "any tool")
     head: int = _head(4_000, "any tool")
@@ -227,10 +225,10 @@ class TrimAtInsertion(Parametrized):
 class _AdaptiveTrim:
     """Trimming at insertion with a threshold that depends on what the last prompt left of the window."""
 
-    name: ClassVar[str] = TrimAtInsertion.name
-    title: ClassVar[str] = TrimAtInsertion.title
-    summary: ClassVar[str] = TrimAtInsertion.summary
-    source: ClassVar[str] = TrimAtInsertion.source
+    name = TrimAtInsertion.name
+    title = TrimAtInsertion.title
+    summary = TrimAtInsertion.summary
+    source = TrimAtInsertion.source
     parameters: ClassVar[tuple[Parameter, ...]] = TrimAtInsertion.parameters
     strategy: TrimAtInsertion
 

@@ -15,7 +15,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -49,10 +49,10 @@ class Turn(NamedTuple):
 class VercelPrune(Batching):
     """Remove reasoning and tool uses that are not among the newest messages."""
 
-    name: ClassVar[str] = "vercel-prune"
-    title: ClassVar[str] = "Prune messages (Vercel AI SDK)"
-    summary: ClassVar[str] = "Remove reasoning, and tool calls with their results, from all but the newest messages."
-    source: ClassVar[str] = "ai 7.0 pruneMessages, generate-text/prune-messages.ts"
+    name = "vercel-prune"
+    title = "Prune messages (Vercel AI SDK)"
+    summary = "Remove reasoning, and tool calls with their results, from all but the newest messages."
+    source = "ai 7.0 pruneMessages, generate-text/prune-messages.ts"
 
     reasoning: str = choice(
         ("all", "before-last-message", "none"),
