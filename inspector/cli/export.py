@@ -28,7 +28,7 @@ def run(options: Namespace) -> int:
 
     if options.list:
         width = max(map(len, TARGETS))
-        write("".join(f"{name:{width}}  {', '.join(target.covers)}\n" for name, target in TARGETS.items()))
+        write("".join(f"{name:{width}}  {', '.join(target.takes)}\n" for name, target in TARGETS.items()))
         return ExitCode.FINE
     if options.to is None or not options.plans:
         message = "say which plan (--plan or --strategy) and for which system (--to); --list names the systems"

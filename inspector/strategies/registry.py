@@ -78,6 +78,27 @@ _HOMES: dict[str, tuple[str, str]] = {
 """Per name, the module and the class."""
 
 
+SYSTEMS: Mapping[str, tuple[str, ...]] = {
+    "hynous": ("tiered-stale",),
+    "micro-x": ("token-budget", "cap-at-insertion"),
+    "smart-retention": ("smart-retention", "keep-recent", "dedupe-reads"),
+    "odincode": ("clear-old",),
+    "hermes": ("trim-at-insertion",),
+    "anthropic": ("anthropic-clear-tool-uses", "anthropic-clear-thinking"),
+    "langchain": ("langchain-clear-tool-uses", "langchain-summarization"),
+    "deepagents": ("deepagents-evict",),
+    "opencode": ("opencode-prune", "opencode-truncate"),
+    "gemini-cli": ("gemini-truncate", "gemini-mask"),
+    "codex": ("codex-truncate",),
+    "swe-agent": ("last-observations", "closed-windows"),
+    "openhands": ("mask-observations", "mask-browser-output", "recent-events", "amortized-forgetting"),
+}
+"""Per system that a plan can be written for, the strategies it has, in the order its configuration lists them.
+
+What they are there is their `counterpart`.
+"""
+
+
 class _Strategies(Mapping[str, "StrategyType"]):
     """Imports a strategy when it is looked at: there are many, and a session is opened with one or two."""
 

@@ -7,7 +7,7 @@ import pytest
 from inspector.report.export import TARGETS, ExportError, export_plan
 from inspector.strategies.history.tools import DOCUMENT_TIERS
 from inspector.strategies.plan import Plan, PlanEntry
-from inspector.strategies.registry import STRATEGIES, strategy
+from inspector.strategies.registry import STRATEGIES, SYSTEMS, strategy
 
 
 def plan(*strategies) -> Plan:
@@ -17,7 +17,7 @@ def plan(*strategies) -> Plan:
 @pytest.mark.parametrize("name", TARGETS)
 def test_every_system_can_be_written_for_with_every_strategy_it_takes(name):
     target = TARGETS[name]
-    for each in target.covers:
+    for each in target.takes:
         exported = export_plan(plan(strategy(each)), name)
         assert exported.text.endswith("\n")
         assert exported.left_out == ()
@@ -29,12 +29,18 @@ def test_every_system_can_be_written_for_with_every_strategy_it_takes(name):
             tomllib.loads(exported.text)
 
 
-@pytest.mark.parametrize("name", TARGETS)
-def test_what_is_covered_exists(name):
-    target = TARGETS[name]
-    for each, parameters in (*target.covers.items(), *target.fixed.items()):
-        names = {parameter.name for parameter in STRATEGIES[each].parameters}
-        assert set(parameters) <= names
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_what_a_strategy_is_called_elsewhere_are_its_own_parameters(name):
+    kind = STRATEGIES[name]
+    if kind.counterpart is not None:
+        names = {parameter.name for parameter in kind.parameters}
+        assert {*kind.counterpart.names, *kind.counterpart.constants} <= names
+
+
+def test_a_strategy_has_a_counterpart_where_a_system_has_it():
+    assert list(SYSTEMS) == list(TARGETS)
+    of_systems = [name for names in SYSTEMS.values() for name in names]
+    assert sorted(of_systems) == sorted(name for name, kind in STRATEGIES.items() if kind.counterpart is not None)
 
 
 def test_the_tier_dictionary_is_the_document_s():

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from inspector.report.export.target import Target, values
+from inspector.report.export.target import Target, json_settings, said, values
 from inspector.strategies.history.tools import known_tools
 from inspector.strategies.library.tiered_stale import TIERS, TieredStale
 
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
 
 def _tier_dictionary(chosen: Mapping[str, Strategy]) -> str:
-    strategy = chosen["tiered-stale"]
-    assert isinstance(strategy, TieredStale)  # noqa: S101  the name says so; for the type checker
+    strategy = cast("TieredStale", chosen["tiered-stale"])
     lines = ["_STALE_TRUNCATION = {"]
     listed = dict.fromkeys(known_tools(strategy.tool_set, shipped=strategy.variant == "shipped"))
     listed.update(dict.fromkeys(tool for tier in TIERS for tool in getattr(strategy, f"{tier}_tools")))
@@ -30,45 +29,37 @@ def _tier_dictionary(chosen: Mapping[str, Strategy]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _micro_x(chosen: Mapping[str, Strategy]) -> str:
-    settings: dict[str, object] = {}
-    if "token-budget" in chosen:
-        found = values(chosen["token-budget"])
-        settings |= {"InputTokenBudget": found["budget"], "ToolResultRetentionChars": found["keep"]}
-    if "cap-at-insertion" in chosen:
-        settings["MaxToolResultChars"] = values(chosen["cap-at-insertion"])["limit"]
-    return json.dumps(settings, indent=2) + "\n"
+_PROJECTIONS = {
+    "smart-retention": "smart_tool_retention",
+    "keep-recent": "keep_recent_tool_results",
+    "dedupe-reads": "dedupe_file_reads",
+}
 
 
 def _projection(chosen: Mapping[str, Strategy]) -> str:
     calls = []
-    if "smart-retention" in chosen:
-        found = values(chosen["smart-retention"])
-        limits = f"max_file_reads={found['max_reads']}, bash_truncate={found['output_limit']}"
-        calls.append(f"smart_tool_retention({limits})")
-    if "keep-recent" in chosen:
-        calls.append(f"keep_recent_tool_results({values(chosen['keep-recent'])['keep']})")
-    if "dedupe-reads" in chosen:
-        calls.append("dedupe_file_reads()")
+    for name, strategy in chosen.items():
+        arguments = [f"{argument}={value}" for argument, value in said(strategy).items()]
+        if name == "keep-recent":
+            arguments = [str(values(strategy)["keep"])]
+        calls.append(f"{_PROJECTIONS[name]}({', '.join(arguments)})")
     return (calls[0] if len(calls) == 1 else f"compose({', '.join(calls)})") + "\n"
 
 
-def _odincode(chosen: Mapping[str, Strategy]) -> str:
-    return f"const MAX_RECENT_TOOL_RESULTS: usize = {values(chosen['clear-old'])['keep']};\n"
+def _constants(chosen: Mapping[str, Strategy]) -> str:
+    written = {name: value for strategy in chosen.values() for name, value in said(strategy).items()}
+    return "".join(f"const {name}: usize = {value};\n" for name, value in written.items())
 
 
 _PROFILES = (("terminal", "shell"), ("read_file", "read"), ("search_files", "search"), ("web_extract", "web"))
 
 
 def _trim_profiles(chosen: Mapping[str, Strategy]) -> str:
-    found = values(chosen["trim-at-insertion"])
+    strategy = chosen["trim-at-insertion"]
+    found = values(strategy)
     if not found["per_tool"]:
-        return (
-            f"TOOL_RESULT_SOFT_TRIM_CHARS = {found['threshold']:_}\n"
-            f"TOOL_RESULT_HEAD_CHARS = {found['head']:_}\n"
-            f"TOOL_RESULT_TAIL_CHARS = {found['tail']:_}\n"
-            f"MAX_TOOL_RESULT_CHARS = {found['cap']:_}\n"
-        )
+        constants = {name: value for name, value in said(strategy).items() if name != "TOOL_TRIM_PROFILES"}
+        return "".join(f"{name} = {value:_}\n" for name, value in constants.items())
     lines = ["TOOL_TRIM_PROFILES = {"]
     for tool, prefix in (*_PROFILES, ("default", "")):
         name = f"{prefix}_" if prefix else ""
@@ -77,53 +68,34 @@ def _trim_profiles(chosen: Mapping[str, Strategy]) -> str:
     return "\n".join([*lines, "}", f"MAX_TOOL_RESULT_CHARS = {found['cap']:_}"]) + "\n"
 
 
-_TIER_PARAMETERS = tuple(name for tier in TIERS for name in (tier, f"{tier}-tools"))
-_TRIMMED = tuple(
-    f"{prefix}{part}" for prefix in ("", "shell-", "read-", "search-", "web-") for part in ("threshold", "head", "tail")
-)
-
 FOUNDING = (
     Target(
         "hynous",
         "Hynous",
         "python",
         "In src/hynous/intelligence/agent.py, in place of the dictionary of that name.",
-        {"tiered-stale": (*_TIER_PARAMETERS, "tool-set", "variant")},
         _tier_dictionary,
-        {"tiered-stale": ("marker",)},
     ),
-    Target(
-        "micro-x",
-        "the micro-x agent loop",
-        "json",
-        "In its configuration file.",
-        {"token-budget": ("budget", "keep", "variant"), "cap-at-insertion": ("limit",)},
-        _micro_x,
-    ),
+    Target("micro-x", "the micro-x agent loop", "json", "In its configuration file.", json_settings),
     Target(
         "smart-retention",
         "the projections of the focus agent",
         "python",
         "The projection to pass when the history is composed.",
-        {"smart-retention": ("max-reads", "output-limit", "variant"), "keep-recent": ("keep",), "dedupe-reads": ()},
         _projection,
-        {"smart-retention": ("output-keep",)},
     ),
     Target(
         "odincode",
         "OdinCode",
         "rust",
         "In src/llm/frame_stack.rs, in place of the constant of that name.",
-        {"clear-old": ("keep", "variant", "whole-as")},
-        _odincode,
-        {"clear-old": ("frames", "notice")},
+        _constants,
     ),
     Target(
         "hermes",
         "Hermes",
         "python",
         "In run_agent.py, as the proposal of insertion-time trimming names them.",
-        {"trim-at-insertion": (*_TRIMMED, "per-tool", "cap")},
         _trim_profiles,
     ),
 )

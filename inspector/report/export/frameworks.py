@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from inspector.report.export.target import Target, values
+from inspector.report.export.target import Target, said, sections, values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,8 +17,7 @@ def _context_management(chosen: Mapping[str, Strategy]) -> str:
     edits: list[dict[str, object]] = []
     # The API wants the clearing of thinking listed first.
     if "anthropic-clear-thinking" in chosen:
-        keep = values(chosen["anthropic-clear-thinking"])["keep"]
-        edits.append({"type": "clear_thinking_20251015", "keep": {"type": "thinking_turns", "value": keep}})
+        edits.append(sections(said(chosen["anthropic-clear-thinking"])))
     if "anthropic-clear-tool-uses" in chosen:
         found = values(chosen["anthropic-clear-tool-uses"])
         trigger = "tool_uses" if found["trigger_type"] == "tool-uses" else "input_tokens"
@@ -40,12 +39,9 @@ def _context_management(chosen: Mapping[str, Strategy]) -> str:
 def _langchain(chosen: Mapping[str, Strategy]) -> str:
     parts, names = [], []
     if "langchain-clear-tool-uses" in chosen:
-        found = values(chosen["langchain-clear-tool-uses"])
         names += ["ClearToolUsesEdit", "ContextEditingMiddleware"]
-        arguments = ",\n            ".join(
-            f"{name}={found[name]!r}"
-            for name in ("trigger", "clear_at_least", "keep", "clear_tool_inputs", "exclude_tools", "placeholder")
-        )
+        written = said(chosen["langchain-clear-tool-uses"])
+        arguments = ",\n            ".join(f"{name}={value!r}" for name, value in written.items())
         edit = f"        ClearToolUsesEdit(\n            {arguments},\n        ),\n"
         parts.append(f"    ContextEditingMiddleware(edits=[\n{edit}    ]),")
     if "langchain-summarization" in chosen:
@@ -76,12 +72,10 @@ def _keep(found: Mapping[str, object]) -> str:
 
 
 def _deepagents(chosen: Mapping[str, Strategy]) -> str:
-    found = values(chosen["deepagents-evict"])
+    arguments = "".join(f"        {name}={value},\n" for name, value in said(chosen["deepagents-evict"]).items())
     return (
         "from deepagents.middleware.filesystem import FilesystemMiddleware\n\n"
-        "middleware = [\n    FilesystemMiddleware(\n"
-        f"        tool_token_limit_before_evict={found['limit']},\n"
-        f"        human_message_token_limit_before_evict={found['message_limit']},\n    ),\n]\n"
+        f"middleware = [\n    FilesystemMiddleware(\n{arguments}    ),\n]\n"
     )
 
 
@@ -91,55 +85,9 @@ FRAMEWORKS = (
         "the Anthropic API",
         "json",
         "Fields of a Messages request, with the beta header context-management-2025-06-27.",
-        {
-            "anthropic-clear-tool-uses": (
-                "trigger",
-                "trigger-type",
-                "keep",
-                "clear-at-least",
-                "exclude-tools",
-                "clear-tool-inputs",
-                "clear-inputs-of",
-            ),
-            "anthropic-clear-thinking": ("keep",),
-        },
         _context_management,
-        {"anthropic-clear-tool-uses": ("placeholder",)},
     ),
-    Target(
-        "langchain",
-        "LangChain",
-        "python",
-        "The middleware to give create_agent.",
-        {
-            "langchain-clear-tool-uses": (
-                "trigger",
-                "keep",
-                "clear-at-least",
-                "clear-tool-inputs",
-                "exclude-tools",
-                "placeholder",
-            ),
-            "langchain-summarization": (
-                "trigger-tokens",
-                "trigger-messages",
-                "trigger-fraction",
-                "all-triggers",
-                "keep-messages",
-                "keep-tokens",
-                "keep-fraction",
-            ),
-        },
-        _langchain,
-    ),
-    Target(
-        "deepagents",
-        "deepagents",
-        "python",
-        "The middleware to give create_agent.",
-        {"deepagents-evict": ("limit", "message-limit")},
-        _deepagents,
-        {"deepagents-evict": ("head", "tail", "exempt-tools", "folder", "message-folder")},
-    ),
+    Target("langchain", "LangChain", "python", "The middleware to give create_agent.", _langchain),
+    Target("deepagents", "deepagents", "python", "The middleware to give create_agent.", _deepagents),
 )
 """The API and the frameworks."""

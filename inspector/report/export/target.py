@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from inspector.errors import InspectorError
-from inspector.strategies.registry import value_of
+from inspector.strategies.core.parametrized import Parametrized
+from inspector.strategies.registry import SYSTEMS, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from inspector.strategies.core.strategy import Strategy
+    from inspector.strategies.core.strategy import Counterpart, Strategy
     from inspector.strategies.plan import Plan
 
 
@@ -40,16 +42,14 @@ class Exported:
 
 @dataclass(frozen=True)
 class Target:
-    """A system a plan can be written for.
+    """A system a plan can be written for. What its strategies are called there stands beside them, as `counterpart`.
 
     Attributes:
-        name: How it is chosen: `langchain`.
+        name: How it is chosen, as in `SYSTEMS`: `langchain`.
         title: The system, in words.
         language: What its configuration is written in.
         where: Where the configuration goes, in a sentence.
-        covers: The strategies it has, each with the parameters that have a counterpart there.
-        write: Writes the configuration of the given strategies, by name.
-        fixed: Parameters that are constants there, by strategy: other values are left out, saying so.
+        write: Writes the configuration of the given strategies, by name, in the order of `takes`.
         one_at_a_time: Only one strategy can be configured; the plan's first counts.
     """
 
@@ -57,10 +57,13 @@ class Target:
     title: str
     language: str
     where: str
-    covers: Mapping[str, tuple[str, ...]]
     write: Callable[[Mapping[str, Strategy]], str]
-    fixed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     one_at_a_time: bool = False
+
+    @property
+    def takes(self) -> tuple[str, ...]:
+        """The strategies it has."""
+        return SYSTEMS[self.name]
 
 
 def export_to(target: Target, plan: Plan) -> Exported:
@@ -72,7 +75,7 @@ def export_to(target: Target, plan: Plan) -> Exported:
     chosen: dict[str, Strategy] = {}
     left_out: list[str] = []
     for strategy in plan.strategies:
-        if strategy.name not in target.covers:
+        if strategy.name not in target.takes:
             left_out.append(f"{strategy.name}: {target.title} has nothing like it")
         elif chosen and target.one_at_a_time:
             left_out.append(f"{strategy.name}: only one strategy can be configured there, and the plan's first counts")
@@ -80,28 +83,61 @@ def export_to(target: Target, plan: Plan) -> Exported:
             left_out.append(f"{strategy.name}: only the first of several can be said")
         else:
             chosen[strategy.name] = strategy
-            left_out.extend(_left_out(target, strategy))
+            left_out.extend(_left_out(strategy))
     if not chosen:
-        takes = ", ".join(target.covers)
+        takes = ", ".join(target.takes)
         raise ExportError(f"nothing in this plan can be said to {target.title}; it takes {takes}")
-    return Exported(target.write(chosen), target.language, target.where, tuple(left_out))
+    text = target.write({name: chosen[name] for name in target.takes if name in chosen})
+    return Exported(text, target.language, target.where, tuple(left_out))
 
 
-def _left_out(target: Target, strategy: Strategy) -> list[str]:
-    said = target.covers[strategy.name]
-    fixed = target.fixed.get(strategy.name, ())
+def _left_out(strategy: Strategy) -> list[str]:
+    counterpart = counterpart_of(strategy)
     sentences = []
     for parameter in strategy.parameters:
         value = value_of(strategy, parameter)
-        if parameter.name in said or value == parameter.default:
+        if parameter.name in counterpart.names or value == parameter.default:
             continue
-        why = "is a constant there" if parameter.name in fixed else "has no counterpart there"
+        why = "is a constant there" if parameter.name in counterpart.constants else "has no counterpart there"
         sentences.append(f"{strategy.name}: {parameter.name}={_shown(value)} {why} ({parameter.default!r} applies)")
     return sentences
 
 
 def _shown(value: object) -> str:
     return "+".join(value) if isinstance(value, tuple) else str(value)
+
+
+def counterpart_of(strategy: Strategy) -> Counterpart:
+    """What a strategy is in the configuration of the system that has it."""
+    counterpart = strategy.counterpart if isinstance(strategy, Parametrized) else None
+    if counterpart is None:
+        raise AssertionError(f"{strategy.name} is in SYSTEMS and has no counterpart")
+    return counterpart
+
+
+def said(strategy: Strategy) -> dict[str, Any]:
+    """What is written for a strategy, by the names of the system that has it."""
+    counterpart = counterpart_of(strategy)
+    values = {name: value_of(strategy, parameter) for parameter, name in counterpart.names.items() if name}
+    return {**counterpart.always, **values}
+
+
+def sections(written: Mapping[str, Any]) -> dict[str, Any]:
+    """What is written, in the sections its names lead into."""
+    found: dict[str, Any] = {}
+    for name, value in written.items():
+        *outer, last = name.split(".")
+        section = found
+        for each in outer:
+            section = section.setdefault(each, {})
+        section[last] = value
+    return found
+
+
+def json_settings(chosen: Mapping[str, Strategy]) -> str:
+    """The strategies' values as the settings of a program that keeps them in JSON."""
+    written = {name: value for strategy in chosen.values() for name, value in said(strategy).items()}
+    return json.dumps(sections(written), indent=2) + "\n"
 
 
 def values(strategy: Strategy) -> dict[str, Any]:

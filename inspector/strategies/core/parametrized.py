@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from inspector.strategies.core.parameters import UNITS, Parameter, ParameterKind, ParameterValue, ToolList
 
 if TYPE_CHECKING:
+    from inspector.strategies.core.strategy import Counterpart
     from inspector.strategies.history.history import History
 
 _LOGARITHMIC_FROM = 1_000
@@ -23,7 +24,8 @@ class Parametrized:
     """Base of the strategies here: collects the parameters of its fields and checks every value when one is made.
 
     A value no parameter can take raises `ParameterError` from the constructor, so that a strategy that exists is valid.
-    What a strategy says of itself is as in `Strategy`.
+    What a strategy says of itself is as in `Strategy`; one that the configuration of another system can say has a
+    `counterpart` besides.
     """
 
     name: ClassVar[str]
@@ -31,6 +33,7 @@ class Parametrized:
     summary: ClassVar[str]
     source: ClassVar[str]
     parameters: ClassVar[tuple[Parameter, ...]] = ()
+    counterpart: ClassVar[Counterpart | None] = None
 
     def __init_subclass__(cls) -> None:
         own = tuple(

@@ -13,11 +13,11 @@ one call on, until the same strategy decides otherwise for that block.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -220,6 +220,22 @@ class AdaptingStrategy(Strategy, Protocol):
     def in_use(self) -> ScheduledStrategy | SequentialStrategy:
         """The form its values ask for."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Counterpart:
+    """What a strategy is in the configuration of the system that has it; `registry.SYSTEMS` says which that is.
+
+    Attributes:
+        names: Per parameter that can be said there, what it is called. Dots lead into sections; empty for one that has
+            no name of its own, because it is said by another's or in another way.
+        always: What is written there whatever the values are, by name.
+        constants: Parameters that are constants of that system.
+    """
+
+    names: Mapping[str, str] = field(default_factory=dict)
+    always: Mapping[str, object] = field(default_factory=dict)
+    constants: tuple[str, ...] = ()
 
 
 @runtime_checkable

@@ -21,7 +21,7 @@ from inspector.strategies.core.operations import ClearInput, RemoveBlock, Replac
 from inspector.strategies.core.parameters import ToolList
 from inspector.strategies.core.parametrized import choice, switch, tools, whole, written
 from inspector.strategies.core.schedule_builder import COUNTED_ANEW, ScheduleBuilder
-from inspector.strategies.core.strategy import Choice, Decision
+from inspector.strategies.core.strategy import Choice, Counterpart, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.arrival_order import arrivals, later
 
@@ -45,6 +45,19 @@ class AnthropicClearToolUses(Batching):
     title = "Clear tool uses (Anthropic API)"
     summary = "Once a prompt reaches the threshold, clear the oldest tool results and keep the newest."
     source = "Anthropic API context editing, clear_tool_uses_20250919"
+    counterpart = Counterpart(
+        {
+            "trigger": "trigger.value",
+            "trigger-type": "trigger.type",
+            "keep": "keep.value",
+            "clear-at-least": "clear_at_least.value",
+            "exclude-tools": "exclude_tools",
+            "clear-tool-inputs": "clear_tool_inputs",
+            "clear-inputs-of": "clear_tool_inputs",
+        },
+        {"type": "clear_tool_uses_20250919"},
+        constants=("placeholder",),
+    )
 
     trigger: int = whole(100_000, "Input tokens, or tool uses, at which results are cleared.", "", maximum=2_000_000)
     trigger_type: str = choice(
@@ -188,6 +201,9 @@ class AnthropicClearThinking(Batching):
     title = "Clear thinking (Anthropic API)"
     summary = "Keep the thinking of the newest assistant turns and drop that of earlier ones."
     source = "Anthropic API context editing, clear_thinking_20251015"
+    counterpart = Counterpart(
+        {"keep": "keep.value"}, {"type": "clear_thinking_20251015", "keep.type": "thinking_turns"}
+    )
 
     keep: int = whole(1, "How many of the newest turns keep their thinking; 0 for all.", "turns", maximum=1_000)
     turn: str = choice(

@@ -25,7 +25,7 @@ from inspector.strategies.core.operations import RemoveBlock
 from inspector.strategies.core.parametrized import choice, whole
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
-from inspector.strategies.core.strategy import Decision
+from inspector.strategies.core.strategy import Counterpart, Decision
 from inspector.strategies.history.arrival_order import arrivals, later
 
 if TYPE_CHECKING:
@@ -105,6 +105,9 @@ class ClearOld(Batching):
     title = "Clear old results"
     summary = "Keep the newest tool results and replace older ones by a notice that names their id."
     source = "Tool Result Compaction Implementation Plan, oldnordic/odincode src/llm/frame_stack.rs"
+    counterpart = Counterpart(
+        {"keep": "MAX_RECENT_TOOL_RESULTS", "variant": "", "whole-as": ""}, constants=("frames", "notice")
+    )
 
     keep: int = whole(3, "How many of the newest tool results stay.", "results", maximum=1_000)
     variant: str = choice(

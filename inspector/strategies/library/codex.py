@@ -17,7 +17,7 @@ from inspector.strategies.core.operations import sent_text
 from inspector.strategies.core.parametrized import Parametrized, choice, number, tools, whole
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
-from inspector.strategies.core.strategy import Decision
+from inspector.strategies.core.strategy import Counterpart, Decision
 from inspector.strategies.history.tools import Meaning, meaning_mask
 
 if TYPE_CHECKING:
@@ -99,6 +99,7 @@ class CodexTruncate(Parametrized):
     title = "Truncate at insertion (Codex)"
     summary = "Insert large results without their middle, cut to a budget of tokens or bytes."
     source = "openai/codex codex-rs/utils/output-truncation"
+    counterpart = Counterpart({"budget": "tool_output_token_limit", "unit": ""}, constants=("allowance", "announced"))
 
     budget: int = whole(10_000, "What a result may have.", "tokens or bytes", maximum=10_000_000)
     unit: str = choice(("tokens", "bytes"), "What the budget is in; a token is four bytes.")

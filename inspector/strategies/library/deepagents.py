@@ -19,7 +19,7 @@ from inspector.strategies.core.parameters import ToolList
 from inspector.strategies.core.parametrized import Parametrized, tools, whole, written
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
-from inspector.strategies.core.strategy import Decision
+from inspector.strategies.core.strategy import Counterpart, Decision
 from inspector.strategies.history.tools import meaning_mask
 
 if TYPE_CHECKING:
@@ -138,6 +138,10 @@ class DeepagentsEvict(Parametrized):
     title = "Evict large results (deepagents)"
     summary = "Save large results and messages to files when they are first sent, and show both ends."
     source = "deepagents 0.7 FilesystemMiddleware"
+    counterpart = Counterpart(
+        {"limit": "tool_token_limit_before_evict", "message-limit": "human_message_token_limit_before_evict"},
+        constants=("head", "tail", "exempt-tools", "folder", "message-folder"),
+    )
 
     limit: int = whole(
         20_000, "Largest result that is sent whole; 0 for no limit.", "tokens", maximum=_MOST, group="result"

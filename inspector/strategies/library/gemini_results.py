@@ -23,7 +23,7 @@ from inspector.strategies.core.parameters import ToolList
 from inspector.strategies.core.parametrized import Parametrized, choice, switch, tools, whole, written
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
-from inspector.strategies.core.strategy import Choice, Decision
+from inspector.strategies.core.strategy import Choice, Counterpart, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.tools import Meaning, meaning_mask
 
@@ -120,6 +120,7 @@ class GeminiTruncate(Parametrized):
     title = "Truncate at insertion (Gemini CLI)"
     summary = "Insert large command output with a fifth of the limit from its beginning, the rest its end."
     source = "Gemini CLI 0.61 packages/core/src/utils/fileUtils.ts"
+    counterpart = Counterpart({"limit": "tools.truncateToolOutputThreshold"})
 
     limit: int = whole(40_000, "Longest output that is inserted whole.", "characters", maximum=10_000_000)
     applies_to: str = choice(("commands-and-mcp", "all"), "Whose results: commands' and MCP tools', or all tools'.")
@@ -221,6 +222,15 @@ class GeminiMask(Batching):
     title = "Mask tool output (Gemini CLI)"
     summary = "Replace output older than a protected amount by a preview, when there is enough of it."
     source = "Gemini CLI 0.61 packages/core/src/context/toolOutputMaskingService.ts"
+    counterpart = Counterpart(
+        {
+            "protect": "experimental.toolOutputMasking.toolProtectionThreshold",
+            "minimum": "experimental.toolOutputMasking.minPrunableTokensThreshold",
+            "protect-latest": "experimental.toolOutputMasking.protectLatestTurn",
+        },
+        {"experimental.toolOutputMasking.enabled": True},
+        constants=("exempt-tools", "shell-tools", "file"),
+    )
 
     protect: int = whole(50_000, "The newest output, which is spared.", "tokens", maximum=1_000_000)
     minimum: int = whole(30_000, "Nothing is masked unless so much can be.", "tokens", maximum=1_000_000)

@@ -30,7 +30,7 @@ from inspector.strategies.core.parametrized import (
     written,
 )
 from inspector.strategies.core.schedule_builder import COUNTED_ANEW
-from inspector.strategies.core.strategy import Choice, Decision
+from inspector.strategies.core.strategy import Choice, Counterpart, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.history import ASSISTANT, TOOL_CALL
 from inspector.strategies.library.summarize import stand_in
@@ -121,6 +121,16 @@ class LangChainClearToolUses(Batching):
         "While a conversation is estimated over the trigger, send all but its newest tool results as a placeholder."
     )
     source = "LangChain 1.4 ContextEditingMiddleware, ClearToolUsesEdit"
+    counterpart = Counterpart(
+        {
+            "trigger": "trigger",
+            "clear-at-least": "clear_at_least",
+            "keep": "keep",
+            "clear-tool-inputs": "clear_tool_inputs",
+            "exclude-tools": "exclude_tools",
+            "placeholder": "placeholder",
+        }
+    )
 
     trigger: int = whole(
         100_000,
@@ -241,6 +251,12 @@ class LangChainSummarization(Parametrized):
     title = "Summarization (LangChain)"
     summary = "When the messages are many or long enough, replace all but the newest by a summary of an assumed length."
     source = "LangChain 1.4 SummarizationMiddleware; trigger of deepagents 0.7"
+    counterpart = Counterpart(
+        {
+            **dict.fromkeys(("trigger-tokens", "trigger-messages", "trigger-fraction", "all-triggers"), "trigger"),
+            **dict.fromkeys(("keep-messages", "keep-tokens", "keep-fraction"), "keep"),
+        }
+    )
 
     trigger_tokens: int = whole(
         170_000, "Estimated tokens at which it summarizes; 0 for never.", "tokens", maximum=2_000_000

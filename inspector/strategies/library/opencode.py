@@ -21,7 +21,7 @@ from inspector.strategies.core.parameters import ToolList
 from inspector.strategies.core.parametrized import Parametrized, choice, tools, whole, written
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
-from inspector.strategies.core.strategy import Choice, Decision
+from inspector.strategies.core.strategy import Choice, Counterpart, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.tools import meaning_mask
 
@@ -49,6 +49,9 @@ class OpenCodePrune(Batching):
     title = "Prune (OpenCode)"
     summary = "After a user's turn, clear tool output older than two turns and a protected amount, if that is enough."
     source = "OpenCode packages/opencode/src/session/compaction.ts"
+    counterpart = Counterpart(
+        always={"compaction.prune": True}, constants=("protect", "minimum", "turns", "protected-tools", "placeholder")
+    )
 
     protect: int = whole(40_000, "The newest output, of earlier turns, that is spared.", "tokens", maximum=1_000_000)
     minimum: int = whole(20_000, "Nothing is cleared unless more than this can be.", "tokens", maximum=1_000_000)
@@ -214,6 +217,7 @@ class OpenCodeTruncate(Parametrized):
     title = "Truncate at insertion (OpenCode)"
     summary = "Insert only as many lines of a result as fit a number of lines and bytes."
     source = "OpenCode packages/opencode/src/tool/truncate.ts"
+    counterpart = Counterpart(constants=("max-lines", "max-bytes", "direction", "hint", "folder"))
 
     max_lines: int = whole(2_000, "Most lines that are inserted.", "lines", maximum=1_000_000)
     max_bytes: int = whole(51_200, "Most bytes that are inserted.", "bytes", maximum=100_000_000)

@@ -33,7 +33,7 @@ from inspector.strategies.core.parametrized import (
     window_of,
 )
 from inspector.strategies.core.schedule_builder import COUNTED_ANEW, ScheduleBuilder
-from inspector.strategies.core.strategy import Choice, Decision
+from inspector.strategies.core.strategy import Choice, Counterpart, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.arguments import url_of
 from inspector.strategies.history.arrival_order import arrivals, later
@@ -243,6 +243,7 @@ class MaskObservations(Batching):
     title = "Mask observations"
     summary = "Keep the newest events whole and mask every tool result before them."
     source = "ObservationMaskingCondenser, OpenHands 0.62 openhands/memory/condenser/impl"
+    counterpart = Counterpart({"window": "attention_window"}, {"type": "observation_masking"})
 
     window: int = whole(
         100,
@@ -282,6 +283,7 @@ class MaskBrowserOutput(Batching):
     title = "Mask browser output"
     summary = "Keep the newest results of the browser and of earlier ones only the address."
     source = "BrowserOutputCondenser, OpenHands 0.62 openhands/memory/condenser/impl"
+    counterpart = Counterpart({"window": "attention_window"}, {"type": "browser_output_masking"})
 
     window: int = whole(
         1, "How many of the newest results of the browser stay whole.", "results", minimum=1, maximum=1_000
@@ -350,6 +352,7 @@ class RecentEvents(Batching):
     title = "Recent events"
     summary = "Keep the first and the newest events; every new one pushes an old one out."
     source = "RecentEventsCondenser, OpenHands 0.62 openhands/memory/condenser/impl"
+    counterpart = Counterpart({"keep-first": "keep_first", "max-events": "max_events"}, {"type": "recent"})
 
     keep_first: int = whole(
         1, "How many of the first events stay; they count among those sent.", "events", maximum=1_000
@@ -384,6 +387,7 @@ class AmortizedForgetting(Batching):
     title = "Amortized forgetting"
     summary = "When the log has grown past its limit, keep the first and the newest events, half as many."
     source = "AmortizedForgettingCondenser, OpenHands 0.62 openhands/memory/condenser/impl"
+    counterpart = Counterpart({"max-size": "max_size", "keep-first": "keep_first"}, {"type": "amortized"})
 
     max_size: int = whole(
         100,

@@ -25,7 +25,7 @@ from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import (
     ScheduleBuilder,
 )
-from inspector.strategies.core.strategy import Decision
+from inspector.strategies.core.strategy import Counterpart, Decision
 from inspector.strategies.history.arrival_order import arrivals
 from inspector.strategies.history.history import NEVER
 from inspector.strategies.history.reads import reads_of
@@ -153,6 +153,9 @@ class SmartRetention(Batching):
         "listings."
     )
     source = "Smart Tool History Strategy; smart_tool_retention(), ground_truth.py"
+    counterpart = Counterpart(
+        {"max-reads": "max_file_reads", "output-limit": "bash_truncate", "variant": ""}, constants=("output-keep",)
+    )
 
     max_reads: int = whole(
         5,
@@ -254,6 +257,7 @@ class KeepRecent(Batching):
     title = "Keep recent results only"
     summary = "Keep the newest tool results and remove older ones together with their calls."
     source = "keep_recent_tool_results(30), Smart Tool History Strategy, ground_truth.py"
+    counterpart = Counterpart({"keep": ""})
 
     keep: int = whole(
         30, "How many of the newest tool results stay.", "results", minimum=1, maximum=1_000, logarithmic=True
@@ -275,6 +279,7 @@ class DedupeReads(Batching):
     title = "Newest read of a file only"
     summary = "When a file is read again, remove the earlier read together with its call."
     source = "dedupe_file_reads(), Smart Tool History Strategy, ground_truth.py"
+    counterpart = Counterpart()
 
     read_tools: tuple[str, ...] = tools((), "Tools that read files, besides those that are known to.")
 

@@ -22,7 +22,7 @@ from inspector.strategies.core.parameters import ToolList
 from inspector.strategies.core.parametrized import switch, tools, whole
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import COUNTED_ANEW, ScheduleBuilder
-from inspector.strategies.core.strategy import Decision
+from inspector.strategies.core.strategy import Counterpart, Decision
 from inspector.strategies.history.arrival_order import arrivals
 from inspector.strategies.history.history import NEVER
 from inspector.strategies.history.memo import TextMemo
@@ -61,6 +61,7 @@ class LastObservations(Batching):
         "Keep the first and the newest observations, moving on every so many, and say of others how long they were."
     )
     source = "LastNObservations, SWE-agent sweagent/agent/history_processors.py"
+    counterpart = Counterpart({"keep": "n", "polling": "polling"}, {"type": "last_n_observations"})
 
     keep: int = whole(5, "How many of the newest observations stay.", "observations", minimum=1, maximum=1_000)
     polling: int = whole(
@@ -183,6 +184,7 @@ class ClosedWindows(Batching):
     title = "Closed windows"
     summary = "When a file is shown again, leave out the numbered lines of the text that showed it before."
     source = "ClosedWindowHistoryProcessor, SWE-agent sweagent/agent/history_processors.py"
+    counterpart = Counterpart(always={"type": "closed_window"})
 
     results: bool = switch(False, "Look at tool results too, not only at what the user said.")
 

@@ -21,7 +21,7 @@ from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import cut_in
 from inspector.strategies.core.parametrized import choice, limit_unit, switch, tools, whole, written
 from inspector.strategies.core.rendition import Action, Rendition
-from inspector.strategies.core.strategy import Decision, Schedule
+from inspector.strategies.core.strategy import Counterpart, Decision, Schedule
 from inspector.strategies.history.freshness import Ageing, ageing, last_members, result_runs
 from inspector.strategies.history.memo import once_a_history
 from inspector.strategies.history.tools import (
@@ -101,6 +101,14 @@ class TieredStale(Batching):
         "search results."
     )
     source = "TO-3 tiered stale tool result truncation, 12DDFF/Hynous src/hynous/intelligence/agent.py"
+    counterpart = Counterpart(
+        {
+            **dict.fromkeys((*TIERS, *(f"{tier}-tools" for tier in TIERS)), "_STALE_TRUNCATION"),
+            "tool-set": "",
+            "variant": "",
+        },
+        constants=("marker",),
+    )
 
     confirmation: int = _limit("confirmation", 150, "a tool that only confirms")
     confirmation_tools: tuple[str, ...] = _tools("confirmation")

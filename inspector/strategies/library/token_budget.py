@@ -23,7 +23,7 @@ from inspector.strategies.core.operations import cut_in
 from inspector.strategies.core.parameters import CHARACTERS, TOKENS
 from inspector.strategies.core.parametrized import Parametrized, choice, limit_unit, whole, written
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
-from inspector.strategies.core.strategy import Choice, Decision
+from inspector.strategies.core.strategy import Choice, Counterpart, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.freshness import result_runs
 from inspector.strategies.history.history import NEVER
@@ -53,6 +53,7 @@ class TokenBudget(Batching):
     title = "Token budget"
     summary = "When a prompt has passed the budget, cut all results but the newest batch to their beginning."
     source = "Token Budget Tool Result Compaction, micro-x-agent-loop-python agent.py"
+    counterpart = Counterpart({"budget": "InputTokenBudget", "keep": "ToolResultRetentionChars", "variant": ""})
 
     budget: int = whole(
         40_000, "Prompt tokens above which old results are cut; 0 for never.", "tokens", maximum=2_000_000
@@ -234,6 +235,7 @@ class CapAtInsertion(Parametrized):
     title = "Cap at insertion"
     summary = "Keep only the beginning of results over a limit, from the moment they are inserted."
     source = "MaxToolResultChars, micro-x-agent-loop-python agent.py"
+    counterpart = Counterpart({"limit": "MaxToolResultChars"})
 
     limit: int = whole(
         40_000,

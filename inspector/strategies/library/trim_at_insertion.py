@@ -30,7 +30,7 @@ from inspector.strategies.core.parametrized import (
     window_of,
 )
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
-from inspector.strategies.core.strategy import Choice, Decision
+from inspector.strategies.core.strategy import Choice, Counterpart, Decision
 from inspector.strategies.history.tools import meaning_mask, meaning_of
 
 if TYPE_CHECKING:
@@ -117,6 +117,16 @@ class TrimAtInsertion(Parametrized):
     title = "Trim at insertion"
     summary = "Keep head and tail of large results from the moment they are inserted; nothing changes later."
     source = "Insertion-Time Tool Result Trimming, hermes-agent issue 415"
+    counterpart = Counterpart(
+        {
+            "threshold": "TOOL_RESULT_SOFT_TRIM_CHARS",
+            "head": "TOOL_RESULT_HEAD_CHARS",
+            "tail": "TOOL_RESULT_TAIL_CHARS",
+            "per-tool": "",
+            **{f"{profile}-{part}": "TOOL_TRIM_PROFILES" for profile in PROFILES for part in _Profile._fields},
+            "cap": "MAX_TOOL_RESULT_CHARS",
+        }
+    )
 
     threshold: int = _threshold(12_000, "any tool")
     head: int = _head(4_000, "any tool")
