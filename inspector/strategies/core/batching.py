@@ -24,8 +24,6 @@ from inspector.strategies.history.history import NEVER
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from numpy.typing import NDArray
-
     from inspector.strategies.core.strategy import Decision, Moment, Strategy
     from inspector.strategies.history.history import History
 
@@ -88,11 +86,10 @@ def batched_schedule(history: History, schedule: Schedule, every: int) -> Schedu
     blocks, calls, decisions = (column[order] for column in (schedule.blocks, schedule.calls, schedule.decisions))
     retroactive = calls > history.enters[blocks]
     waits = np.flatnonzero(retroactive)
-    thread_of_call = _thread_of_call(history)
     thread_of_block = history.message_thread[history.message[blocks[waits]]]
     calls = calls.copy()
     for thread in np.unique(thread_of_block):
-        own = np.flatnonzero(thread_of_call == thread)
+        own = np.flatnonzero(history.call_thread == thread)
         ordinal = np.arange(1, len(own) + 1)
         contexts = history.call_context[own]
         begins = np.append(True, contexts[1:] != contexts[:-1])
@@ -101,11 +98,6 @@ def batched_schedule(history: History, schedule: Schedule, every: int) -> Schedu
         calls[here] = gates[np.searchsorted(gates, calls[here])]
     kept = calls != NEVER
     return Schedule(blocks[kept], calls[kept], decisions[kept], schedule.table)
-
-
-def _thread_of_call(history: History) -> NDArray[np.int64]:
-    threads = np.array([context.thread for context in history.session.contexts], dtype=np.int64)
-    return threads[history.call_context] if len(threads) else np.zeros(0, dtype=np.int64)
 
 
 @dataclass

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
-from inspector.session.model import BlockKind, Role
+from inspector.session.model import Role
 from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.history.conversation_items import Item
+from inspector.strategies.history.history import NEVER_SENT, TOOL_RESULT
 from inspector.strategies.history.memo import once_a_history
 
 if TYPE_CHECKING:
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
 Values = TypeVar("Values")
 State = TypeVar("State")
 
-_RESULT = int(BlockKind.TOOL_RESULT)
-_NEVER_SENT = (int(BlockKind.SYSTEM_TEXT), int(BlockKind.OTHER))
-
 
 class _Columns:
     """What every run over a history looks things up in. A few at a time, plain lists are quicker than columns."""
@@ -32,8 +30,7 @@ class _Columns:
     def __init__(self, history: History) -> None:
         self.messages: list[int] = history.message.tolist()
         self.first_blocks: list[int] = history.message_first_block.tolist()
-        self.contexts: list[int] = history.call_context.tolist()
-        self.threads = [context.thread for context in history.session.contexts]
+        self.threads: list[int] = history.call_thread.tolist()
         self.items: list[tuple[Item, ...] | None] = [None] * len(history.session.messages)
 
 
@@ -98,8 +95,7 @@ class ThreadRun(Generic[Values, State]):
 
     def take_in(self, moment: Moment) -> tuple[State, list[int]]:
         """The state of the conversation a call continues, and what arrived."""
-        columns = self._columns
-        thread = columns.threads[columns.contexts[moment.call]]
+        thread = self._columns.threads[moment.call]
         if thread in self._states and not moment.starts_context:
             self.again = ()
             return self._states[thread], moment.arrived.tolist()
@@ -126,7 +122,7 @@ class ThreadRun(Generic[Values, State]):
     def results(self, blocks: list[int]) -> list[int]:
         """The tool results among some blocks."""
         kinds = self._kinds
-        return [block for block in blocks if kinds[block] == _RESULT]
+        return [block for block in blocks if kinds[block] == TOOL_RESULT]
 
     def items(self, blocks: list[int]) -> list[Item]:
         """Blocks in the order they are sent, as items; system texts are none."""
@@ -160,12 +156,12 @@ class ThreadRun(Generic[Values, State]):
         gathered: list[int] = []
         for block in blocks:
             kind, message = kinds[block], messages[block]
-            if kind in _NEVER_SENT:
+            if kind in NEVER_SENT:
                 continue
-            if gathered and (kind == _RESULT or message != messages[gathered[0]]):
+            if gathered and (kind == TOOL_RESULT or message != messages[gathered[0]]):
                 found.append(Item(messages[gathered[0]], tuple(gathered), is_result=False))
                 gathered = []
-            if kind == _RESULT:
+            if kind == TOOL_RESULT:
                 found.append(Item(message, (block,), is_result=True))
             else:
                 gathered.append(block)

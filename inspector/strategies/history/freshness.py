@@ -109,8 +109,7 @@ def _intervals(
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
     """Runs of calls of one thread that end with the same group: first call, first call after, group; by group."""
     calls = np.flatnonzero(history.call_context >= 0).astype(np.int32)
-    threads = np.array([context.thread for context in history.session.contexts], dtype=np.int32)
-    thread = threads[history.call_context[calls]] if len(threads) else calls[:0]
+    thread = history.call_thread[calls]
     order = np.argsort(thread, kind="stable")
     calls, thread = calls[order], thread[order]
     group = ends[calls]

@@ -112,6 +112,12 @@ class History:
         return {}
 
     @cached_property
+    def call_thread(self) -> NDArray[np.int32]:
+        """Per call, its thread; -1 where nothing was said, int32."""
+        threads = np.array([*(context.thread for context in self.session.contexts), -1], dtype=np.int32)
+        return threads[self.call_context]
+
+    @cached_property
     def kind_bytes(self) -> bytes:
         """`kind` for looking at blocks one by one, which is far quicker in bytes than in a column."""
         return self.kind.tobytes()
@@ -287,5 +293,7 @@ THINKING: Final = int(BlockKind.THINKING)
 TOOL_CALL: Final = int(BlockKind.TOOL_CALL)
 TOOL_RESULT: Final = int(BlockKind.TOOL_RESULT)
 MEDIA: Final = frozenset((int(BlockKind.IMAGE), int(BlockKind.DOCUMENT)))
+NEVER_SENT: Final = frozenset((SYSTEM_TEXT, int(BlockKind.OTHER)))
+"""What stands before a conversation or outside it."""
 ASSISTANT: Final = frozenset((ASSISTANT_TEXT, THINKING, TOOL_CALL))
 """What a model says."""

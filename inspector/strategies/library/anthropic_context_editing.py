@@ -1,11 +1,7 @@
-"""Clear the oldest tool results once the prompt has grown past a threshold: the Anthropic API's own context editing.
+"""The Anthropic API's own context editing: clearing old tool uses, and the thinking of earlier turns.
 
-Source: Anthropic's documentation of context editing, strategy `clear_tool_uses_20250919` (beta header
-`context-management-2025-06-27`). The provider edits the prompt before the model sees it, the agent keeps and sends the
-whole conversation. What the documentation leaves open is decided here: the text put in a result's place is not
-published, so it is a parameter; a result that was cleared stays cleared, as "subsequent requests can reuse the newly
-cached prefix" asks for, and the threshold looks at what is left (with `sticky` off, every request is looked at anew);
-excluded tools count among the newest uses that are kept.
+The beta header is `context-management-2025-06-27`. The provider edits the prompt before the model sees it; the agent
+keeps and sends the whole conversation.
 """
 
 from __future__ import annotations
@@ -39,7 +35,14 @@ PLACEHOLDER = "[Old tool result content cleared]"
 
 @dataclass(frozen=True)
 class AnthropicClearToolUses(Batching):
-    """Replace all but the newest tool results by a placeholder when the prompt reaches a threshold."""
+    """Replace all but the newest tool results by a placeholder when the prompt reaches a threshold.
+
+    Source: Anthropic's documentation of context editing, strategy `clear_tool_uses_20250919`. What it leaves open is
+    decided here: the text put in a result's place is not published, so it is a parameter; a result that was cleared
+    stays cleared, as "subsequent requests can reuse the newly cached prefix" asks for, and the threshold looks at what
+    is left (with `sticky` off, every request is looked at anew); excluded tools count among the newest uses that are
+    kept.
+    """
 
     name = "anthropic-clear-tool-uses"
     title = "Clear tool uses (Anthropic API)"
@@ -195,7 +198,13 @@ class AnthropicClearToolUsesRun(ThreadRun[AnthropicClearToolUses, _ToolUses]):
 
 @dataclass(frozen=True)
 class AnthropicClearThinking(Batching):
-    """Keep the thinking of the newest turns that have any."""
+    """Keep the thinking of the newest turns that have any.
+
+    Source: Anthropic's documentation of context editing, strategy `clear_thinking_20251015`. An assistant turn is
+    everything the model said until the user speaks again, tool results apart: a turn with tools is one, however many
+    responses it took. Where the strategy is not configured, the API keeps the last turn's thinking only, older models
+    at least; `keep=0` keeps all of it, the setting `"all"`. It comes before `anthropic-clear-tool-uses` in a plan.
+    """
 
     name = "anthropic-clear-thinking"
     title = "Clear thinking (Anthropic API)"

@@ -67,7 +67,12 @@ class Shown(NamedTuple):
 
 
 def shown_files(history: History, turn: Turn) -> Iterator[Shown]:
-    """The contents of files in a message of the user."""
+    """The contents of files in a message of the user.
+
+    Cline writes a tool's result as two texts of the user, a heading (`[read_file for 'a.py'] Result:`) and what
+    follows; a result of a tool that reads, in any agent's session, counts as a read too. The rules and texts are those
+    of Cline's `ContextManager` (cline/cline `src/core/context/context-management/ContextManager.ts`).
+    """
     session = history.session
     texts = [block for block in turn.blocks if history.kind[block] == BlockKind.USER_TEXT]
     heading = _HEADING.fullmatch(session.blocks[texts[0]].preview) if texts else None

@@ -1,10 +1,9 @@
-"""Trim large tool results, and let old ones shrink with the turns that pass.
+"""Cozempic's standard prescription for tool results: trimming large ones, ageing, and reads of edited files.
 
-Source: `tool-output-trim` and `tool-result-age` of cozempic 1.8.39 (`strategies/standard.py`), which prunes the session
-files of Claude Code when it is told to or at a guard's threshold; here results are treated as soon as they would be.
-Age is counted in what the user typed: young results stay, middle-aged JSON and differences are minified, old results
-become a line that says what they were. Whether a change makes its record shorter, and so is made, is worked out for
-all results of a record together.
+Source: cozempic 1.8.39 `strategies/standard.py`, which prunes the session files of Claude Code when it is told to or at
+a guard's threshold; here results are treated as soon as they would be. It works on the session's file, and whatever
+does not make the JSON of a record shorter is left undone. Limits are in bytes where they are compared and in characters
+where they cut.
 """
 
 from __future__ import annotations
@@ -70,7 +69,13 @@ class ReplaceLonger:
 
 @dataclass(frozen=True)
 class CozempicStaleReads(Batching):
-    """Replace reads of files that were edited later."""
+    """Replace reads of files that were edited later.
+
+    Source: `stale-reads` of cozempic 1.8.39 (`strategies/standard.py`). Files are told apart by their path as it was
+    written. Once a file is edited, the record with its read counts as stale, and with it every other read in that
+    record; results longer than a limit within the next records become a marker. When a pass finds several stale results
+    in one record, only the last of them is replaced, and the others at the passes that follow.
+    """
 
     name = "cozempic-stale-reads"
     title = "Stale reads (Cozempic)"
@@ -323,7 +328,14 @@ class CozempicTrim(Parametrized):
 
 @dataclass(frozen=True)
 class CozempicAge(Batching):
-    """Minify results of middle age, and say of old ones what they were."""
+    """Minify results of middle age, and say of old ones what they were.
+
+    Source: `tool-output-trim` and `tool-result-age` of cozempic 1.8.39 (`strategies/standard.py`), which prunes the
+    session files of Claude Code when it is told to or at a guard's threshold; here results are treated as soon as they
+    would be. Age is counted in what the user typed: young results stay, middle-aged JSON and differences are minified,
+    old results become a line that says what they were. Whether a change makes its record shorter, and so is made, is
+    worked out for all results of a record together.
+    """
 
     name = "cozempic-age"
     title = "Age tiers (Cozempic)"

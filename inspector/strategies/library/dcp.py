@@ -1,10 +1,7 @@
-"""Clear the output of tool calls that were made again with the same input: only the newest is of interest.
+"""OpenCode's pruning plug-in (opencode-dcp 3.1): equal tool calls, and calls that failed.
 
-Source: deduplication of opencode-dcp 3.1 (@tarquinen/opencode-dcp `lib/strategies/deduplication.ts`,
-`lib/messages/prune.ts`). Calls of one tool with one input, whatever the order of its names, are duplicates; all but
-the newest lose their output. One that failed keeps its error and loses its input. Since version 3 the program looks for
-duplicates only when the model compresses the conversation (`when=on-compress`), so that the prompt cache survives;
-sessions recorded without the program have no such calls, and so each call is the default here, as in version 1.
+Tools and files can be protected by patterns. Since version 3 the program acts only when the model compresses the
+conversation.
 """
 
 from __future__ import annotations
@@ -204,7 +201,15 @@ OUTPUT_KEPT = ("question", "edit", "write")
 
 @dataclass(frozen=True)
 class DcpDedupe(Batching):
-    """Clear the output of all but the newest of equal tool calls."""
+    """Clear the output of all but the newest of equal tool calls.
+
+    Source: deduplication of opencode-dcp 3.1 (@tarquinen/opencode-dcp `lib/strategies/deduplication.ts`,
+    `lib/messages/prune.ts`). Calls of one tool with one input, whatever the order of its names, are duplicates; all but
+    the newest lose their output. One that failed keeps its error and loses its input. Since version 3 the program looks
+    for duplicates only when the model compresses the conversation (`when=on-compress`), so that the prompt cache
+    survives; sessions recorded without the program have no such calls, and so each call is the default here, as in
+    version 1.
+    """
 
     name = "dcp-dedupe"
     title = "Deduplicate calls (DCP)"
@@ -258,7 +263,12 @@ class DcpDedupe(Batching):
 
 @dataclass(frozen=True)
 class DcpPurgeErrors(Batching):
-    """Blank the input of tool calls that failed some turns ago."""
+    """Blank the input of tool calls that failed some turns ago.
+
+    Source: purgeErrors of opencode-dcp 3.1 (@tarquinen/opencode-dcp `lib/strategies/purge-errors.ts`,
+    `lib/messages/prune.ts`). A turn is a response of the model there, not a question of the user. Every string in the
+    input is replaced, other values stay. When the program acts, see `dcp-dedupe`.
+    """
 
     name = "dcp-purge-errors"
     title = "Purge failed calls (DCP)"

@@ -55,6 +55,8 @@ _CLIPPED = (
 class PreviewLines:
     """Send the first and last lines of a text over a limit, numbered, with a note on where all of it is.
 
+    The texts are those of deepagents 0.7 (`middleware/_message_eviction.py`, `backends/utils.py`).
+
     Attributes:
         limit: Longest text, in characters, that stays as it is.
         head: Lines shown from the beginning.

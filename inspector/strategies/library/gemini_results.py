@@ -1,9 +1,6 @@
-"""Keep a fifth of the limit from the beginning and the rest from the end of large command output, at insertion.
+"""What Gemini CLI does to tool results: truncation at insertion, and masking of old output in batches.
 
-Source: `formatTruncatedToolOutput` of Gemini CLI 0.61 (`packages/core/src/utils/fileUtils.ts`,
-`scheduler/tool-executor.ts`): output of its shell tool and of MCP tools. A text just over the limit gets longer. The
-limit there also shrinks to what is left of the window; with a window of a million tokens that is seldom less than the
-limit, and it is left out here.
+What it does to a whole conversation is `gemini_compress`.
 """
 
 from __future__ import annotations
@@ -114,7 +111,13 @@ class KeepEnds:
 
 @dataclass(frozen=True)
 class GeminiTruncate(Parametrized):
-    """Keep both ends of large command output, once, when it is inserted."""
+    """Keep both ends of large command output, once, when it is inserted.
+
+    Source: `formatTruncatedToolOutput` of Gemini CLI 0.61 (`packages/core/src/utils/fileUtils.ts`,
+    `scheduler/tool-executor.ts`): output of its shell tool and of MCP tools. A text just over the limit gets longer.
+    The limit there also shrinks to what is left of the window; with a window of a million tokens that is seldom less
+    than the limit, and it is left out here.
+    """
 
     name = "gemini-truncate"
     title = "Truncate at insertion (Gemini CLI)"
@@ -149,6 +152,9 @@ _SECTION = re.compile(_LINE_BEGINS + "(Output|Error|Exit Code|Signal|Background 
 @dataclass(frozen=True, slots=True)
 class MaskOutput:
     """Send a preview of a result between tags, with the file that holds all of it; only if that saves tokens.
+
+    The texts are those of Gemini CLI 0.61 (`packages/core/src/context/toolOutputMaskingService.ts`). What is previewed
+    is the JSON form of the result, of command output its lines.
 
     Attributes:
         file: Where the whole is said to be.
@@ -216,7 +222,14 @@ _IS_MASKED = Measure(lambda text: int(is_masked(text)))
 
 @dataclass(frozen=True)
 class GeminiMask(Batching):
-    """Replace old output by a preview, in batches."""
+    """Replace old output by a preview, in batches.
+
+    Source: `ToolOutputMaskingService` of Gemini CLI 0.61 (`packages/core/src/context/toolOutputMaskingService.ts`).
+    Before each request all output is looked at from the newest to the oldest, that of the request itself left out. The
+    newest 50,000 estimated tokens are protected; the result with which that is passed, and everything older, is masked
+    when together it has at least 30,000 tokens. A result stays as it is where a mask would not be shorter, and keeps
+    counting. What was masked stays masked.
+    """
 
     name = "gemini-mask"
     title = "Mask tool output (Gemini CLI)"

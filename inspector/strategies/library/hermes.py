@@ -70,6 +70,10 @@ class _Edit:
 class HermesMessages:
     """One conversation, and what a pass would do to it.
 
+    Source: hermes-agent 0.19.0 `agent/context_compressor.py`, `_prune_old_tool_results`. Results with the same text as
+    a newer one become a note that says so, wherever they stand. Before a boundary, results become a line each, images
+    in them go, and long texts in the arguments of calls are cut.
+
     Every message is looked at once as it grows old, and what a pass would do to it waits until one is made.
 
     Attributes:

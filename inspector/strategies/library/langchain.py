@@ -1,9 +1,6 @@
-"""Clear the oldest tool results of a prompt over a threshold, as LangChain's middleware does it.
+"""LangChain's middleware: clearing old tool results over a threshold, and summarization.
 
-Source: `ClearToolUsesEdit` of `ContextEditingMiddleware` (langchain 1.4 `agents/middleware/context_editing.py`). It
-works on a copy of the whole history at every call and keeps nothing in mind, so that once the estimate is over the
-trigger, every call clears what has just become old. Unlike in the API it is modelled on, `clear-at-least` is where it
-stops: results are cleared oldest first until so much was reclaimed. Excluded tools count among the newest results.
+Both estimate tokens from characters, as `count_tokens_approximately` does (langchain-core `messages/utils.py`).
 """
 
 from __future__ import annotations
@@ -113,7 +110,14 @@ PLACEHOLDER = "[cleared]"
 
 @dataclass(frozen=True)
 class LangChainClearToolUses(Batching):
-    """Replace all but the newest tool results by a placeholder while the estimate is over a threshold."""
+    """Replace all but the newest tool results by a placeholder while the estimate is over a threshold.
+
+    Source: `ClearToolUsesEdit` of `ContextEditingMiddleware` (langchain 1.4 `agents/middleware/context_editing.py`). It
+    works on a copy of the whole history at every call and keeps nothing in mind, so that once the estimate is over the
+    trigger, every call clears what has just become old. Unlike in the API it is modelled on, `clear-at-least` is where
+    it stops: results are cleared oldest first until so much was reclaimed. Excluded tools count among the newest
+    results.
+    """
 
     name = "langchain-clear-tool-uses"
     title = "Clear tool uses (LangChain)"
@@ -245,7 +249,17 @@ INTRODUCTION = "Here is a summary of the conversation to date:\n\n"
 
 @dataclass(frozen=True)
 class LangChainSummarization(Parametrized):
-    """Replace all but the newest messages by a summary when a trigger is reached."""
+    """Replace all but the newest messages by a summary when a trigger is reached.
+
+    Source: `SummarizationMiddleware` (langchain 1.4 `agents/middleware/summarization.py`). Before every call the
+    messages are counted and estimated; when any of the triggers is reached, everything before the kept messages is
+    replaced, for good, by a message of the user that holds a summary. The cut never falls between a message of the
+    model and its tool results: it moves back to the message that asked for them.
+
+    LangChain has no trigger unless one is given; the default here is the one of deepagents, which is built on it. No
+    model is asked for the summary: a text of the length it is taken to have stands in for it, so that what follows is
+    projected, and what writing it would cost is not counted.
+    """
 
     name = "langchain-summarization"
     title = "Summarization (LangChain)"

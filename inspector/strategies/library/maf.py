@@ -1,8 +1,8 @@
 """Compact conversations group by group, as Microsoft's agent framework does it.
 
-Source: agent-framework-core 1.23 `_compaction.py`. Five strategies work on the same groups (`maf_groups`) before every
-call, and what one has left out stays out. Old tool uses become one message each that lists their results, or go. The
-oldest groups go beyond a number of groups, or once messages or tokens are too many. And the two are combined: results
+Source: agent-framework-core 1.23 `_compaction.py`. Five strategies work on the same groups (see `maf_messages`) before
+every call, and what one has left out stays out. Old tool uses become one message each that lists their results, or go.
+The oldest groups go beyond a number of groups, or once messages or tokens are too many. And the two are combined: results
 first, groups only where that is not enough, at parts of what the window leaves for input. Nobody looks at what a
 provider reports; tokens are a quarter of the characters of the messages' JSON.
 
@@ -52,7 +52,10 @@ class Listing(NamedTuple):
 
 
 def results_text(labels: Iterable[str]) -> str:
-    """The message that lists the results of a tool use, cut where it would be too long."""
+    """The message that lists the results of a tool use, cut where it would be too long.
+
+    It holds the beginning of what the results say, so they have to be read for it.
+    """
     label = "; ".join(labels) or "no results"
     if len(_PREFIX) + len(label) + len(_SUFFIX) > _LONGEST:
         label = label[: _LONGEST - len(_PREFIX) - len(_CUT) - len(_SUFFIX)].rstrip() + _CUT

@@ -1,8 +1,10 @@
-"""Conversations in groups that are kept or left out together, as Microsoft's agent framework sees them.
+"""Conversations as Microsoft's agent framework sees them: messages, what it takes each for, and their groups.
 
-Source: agent-framework-core 1.23 `_compaction.py` (`group_messages`). A tool call and its results are one group, with
-messages of nothing but reasoning before it or between; any other message is one of its own. Results that come late join
-the group of their call.
+Source: agent-framework-core 1.23 `_compaction.py` (`group_messages`, `annotate_token_counts`). A tool call and its
+results are one group, with messages of nothing but reasoning before it or between; any other message is one of its own.
+Groups are kept or left out together. Results that come late join the group of their call. Tokens are a quarter of the
+characters of a message's JSON; most messages are sent as they were recorded, and what those are taken for is worked out
+once for a session, whatever its plans do.
 """
 
 from __future__ import annotations

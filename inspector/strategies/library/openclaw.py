@@ -58,7 +58,11 @@ _PLANES = re.compile("[\U00020000-\U0002fbff]")
 
 
 def weighted(text: str) -> int:
-    """What a text is taken for, in characters: `estimateStringChars`."""
+    """What a text is taken for, in characters: `estimateStringChars`.
+
+    Lengths are UTF-16 units; characters of scripts that take about a token each count four times
+    (`src/utils/cjk-chars.ts`).
+    """
     units = javascript.length(text)
     if text.isascii() or not (wide := len(_WIDE.findall(text))):
         return units
@@ -71,6 +75,9 @@ WEIGHTED = Measure(weighted)
 @dataclass(frozen=True, slots=True)
 class SoftTrim:
     """Keep head and tail of a long result, and a note on how long it was; say where images were.
+
+    Source: openclaw/openclaw@11b0d35 `src/agents/pi-hooks/context-pruning/pruner.ts`. Images in a result become a line
+    of text; they are taken to stand after its text.
 
     Attributes:
         limit: Longest text that stays.

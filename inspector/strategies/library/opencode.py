@@ -1,12 +1,4 @@
-"""Clear old tool output at the end of a user's turn, once enough of it lies behind the protected newest part.
-
-Source: `SessionCompaction.prune` of OpenCode (anomalyco/opencode `packages/opencode/src/session/compaction.ts`; off by
-default since 1.18). It runs when the agent has finished what a user asked, so its effect is first seen by the call that
-answers the next question. Output of the last two user turns is spared altogether; of what is older, the newest 40,000
-tokens are, taken for four characters each and rounded. Everything beyond goes at once, but only when that is more than
-20,000 tokens. What was cleared stays cleared, and nothing before it is looked at again. Errors stay, and so does the
-output of skills. In a session in which the user spoke once, it never acts.
-"""
+"""OpenCode's two rules: pruning old tool output at the end of a user's turn, and truncation at insertion."""
 
 from __future__ import annotations
 
@@ -43,7 +35,15 @@ PLACEHOLDER = "[Old tool result content cleared]"
 
 @dataclass(frozen=True)
 class OpenCodePrune(Batching):
-    """Clear old tool output in batches, at the end of a user's turn."""
+    """Clear old tool output in batches, at the end of a user's turn.
+
+    Source: `SessionCompaction.prune` of OpenCode (anomalyco/opencode `packages/opencode/src/session/compaction.ts`; off
+    by default since 1.18). It runs when the agent has finished what a user asked, so its effect is first seen by the
+    call that answers the next question. Output of the last two user turns is spared altogether; of what is older, the
+    newest 40,000 tokens are, taken for four characters each and rounded. Everything beyond goes at once, but only when
+    that is more than 20,000 tokens. What was cleared stays cleared, and nothing before it is looked at again. Errors
+    stay, and so does the output of skills. In a session in which the user spoke once, it never acts.
+    """
 
     name = "opencode-prune"
     title = "Prune (OpenCode)"
@@ -211,7 +211,11 @@ _DELEGATE = (
 
 @dataclass(frozen=True)
 class OpenCodeTruncate(Parametrized):
-    """Keep whole lines of large results up to limits, once, when they are inserted."""
+    """Keep whole lines of large results up to limits, once, when they are inserted.
+
+    Source: OpenCode (anomalyco/opencode `packages/opencode/src/tool/truncate.ts`). Whole lines are kept; where the
+    first does not fit, nothing is. The file has a name of its own there; here it is named after the tool call.
+    """
 
     name = "opencode-truncate"
     title = "Truncate at insertion (OpenCode)"

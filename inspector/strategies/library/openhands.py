@@ -1,14 +1,6 @@
-"""Condense an event log that has grown too long, as the OpenHands SDK does it.
+"""OpenHands' condensers: that of its SDK, which summarizes, and those of 0.62, which mask and forget.
 
-Source: `LLMSummarizingCondenser` of openhands-sdk 1.58 (`openhands/sdk/context/condenser`), with the limits of its
-default agent. Before every call the events are counted. With more of them than the limit, or more tokens than the
-model takes, everything between the first events and the newest is replaced by one summary, so that half of the limit
-is left. A cut falls only where no tool call is parted from its result, no response from itself and no run of calls from
-the thinking before it, and nothing happens where less than a tenth could be condensed; when the tokens are too many,
-everything is condensed then.
-
-No model is asked for the summary: a text of the length it is taken to have stands in for it, so that what follows is
-projected. The system text counts as an event where it is recorded.
+All of them work on an event log: what was said, every tool call and every observation is an event.
 """
 
 from __future__ import annotations
@@ -103,7 +95,18 @@ class EventLog:
 
 @dataclass(frozen=True)
 class OpenHandsCondenser(Parametrized):
-    """Replace the middle of a long event log by a summary."""
+    """Replace the middle of a long event log by a summary.
+
+    Source: `LLMSummarizingCondenser` of openhands-sdk 1.58 (`openhands/sdk/context/condenser`), with the limits of its
+    default agent. Before every call the events are counted. With more of them than the limit, or more tokens than the
+    model takes, everything between the first events and the newest is replaced by one summary, so that half of the
+    limit is left. A cut falls only where no tool call is parted from its result, no response from itself and no run of
+    calls from the thinking before it, and nothing happens where less than a tenth could be condensed; when the tokens
+    are too many, everything is condensed then.
+
+    No model is asked for the summary: a text of the length it is taken to have stands in for it, so that what follows
+    is projected. The system text counts as an event where it is recorded.
+    """
 
     name = "openhands-condenser"
     title = "Condenser (OpenHands)"
@@ -237,7 +240,13 @@ _CURRENT_URL = re.compile(r"\[Current URL: ([^\]\n]*)\]")
 
 @dataclass(frozen=True)
 class MaskObservations(Batching):
-    """Replace observations before the newest events by a mask."""
+    """Replace observations before the newest events by a mask.
+
+    Source: `ObservationMaskingCondenser` and `BrowserOutputCondenser` of OpenHands 0.62
+    (`openhands/memory/condenser/impl`). Both look at the whole event log before every call. The first counts events:
+    what was said, every tool call and every observation, so that a window of ten holds about five steps. The second
+    counts only observations of the browser.
+    """
 
     name = "mask-observations"
     title = "Mask observations"
@@ -277,7 +286,10 @@ _shown_url = TextMemo(_url_in, "")
 
 @dataclass(frozen=True)
 class MaskBrowserOutput(Batching):
-    """Replace what the browser showed before by the address it was at."""
+    """Replace what the browser showed before by the address it was at.
+
+    Source: `BrowserOutputCondenser` of OpenHands 0.62; see `MaskObservations`.
+    """
 
     name = "mask-browser-output"
     title = "Mask browser output"
@@ -346,7 +358,17 @@ def _forgetting(
 
 @dataclass(frozen=True)
 class RecentEvents(Batching):
-    """Send the first and the newest events only."""
+    """Send the first and the newest events only.
+
+    Source: `RecentEventsCondenser` and `AmortizedForgettingCondenser` of OpenHands 0.62
+    (`openhands/memory/condenser/impl`). The first keeps the newest `max-events`, so that every event that arrives
+    pushes another one out. The second lets the log grow to its limit and then forgets down to half of it, which breaks
+    the cached prompt once in a while only. As the program builds messages from what is left, a tool call whose
+    observation is gone is not sent, and the other way round.
+
+    The first of them sends its first events twice as long as the log is shorter than its limit, or always when the
+    limit is no larger than what it keeps of the beginning. Here they are sent once.
+    """
 
     name = "recent-events"
     title = "Recent events"
@@ -381,7 +403,10 @@ class RecentEvents(Batching):
 
 @dataclass(frozen=True)
 class AmortizedForgetting(Batching):
-    """Forget half of the events whenever they are too many."""
+    """Forget half of the events whenever they are too many.
+
+    Source: `AmortizedForgettingCondenser` of OpenHands 0.62; see `RecentEvents`.
+    """
 
     name = "amortized-forgetting"
     title = "Amortized forgetting"

@@ -1,11 +1,4 @@
-"""Truncate tool output when it is inserted, as pi does it: the beginning of files, the end of what commands print.
-
-Source: `core/tools/truncate.js` and the tools around it of @mariozechner/pi-coding-agent 0.73.1. Limits are lines and
-bytes, and lines are kept whole; only a last line of a command that is too long by itself loses its beginning. Reads and
-commands end with a note on what is shown and how to see the rest; searches and listings have no limit of lines and say
-that one was reached. Tools pi does not have are left alone. The file with the whole output has a name of its own there;
-here it is named after the tool call.
-"""
+"""pi's two rules: truncation of tool output at insertion, and compaction of a conversation that fills the window."""
 
 from __future__ import annotations
 
@@ -173,7 +166,14 @@ def size(count: int) -> str:
 
 @dataclass(frozen=True)
 class PiTruncate(Parametrized):
-    """Keep the beginning of files and the end of commands' output, once, when they are inserted."""
+    """Keep the beginning of files and the end of commands' output, once, when they are inserted.
+
+    Source: `core/tools/truncate.js` and the tools around it of @mariozechner/pi-coding-agent 0.73.1. Limits are lines
+    and bytes, and lines are kept whole; only a last line of a command that is too long by itself loses its beginning.
+    Reads and commands end with a note on what is shown and how to see the rest; searches and listings have no limit of
+    lines and say that one was reached. Tools pi does not have are left alone. The file with the whole output has a name
+    of its own there; here it is named after the tool call.
+    """
 
     name = "pi-truncate"
     title = "Truncate at insertion (pi)"
@@ -238,7 +238,18 @@ def pi_tokens(moment: Moment, blocks: Iterable[int]) -> int:
 
 @dataclass(frozen=True)
 class PiCompaction(Parametrized):
-    """Replace all but the newest messages by a summary once the window is nearly full."""
+    """Replace all but the newest messages by a summary once the window is nearly full.
+
+    Source: `core/compaction` and `core/agent-session.js` of @mariozechner/pi-coding-agent 0.73.1. When a run of the
+    agent has ended and the last response's tokens, prompt and answer, leave less of the window than is reserved,
+    everything before the newest messages is replaced by one message of the user with a summary. During a run nothing is
+    compacted until the window overflows. The cut falls on the first message of the user or the model at or after the
+    point from which on the newest messages come to the tokens that are kept, never on a tool result; where a single
+    newest result is as large as that, there is no such message, and nothing goes.
+
+    No model is asked for the summary: a text of the length it is taken to have stands in for it, so that what follows
+    is projected.
+    """
 
     name = "pi-compaction"
     title = "Compaction (pi)"

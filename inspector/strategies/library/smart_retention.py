@@ -1,12 +1,6 @@
-"""Smart retention: what is kept of a tool result depends on what the tool does.
+"""The projections of the focus agent: smart retention by tool, and the two it set out to replace.
 
-Reads of a file that is read again and again become pointers, except the first, the last and some between; edits always
-stay; long command output keeps head and tail; of listings and the like only the newest stay.
-
-Source: "Smart Tool History Strategy", whose rules (sections 1 to 3 and its summary) are the default. The variant
-`shipped` is the `smart_tool_retention` the same agent runs (`core/context_management/ground_truth.py`): up to
-`max-reads` reads all stay, a pointer names the file without its folder, output keeps half the limit at each end, and
-listings stay.
+The document is "Smart Tool History Strategy"; what the agent runs is `core/context_management/ground_truth.py`.
 """
 
 from __future__ import annotations
@@ -79,6 +73,9 @@ def kept_reads(counts: NDArray[np.int64], maximum: int) -> NDArray[np.int64]:
 def read_changes(files: NDArray[np.int32], calls: NDArray[np.int32], maximum: int, active_from: int) -> ReadChanges:
     """When each read is left out and brought back.
 
+    As more reads arrive, the last one moves and so do the samples between, so a read can be left out at one call and be
+    back at a later one. All of it is worked out at once from the order in which the reads arrive.
+
     Args:
         files: Per read, in the order they are sent, the file's number.
         calls: Per read, the call it arrives at, never decreasing.
@@ -144,7 +141,16 @@ _NOTE = "\0"
 
 @dataclass(frozen=True)
 class SmartRetention(Batching):
-    """Pointers for repeated reads, head and tail of long output, only the newest listings, all edits."""
+    """Pointers for repeated reads, head and tail of long output, only the newest listings, all edits.
+
+    Reads of a file that is read again and again become pointers, except the first, the last and some between; edits
+    always stay; long command output keeps head and tail; of listings and the like only the newest stay.
+
+    Source: "Smart Tool History Strategy", whose rules (sections 1 to 3 and its summary) are the default. The variant
+    `shipped` is the `smart_tool_retention` the same agent runs (`core/context_management/ground_truth.py`): up to
+    `max-reads` reads all stay, a pointer names the file without its folder, output keeps half the limit at each end,
+    and listings stay.
+    """
 
     name = "smart-retention"
     title = "Smart retention by tool"
@@ -251,7 +257,13 @@ class SmartRetention(Batching):
 
 @dataclass(frozen=True)
 class KeepRecent(Batching):
-    """Remove all but the newest tool results, with their calls."""
+    """Remove all but the newest tool results, with their calls.
+
+    Source: `keep_recent_tool_results` of the agent the "Smart Tool History Strategy" document belongs to
+    (`core/context_management/ground_truth.py`), the behaviour that document set out to replace. The assistant's own
+    words stay where they are, and so does a message without any: it is sent empty, where calls stand beside the
+    content. Of Anthropic's messages, which may not be empty, nothing is left.
+    """
 
     name = "keep-recent"
     title = "Keep recent results only"
@@ -273,7 +285,12 @@ class KeepRecent(Batching):
 
 @dataclass(frozen=True)
 class DedupeReads(Batching):
-    """Remove all but the newest read of every file, with their calls."""
+    """Remove all but the newest read of every file, with their calls.
+
+    Source: `dedupe_file_reads` of the agent the "Smart Tool History Strategy" document belongs to
+    (`core/context_management/ground_truth.py`). A read whose file is not known stays: there is nothing newer to look
+    at. What becomes of a message that only held the call is as in `keep-recent`.
+    """
 
     name = "dedupe-reads"
     title = "Newest read of a file only"

@@ -1,13 +1,4 @@
-"""Keep a window of the newest messages, as Strands does it.
-
-Source: `SlidingWindowConversationManager` of strands-agents 1.62
-(`agent/conversation_manager/sliding_window_conversation_manager.py`). When a run of the agent ends with more messages
-than the window holds, the oldest are dropped: up to a message of the user that is no tool result, or where there is
-none, up to a tool call with its result. During a run that happens only where `per-turn` says so.
-
-When a prompt overflows the model's window, the oldest message with results has them cut to head and tail instead;
-where that was done before, messages are dropped again, so that no other results are ever cut.
-"""
+"""Strands' two rules: a sliding window of messages, and a preview of large results at insertion."""
 
 from __future__ import annotations
 
@@ -15,14 +6,14 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from inspector.session.model import BlockKind, TextUnavailableError
+from inspector.session.model import TextUnavailableError
 from inspector.strategies.core.operations import RemoveBlock, sent_text
 from inspector.strategies.core.parametrized import Parametrized, choice, model_window, switch, whole, window_of
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
-from inspector.strategies.history.history import NEVER, TOOL_RESULT
+from inspector.strategies.history.history import ASSISTANT, NEVER, TOOL_CALL, TOOL_RESULT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -63,7 +54,16 @@ class CutOnce:
 
 @dataclass(frozen=True)
 class StrandsWindow(Parametrized):
-    """Drop the oldest messages of a conversation that has too many."""
+    """Drop the oldest messages of a conversation that has too many.
+
+    Source: `SlidingWindowConversationManager` of strands-agents 1.62
+    (`agent/conversation_manager/sliding_window_conversation_manager.py`). When a run of the agent ends with more
+    messages than the window holds, the oldest are dropped: up to a message of the user that is no tool result, or where
+    there is none, up to a tool call with its result. During a run that happens only where `per-turn` says so.
+
+    When a prompt overflows the model's window, the oldest message with results has them cut to head and tail instead;
+    where that was done before, messages are dropped again, so that no other results are ever cut.
+    """
 
     name = "strands-window"
     title = "Sliding window (Strands)"
@@ -185,9 +185,9 @@ class StrandsWindowRun(ThreadRun[StrandsWindow, _Window]):
             state.results.append(place)
             if last in state.asks:
                 state.pairs.append(last)
-        elif _CALL in kinds:
+        elif TOOL_CALL in kinds:
             state.asks.add(place)
-        elif not kinds & _ASSISTANT:
+        elif not kinds & ASSISTANT:
             state.plain.append(place)
 
     def _manage(self, state: _Window) -> list[Choice]:
@@ -268,10 +268,6 @@ class StrandsWindowRun(ThreadRun[StrandsWindow, _Window]):
             return False
 
 
-_CALL = int(BlockKind.TOOL_CALL)
-_ASSISTANT = {int(BlockKind.ASSISTANT_TEXT), int(BlockKind.THINKING), _CALL}
-
-
 _PER_TOKEN = 4
 _HEAD_SHARE = {"head-tail": 0.6, "head": 1.0, "tail": 0.0}
 
@@ -311,7 +307,12 @@ class PreviewText:
 
 @dataclass(frozen=True)
 class StrandsOffload(Parametrized):
-    """Keep a preview of large results, once, when they are inserted."""
+    """Keep a preview of large results, once, when they are inserted.
+
+    Source: strands-agents 1.62 `_context_manager` (preset `large_tool_offloading`, `methods/truncate.py`). Results that
+    report success and are over a threshold keep a preview: head and tail, three to two, or one of them. Where the
+    preview would not be shorter, the result stays. What is kept besides under a reference to it is left out.
+    """
 
     name = "strands-offload"
     title = "Preview at insertion (Strands)"

@@ -1,11 +1,4 @@
-"""Keep the newest observations; older ones become a line that says how many lines were there.
-
-Source: `LastNObservations` of SWE-agent (SWE-agent/SWE-agent@3ea751c0 `sweagent/agent/history_processors.py`). It works
-on the whole history at every step and keeps nothing in mind: how far it clears follows from the number of observations
-alone, rounded down to a multiple of `polling`, so that with a large step the cached part of the prompt changes seldom.
-The first observation always stays: there it is the task. Tools can be named whose results always stay or always go,
-which the program does with tags.
-"""
+"""SWE-agent's history processors: the newest observations, and the newest window of every file."""
 
 from __future__ import annotations
 
@@ -53,7 +46,14 @@ class CountLines:
 
 @dataclass(frozen=True)
 class LastObservations(Batching):
-    """Replace all but the newest observations by the number of their lines."""
+    """Replace all but the newest observations by the number of their lines.
+
+    Source: `LastNObservations` of SWE-agent (SWE-agent/SWE-agent@3ea751c0 `sweagent/agent/history_processors.py`). It
+    works on the whole history at every step and keeps nothing in mind: how far it clears follows from the number of
+    observations alone, rounded down to a multiple of `polling`, so that with a large step the cached part of the prompt
+    changes seldom. The first observation always stays: there it is the task. Tools can be named whose results always
+    stay or always go, which the program does with tags.
+    """
 
     name = "last-observations"
     title = "Last observations"
@@ -178,7 +178,15 @@ _window_of = TextMemo(window_in, _NO_WINDOW)
 
 @dataclass(frozen=True)
 class ClosedWindows(Batching):
-    """Leave out the lines of all but the newest window of every file."""
+    """Leave out the lines of all but the newest window of every file.
+
+    Source: `ClosedWindowHistoryProcessor` of SWE-agent (SWE-agent/SWE-agent@3ea751c0
+    `sweagent/agent/history_processors.py`). Its file viewer shows numbered lines below a header `[File: a.py (9 lines
+    total)]`. Where a later text shows the same file, the numbered lines of an earlier one become a note of how many
+    they were. Only what the user side says is looked at, not tool results, and a text with numbered lines but no header
+    is dropped altogether: the program does both, the latter hardly on purpose. With `results` tool results are looked
+    at too; they are never dropped.
+    """
 
     name = "closed-windows"
     title = "Closed windows"

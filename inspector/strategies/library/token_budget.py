@@ -1,13 +1,6 @@
-"""Truncate old tool results once the conversation has grown past a budget of tokens.
+"""The micro-x agent loop's limits: a token budget, what stood beside it, and what its design turned down.
 
-Source: "Design: Token Budget Tool Result Compaction" (micro-x agent loop). After every response the prompt that was
-sent is held against the budget; only when it is larger are results cut, all but those of the newest batch the model has
-just answered. A cut stays. As this happens before the tools the response asks for have run, the next prompt holds two
-batches whole.
-
-The document has the marker follow the text at once; the program puts a blank line before it (variant `shipped`,
-StephenDenisEdwards/micro-x-agent-loop-python `agent.py`, `_compact_old_tool_results`). Both compare strictly, leave
-results that are lists of parts alone, and take a text that ends with the marker as done.
+The design is "Design: Token Budget Tool Result Compaction". What took the budget's place is `summarize`.
 """
 
 from __future__ import annotations
@@ -47,7 +40,17 @@ _ends_with_marker = TextMemo(lambda text: text.endswith(MARKER), False)
 
 @dataclass(frozen=True)
 class TokenBudget(Batching):
-    """Cut old results when the last prompt was over the budget."""
+    """Cut old results when the last prompt was over the budget.
+
+    Source: "Design: Token Budget Tool Result Compaction" (micro-x agent loop). After every response the prompt that was
+    sent is held against the budget; only when it is larger are results cut, all but those of the newest batch the model
+    has just answered. A cut stays. As this happens before the tools the response asks for have run, the next prompt
+    holds two batches whole.
+
+    The document has the marker follow the text at once; the program puts a blank line before it (variant `shipped`,
+    StephenDenisEdwards/micro-x-agent-loop-python `agent.py`, `_compact_old_tool_results`). Both compare strictly, leave
+    results that are lists of parts alone, and take a text that ends with the marker as done.
+    """
 
     name = "token-budget"
     title = "Token budget"
@@ -175,7 +178,12 @@ def ends_with_marker(moment: Moment, block: int) -> bool:
 
 @dataclass(frozen=True)
 class TruncateAfterUse(Batching):
-    """Cut every tool result once a response to it exists."""
+    """Cut every tool result once a response to it exists.
+
+    Source: the first approach considered in "Design: Token Budget Tool Result Compaction" (micro-x agent loop). The
+    document turned it down because it costs short conversations as much as long ones; here it can be compared. Of a
+    conversation that begins with a history, what the model has answered there is cut at once.
+    """
 
     name = "truncate-after-use"
     title = "Truncate right after use"
@@ -201,7 +209,7 @@ class TruncateAfterUse(Batching):
 def _answered_before(history: History) -> NDArray[np.bool_]:
     """Per message, whether it came with the first prompt of its thread and an answer after it: nobody saw its call."""
     answered = np.zeros(len(history.message_enters), dtype=np.bool_)
-    threads, calls = np.unique(_threads(history), return_index=True)
+    threads, calls = np.unique(history.call_thread, return_index=True)
     for call in calls[threads >= 0].tolist():
         prompt = history.prompt_messages(call).tolist()
         while prompt and history.session.messages[prompt[-1]].role is not Role.ASSISTANT:
@@ -210,17 +218,10 @@ def _answered_before(history: History) -> NDArray[np.bool_]:
     return answered
 
 
-def _threads(history: History) -> NDArray[np.int32]:
-    """Per call, its thread; -1 where nothing was said."""
-    threads = np.array([*(context.thread for context in history.session.contexts), -1], dtype=np.int32)
-    found: NDArray[np.int32] = threads[history.call_context]
-    return found
-
-
 def _next_calls(history: History) -> NDArray[np.int32]:
     """Per call, the next call of the same thread, `NEVER` for the last."""
     following = np.full(len(history.call_context), NEVER, dtype=np.int32)
-    thread = _threads(history)
+    thread = history.call_thread
     order = np.argsort(thread, kind="stable").astype(np.int32)
     same = thread[order[1:]] == thread[order[:-1]]
     following[order[:-1]] = np.where(same, order[1:], NEVER)
@@ -229,7 +230,11 @@ def _next_calls(history: History) -> NDArray[np.int32]:
 
 @dataclass(frozen=True)
 class CapAtInsertion(Parametrized):
-    """Cut results over a limit to their beginning, once, when they are inserted."""
+    """Cut results over a limit to their beginning, once, when they are inserted.
+
+    Source: `MaxToolResultChars` of the micro-x agent loop (`agent.py`, `_truncate_tool_result`), the cap that works
+    beside its token budget. A result is cut before anyone has seen it and never again, so no cached prompt changes.
+    """
 
     name = "cap-at-insertion"
     title = "Cap at insertion"
