@@ -8,10 +8,9 @@ is dragged back and forth.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from inspector.session.model import TextUnavailableError
-from inspector.strategies.core.measures import bytes_of
 from inspector.strategies.core.parameters import TOKENS
 from inspector.strategies.core.rendition import EMPTIED, REMOVED, Action, Rendition
 from inspector.tokens.counter import estimated_tokens
@@ -256,33 +255,3 @@ class ClearInput:
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:  # noqa: ARG002  the same for every block
         """An empty object in place of whatever is sent so far."""
         return Rendition(("{}",), Action.CUT, rendition.kind)
-
-
-class WholeLines(NamedTuple):
-    """As many whole lines of a text as fit a number of lines and of bytes.
-
-    Attributes:
-        characters: Their length, line ends between them included.
-        lines: How many.
-        bytes: Their size in UTF-8.
-        hit_bytes: Whether it was the bytes that the next line does not fit.
-    """
-
-    characters: int
-    lines: int
-    bytes: int
-    hit_bytes: bool
-
-
-def whole_lines(lines: list[str], max_lines: int, max_bytes: int) -> WholeLines:
-    """How many of the first lines fit."""
-    characters = size = count = 0
-    for line in lines[:max_lines]:
-        separator = 1 if count else 0
-        length = bytes_of(line) + separator
-        if size + length > max_bytes:
-            return WholeLines(characters, count, size, hit_bytes=True)
-        size += length
-        characters += len(line) + separator
-        count += 1
-    return WholeLines(characters, count, size, hit_bytes=False)

@@ -2,9 +2,9 @@
 
 Source: agent-framework-core 1.23 `_compaction.py`. Five strategies work on the same groups (see `maf_messages`) before
 every call, and what one has left out stays out. Old tool uses become one message each that lists their results, or go.
-The oldest groups go beyond a number of groups, or once messages or tokens are too many. And the two are combined: results
-first, groups only where that is not enough, at parts of what the window leaves for input. Nobody looks at what a
-provider reports; tokens are a quarter of the characters of the messages' JSON.
+The oldest groups go beyond a number of groups, or once messages or tokens are too many. And the two are combined:
+results first, groups only where that is not enough, at parts of what the window leaves for input. Nobody looks at what
+a provider reports; tokens are a quarter of the characters of the messages' JSON.
 
 Most of them have no numbers of their own in the framework; the defaults here are examples then.
 """

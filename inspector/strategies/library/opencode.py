@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from inspector.strategies.core.batching import Batching
-from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN, bytes_of
-from inspector.strategies.core.operations import BlockSource, ReplaceText, sent_text, whole_lines
+from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN, bytes_of, whole_lines
+from inspector.strategies.core.operations import BlockSource, ReplaceText, sent_text
 from inspector.strategies.core.parameters import ToolList
 from inspector.strategies.core.parametrized import Parametrized, choice, tools, whole, written
 from inspector.strategies.core.rendition import Action, Rendition

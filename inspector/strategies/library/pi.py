@@ -10,8 +10,8 @@ import numpy as np
 
 from inspector.session.model import BlockKind
 from inspector.strategies.core import javascript
-from inspector.strategies.core.measures import ARGUMENT_UNITS, UNITS, bytes_of
-from inspector.strategies.core.operations import RemoveBlock, ReplaceWithMessage, sent_text, whole_lines
+from inspector.strategies.core.measures import ARGUMENT_UNITS, UNITS, bytes_of, whole_lines
+from inspector.strategies.core.operations import RemoveBlock, ReplaceWithMessage, sent_text
 from inspector.strategies.core.parametrized import (
     USUAL_WINDOW,
     Parametrized,
