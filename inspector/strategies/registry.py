@@ -7,7 +7,6 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
-from inspector.session.model import BlockKind
 from inspector.strategies.core.parameters import CHARACTERS, TOKENS, ParameterError
 from inspector.strategies.core.strategy import FittedStrategy
 
@@ -158,6 +157,8 @@ def strategy_for(name: str, session: Session) -> Strategy:
 
 def _with_recorded_summaries(made: Strategy, summary: Parameter, session: Session) -> Strategy:
     """The strategy with summaries as long as those of the session's own compactions, where it recorded any."""
+    from inspector.strategies.library.summarize import recorded_summary_tokens
+
     tokens = recorded_summary_tokens(session)
     if tokens is None:
         return made
@@ -221,24 +222,3 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     names = list(known)
     near = get_close_matches(name, names, n=1, cutoff=0.5)
     return f"; did you mean {near[0]!r}?" if near else f"; there is {', '.join(names)}"
-
-
-_TEXTS = (BlockKind.USER_TEXT, BlockKind.ASSISTANT_TEXT, BlockKind.SYSTEM_TEXT)
-
-
-def recorded_summary_tokens(session: Session) -> int | None:
-    """The median length of the summaries recorded after a session's compactions, estimated from their characters.
-
-    None where it recorded none: compactions that only cleared results leave no summary.
-    """
-    from statistics import median
-
-    from inspector.tokens.counter import estimated_tokens
-
-    sizes = [
-        sum(estimated_tokens(block.characters) for block in session.messages[at].blocks if block.kind in _TEXTS)
-        for at in sorted({compaction.message for compaction in session.compactions if not compaction.is_partial})
-        if at < len(session.messages) and session.messages[at].is_summary
-    ]
-    sizes = [size for size in sizes if size]
-    return round(median(sizes)) if sizes else None

@@ -1,9 +1,10 @@
 import pytest
 
 from inspector.session.model import BlockKind, Role
+from inspector.strategies.library.summarize import recorded_summary_tokens
 from inspector.strategies.plan import Plan
 from inspector.strategies.presets import PRESETS
-from inspector.strategies.registry import STRATEGIES, recorded_summary_tokens, strategy, strategy_for
+from inspector.strategies.registry import STRATEGIES, strategy, strategy_for
 from inspector.tokens.counter import estimated_tokens
 from tests.replay.synthetic import SessionBuilder
 

@@ -12,14 +12,16 @@ the program inserts after it is left out.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from statistics import median
 from typing import TYPE_CHECKING
 
-from inspector.session.model import BlockKind
+from inspector.session.model import BlockKind, Session
 from inspector.strategies.core.operations import RemoveBlock
 from inspector.strategies.core.parametrized import Parametrized, choice, whole
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
+from inspector.tokens.counter import estimated_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -52,6 +54,23 @@ def stand_in(messages: int, tokens: int) -> str:
     """A text of about so many tokens, in the place of a summary of so many messages."""
     opening = f"A model's summary of {messages:,} messages, taken to be {tokens:,} tokens long, stands here."
     return opening + _WORD * max(tokens - 24, 0)
+
+
+_TEXTS = (BlockKind.USER_TEXT, BlockKind.ASSISTANT_TEXT, BlockKind.SYSTEM_TEXT)
+
+
+def recorded_summary_tokens(session: Session) -> int | None:
+    """The median length of the summaries recorded after a session's compactions, estimated from their characters.
+
+    None where it recorded none: compactions that only cleared results leave no summary.
+    """
+    sizes = [
+        sum(estimated_tokens(block.characters) for block in session.messages[at].blocks if block.kind in _TEXTS)
+        for at in sorted({compaction.message for compaction in session.compactions if not compaction.is_partial})
+        if at < len(session.messages) and session.messages[at].is_summary
+    ]
+    sizes = [size for size in sizes if size]
+    return round(median(sizes)) if sizes else None
 
 
 @dataclass(frozen=True)
