@@ -42,9 +42,6 @@ Decoding and counting then cost the screen little, and painting little the repla
 times: after every computation on columns.
 """
 
-NO_SESSION = frozenset({"failed", "waiting"})
-"""States of a screen that has none, so that another may take its place."""
-
 SECONDS_OF_PROBLEM = 10.0
 
 ENDINGS = frozenset({"SIGHUP", "SIGTERM"})
@@ -124,7 +121,7 @@ class InspectorApp(DraggingApp, CollectingApp, PaintingApp):
         shown = self._tabs.of(self.current_mode)
         if known is not None:
             self.show_tab(known.mode)
-        elif shown is not None and isinstance(self.screen, InspectScreen) and self.screen.state in NO_SESSION:
+        elif shown is not None and isinstance(self.screen, InspectScreen) and self.screen.controller.is_unopened:
             self._tabs = self._tabs.moved(shown.mode, path)
             self.screen.open_another(path)
         else:
@@ -162,7 +159,7 @@ class InspectorApp(DraggingApp, CollectingApp, PaintingApp):
             return
         base = self.screen_stack[0]
         if isinstance(base, InspectScreen):
-            base.keep_state_now()
+            base.kept.save()
         following = self._tabs.beside(mode, 1)
         self._tabs = self._tabs.without(mode)
         self._name_home()
@@ -246,7 +243,7 @@ class InspectorApp(DraggingApp, CollectingApp, PaintingApp):
         for stack in self._screen_stacks.values():
             for screen in stack[:1]:
                 if isinstance(screen, InspectScreen):
-                    screen.keep_state_now()
+                    screen.kept.save()
         self.exit()
 
     def _tell_problem(self, problem: str) -> None:

@@ -58,11 +58,14 @@ async def settled(pilot: Pilot[None]) -> None:
     for _ in range(MOST_LOOKS):
         await pilot.pause(SECONDS_BETWEEN_LOOKS)
         screen = next((each for each in pilot.app.screen_stack if isinstance(each, InspectScreen)), None)
-        if screen is not None and screen.state in ("failed", "waiting"):
-            raise SessionError(screen.failure)
-        if screen is None or screen.outcome is None or screen.table is None or screen.is_counting:
+        if screen is None:
             continue
-        if screen.outcome.replay.table is screen.table and screen.outcome.plan == screen.plan:
+        session = screen.controller
+        if session.state in ("failed", "waiting"):
+            raise SessionError(session.failure)
+        if session.outcome is None or session.table is None or session.is_counting:
+            continue
+        if session.outcome.replay.table is session.table and session.outcome.plan == session.plan:
             await pilot.pause(5 * SECONDS_BETWEEN_LOOKS)
             return
     raise TimeoutError("the session was not ready in time")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -39,3 +39,8 @@ class Outcome:
     def inputs(self) -> ReplayInputs:
         """What both were worked out from; the next plan starts here again."""
         return self.replay.inputs
+
+    def at(self, call: int | None) -> Outcome:
+        """The same at another call; None for the next one, not yet made."""
+        count = self.replay.history.call_count
+        return replace(self, state=self.replay.state(count if call is None else min(call, count)))

@@ -222,3 +222,12 @@ def save_setting(settings: Settings, name: str, value: str | float | bool) -> Se
     text = settings.path.read_text(encoding="utf-8") if settings.path.exists() else ""
     settings.path.write_text(with_line(text, name, value), encoding="utf-8")
     return changed
+
+
+def problem_with_runs(text: str) -> str:
+    """What is wrong with a number of runs a day; empty when nothing is."""
+    try:
+        runs = float(text.replace(",", ""))
+    except ValueError:
+        return f"{text!r} is no number"
+    return "" if 0 < runs <= MOST_RUNS else f"a number above 0, at most {MOST_RUNS:,}"

@@ -14,18 +14,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from textual.events import MouseScrollUp
 from textual.widgets import Input, Static
+from textual.worker import Worker, WorkerState
 
 from inspector.ui.app import InspectorApp
-from inspector.ui.controller.messages import (
-    FileChanged,
-    ReplayReady,
-    SessionAppended,
-    SessionLoaded,
-    TokensCounted,
-    WorkFailed,
-)
+from inspector.ui.controller.jobs import FileChanged, SessionAppended, SessionLoaded, TokensCounted
 from inspector.ui.main.screen import InspectScreen
+from inspector.ui.outcome import Outcome
+from inspector.ui.session_screen import how_tokens_are_known
 from inspector.ui.settings import Settings
+from inspector.ui.toolkit.screen_jobs import JobResult
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
@@ -38,6 +35,8 @@ if TYPE_CHECKING:
     from textual.screen import Screen
     from textual.strip import Strip
     from textual.widget import Widget
+
+    from inspector.ui.controller.session import SessionController
 
 PATIENCE = 400
 """Looks, a fiftieth of a second apart, before something is taken never to happen."""
@@ -75,15 +74,21 @@ CONTROLS = {
 }
 """What a test calls what can have the focus."""
 
-HAPPENINGS: dict[str, type[Message]] = {
-    "loaded": SessionLoaded,
-    "counted": TokensCounted,
-    "replayed": ReplayReady,
-    "appended": SessionAppended,
-    "file changed": FileChanged,
-    "failed": WorkFailed,
+HAPPENINGS: dict[type, str] = {
+    SessionLoaded: "loaded",
+    TokensCounted: "counted",
+    Outcome: "replayed",
+    SessionAppended: "appended",
+    FileChanged: "file changed",
 }
-"""What workers say, by what it tells."""
+"""What comes of work in threads, and what it tells. That work has failed is told as `failed`."""
+
+
+def happening(message: Message) -> str:
+    """What a message tells, in a word of `HAPPENINGS`; empty for nothing."""
+    if isinstance(message, Worker.StateChanged):
+        return "failed" if message.state is WorkerState.ERROR else ""
+    return HAPPENINGS.get(type(message.result), "") if isinstance(message, JobResult) else ""
 
 
 class Control(NamedTuple):
@@ -331,6 +336,10 @@ class Running:
         return next(screen for screen in self._app.screen_stack if isinstance(screen, InspectScreen))
 
     @property
+    def _controller(self) -> SessionController:
+        return self._screen.controller
+
+    @property
     def _top(self) -> Screen[Any]:
         return self._app.screen  # type: ignore[no-any-return]
 
@@ -365,8 +374,8 @@ class Running:
     async def settled(self) -> None:
         """Wait until the newest plan has been replayed and shown."""
         await self._pilot.pause()
-        screen = self._screen
-        await self.until(lambda: screen.outcome is not None and screen.outcome.plan == screen.plan)
+        session = self._controller
+        await self.until(lambda: session.outcome is not None and session.outcome.plan == session.plan)
         await self._pilot.pause()
 
     async def press(self, *keys: str) -> None:
@@ -487,7 +496,7 @@ class Running:
     @property
     def search_line(self) -> str:
         """The line rows are searched with."""
-        return self._screen.find_bar.query_one(Input).value  # type: ignore[union-attr]
+        return self._screen.timeline.find_bar.query_one(Input).value  # type: ignore[union-attr]
 
     @property
     def focus(self) -> Control | None:
@@ -532,13 +541,13 @@ class Running:
     @property
     def happened(self) -> list[str]:
         """What workers said, in order, in words of `HAPPENINGS`."""
-        names = {kind: name for name, kind in HAPPENINGS.items()}
-        return [names[type(message)] for message in self._messages if type(message) in names]
+        return [told for message in self._messages if (told := happening(message))]
 
     @property
     def notices_of_file(self) -> list[str]:
         """What was said of changes of the file."""
-        return [message.notice for message in self._messages if isinstance(message, FileChanged)]
+        results = (message.result for message in self._messages if isinstance(message, JobResult))
+        return [result.notice for result in results if isinstance(result, FileChanged)]
 
     def lend_terminal(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Make it possible that another program has the terminal for a while."""
@@ -546,22 +555,22 @@ class Running:
 
     def hold_replays(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Let nothing be replayed from now on."""
-        monkeypatch.setattr(self._screen, "_start_replay", lambda: None)
+        monkeypatch.setattr(self._controller, "_start_replay", lambda: None)
 
     def before_showing(self, monkeypatch: pytest.MonkeyPatch, wait: Callable[[], Any]) -> None:
         """Wait for something each time before what was read of the session is shown."""
-        show = self._screen.show_session
+        take = self._controller._take_appended
 
-        async def show_later() -> None:
+        async def take_later(appended: SessionAppended) -> None:
             await wait()
-            await show()
+            await take(appended)
 
-        monkeypatch.setattr(self._screen, "show_session", show_later)
+        monkeypatch.setattr(self._controller, "_take_appended", take_later)
 
     def forget_notice(self) -> None:
         """As if what the status line says had stood there long enough; the clock in the header goes on too."""
         self._screen._tick()
-        self._screen._forget_notice()
+        self._screen.forget_notice()
 
     @property
     def tab_count(self) -> int:
@@ -580,12 +589,12 @@ class Running:
     @property
     def path(self) -> Path:
         """The session's file."""
-        return self._screen.path
+        return self._controller.path
 
     @property
     def state(self) -> str:
         """How the file stands, in a word."""
-        return self._screen.state
+        return self._controller.state
 
     @property
     def settings(self) -> Settings:
@@ -594,58 +603,58 @@ class Running:
     @property
     def session(self) -> Any:
         """What was read; None before anything was."""
-        return self._screen.session
+        return self._controller.session
 
     @property
     def history(self) -> Any:
         """Its columns."""
-        return self._screen.history
+        return self._controller.history
 
     @property
     def rows(self) -> Any:
         """Its rows, without what was unfolded among them; None before anything was read."""
-        return self._screen.rows
+        return self._controller.rows
 
     @property
     def counts(self) -> Any:
         """Its token counts: a `TokenTable`."""
-        return self._screen.table
+        return self._controller.table
 
     @property
     def is_counting(self) -> bool:
-        return self._screen.is_counting
+        return self._controller.is_counting
 
     @property
     def tokens_known(self) -> str:
         """How tokens are known, in a few words."""
-        return self._screen.tokens_known()
+        return how_tokens_are_known(self._controller)
 
     @property
     def plan(self) -> Any:
         """The plan."""
-        return self._screen.plan
+        return self._controller.plan
 
     @property
     def plan_title(self) -> str:
-        return self._screen.plan_title
+        return self._controller.plan_title
 
     @property
     def plan_letter(self) -> str:
-        return self._screen.plan_letter
+        return "A" if self._controller.plans is None else self._controller.plans.letter
 
     @property
     def has_rival(self) -> bool:
         """What the other plan comes to is known."""
-        return self._screen.rival is not None
+        return self._controller.rival is not None
 
     @property
     def has_replay(self) -> bool:
         """Anything was replayed."""
-        return self._screen.outcome is not None
+        return self._controller.outcome is not None
 
     @property
     def _outcome(self) -> Any:
-        return self._screen.outcome
+        return self._controller.outcome
 
     @property
     def replay(self) -> Any:
@@ -679,7 +688,7 @@ class Running:
 
     def set_terms(self, **changes: Any) -> None:
         """Price and serve calls as something else."""
-        self._screen.set_terms(dataclasses.replace(self._screen.terms, **changes))
+        self._controller.set_terms(dataclasses.replace(self._controller.terms, **changes))
 
     @property
     def costs(self) -> Any:
@@ -692,7 +701,7 @@ class Running:
     @property
     def call(self) -> int | None:
         """The call looked at; None for the next one."""
-        return self._screen.call
+        return self._controller.call
 
     @property
     def state_call(self) -> int:
@@ -701,26 +710,26 @@ class Running:
 
     def look_at(self, call: int | None) -> None:
         """Look at a call."""
-        self._screen.look_at(call)
+        self._controller.look_at(call)
 
     @property
     def is_playing(self) -> bool:
-        return self._screen.is_playing
+        return self._screen.chart.is_playing
 
     @property
     def speed(self) -> float:
         """Calls a second the session is played at."""
-        return self._screen.speed
+        return self._screen.chart.speed
 
     @property
     def found(self) -> Any:
         """Rows that were found, by number; None while nothing is searched for."""
-        return self._screen.found
+        return self._screen.timeline.search.rows
 
     @property
     def risks(self) -> Any:
         """What may go wrong with the plan; None while unknown."""
-        return self._screen.risks
+        return self._controller.risks
 
     @property
     def knows_needed(self) -> bool:
@@ -730,12 +739,12 @@ class Running:
     @property
     def pins(self) -> Any:
         """Blocks of the pinned rows."""
-        return self._screen.arrangement.pins
+        return self._screen.timeline.arrangement.pins
 
     @property
     def folds_everything(self) -> bool:
         """Every message is folded."""
-        return bool(self._screen.arrangement.folds.all_messages)
+        return bool(self._screen.timeline.arrangement.folds.all_messages)
 
     @property
     def hidden(self) -> int:
@@ -745,31 +754,31 @@ class Running:
     @property
     def view(self) -> Any:
         """The rows as shown: a `TimelineView`; None before there are any."""
-        return self._screen.view
+        return self._screen.timeline.view
 
     @property
     def is_zoomed(self) -> bool:
         """A part has the whole screen."""
-        return bool(self._screen.zoomed)
+        return self._screen.pane_focus.zooms
 
     @property
     def is_by_time(self) -> bool:
         """The chart has an axis of time."""
-        return self._screen.by_time
+        return self._screen.chart.by_time
 
     @property
     def subagent(self) -> Any:
         """The subagent whose row the cursor is on, with its link."""
-        return self._screen.subagent
+        return self._screen.related.subagent
 
     @property
     def state_to_keep(self) -> Any:
         """What would be kept of the session for the next time: a `SessionState`."""
-        return self._screen.state_now()
+        return self._screen.kept.now
 
-    def offers(self, action: str) -> bool:
-        """Whether an action of the main screen can be done now."""
-        return bool(self._screen.check_action(action, ()))
+    def offers(self, name: str) -> bool:
+        """Whether what a key of the main screen does can be done now, by the key's name."""
+        return bool(self._screen.check_action("do", (name,)))
 
     @property
     def notice(self) -> str:
@@ -799,7 +808,7 @@ class Running:
     @property
     def has_rows_pane(self) -> bool:
         """The rows can be shown."""
-        return self._screen.parts is not None
+        return self._screen.timeline.is_open
 
     @property
     def has_placeholder(self) -> bool:
@@ -807,20 +816,16 @@ class Running:
         return bool(self._screen.query_one("Placeholder").display)
 
     @property
-    def _parts(self) -> Any:
-        return self._screen.parts
-
-    @property
     def timeline(self) -> TimelinePart:
-        return TimelinePart(self, self._parts.timeline)
+        return TimelinePart(self, self._screen.timeline.timeline)
 
     @property
     def detail(self) -> DetailPart:
-        return DetailPart(self, self._parts.detail)
+        return DetailPart(self, self._screen.query_one("#detail"))
 
     @property
     def chart(self) -> ChartPart:
-        return ChartPart(self, self._parts.chart)
+        return ChartPart(self, self._screen.query_one("#chart"))
 
     @property
     def plan_pane(self) -> Part:

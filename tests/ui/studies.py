@@ -158,7 +158,7 @@ class Costs(Study):
     async def shown(self) -> None:
         """Wait until the figures shown are of the newest replay and terms."""
         await self.run.settled()
-        source = self._screen.source
+        source = self._screen.controller
 
         def is_newest() -> bool:
             sheet = self._screen.sheet
@@ -192,7 +192,7 @@ class Tune(Study):
         await self.run.pause()
 
     def _is_swept(self) -> bool:
-        known = self._screen.sweeps.get(key_of(self.limits.axis))
+        known = self._screen.sweeps.curves.get(key_of(self.limits.axis))
         return known is not None and known.found.is_complete and known.subject.plan == self.limits.plan
 
     @property
@@ -213,17 +213,17 @@ class Tune(Study):
     @property
     def sweep(self) -> Any:
         """Its curve, as far as it is known: a `Sweep`."""
-        return self._screen.sweeps[key_of(self.limits.axis)].found
+        return self._screen.sweeps.curves[key_of(self.limits.axis)].found
 
     @property
     def swept(self) -> Any:
         """What its curve is of."""
-        return self._screen.sweeps[key_of(self.limits.axis)].subject
+        return self._screen.sweeps.curves[key_of(self.limits.axis)].subject
 
     @property
     def grid(self) -> Any:
         """The map, as far as it is known: a `Grid`; None before there is one."""
-        return None if self._screen.grid is None else self._screen.grid.found
+        return None if self._screen.sweeps.grid is None else self._screen.sweeps.grid.found
 
     @property
     def chart(self) -> Any:
@@ -292,7 +292,7 @@ class Composition(Study):
 
     async def shown(self) -> None:
         await self.run.until(
-            lambda: self._screen.divided is not None and self._screen.divided.generation == self._screen._wanted
+            lambda: self._screen.divided is not None and not (self._screen._is_dividing or self._screen._is_wanted)
         )
         await self.run.pause()
 

@@ -260,7 +260,7 @@ async def test_a_call_opens_the_subagent_it_started_and_that_leads_back(running,
         timeline = run.timeline
         calls = [index for index, block in enumerate(run.session.blocks) if block.tool_call_id]
         timeline.go_to(0)
-        assert not run.offers("open_subagent")
+        assert not run.offers("session.open-subagent")
         timeline.go_to(calls[0])
         await run.tap("ctrl+o")
         await run.until(lambda: run.path == child and run.session is not None)

@@ -2,7 +2,7 @@ import pytest
 
 from inspector.strategies.plan import Plan
 from inspector.ui.chart.drawing import HERE
-from inspector.ui.main.playing import SPEEDS
+from inspector.ui.main.chart_pane import SPEEDS
 
 
 async def test_space_plays_from_the_first_call_and_stops_where_it_is(running, session_file) -> None:

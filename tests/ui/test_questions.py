@@ -15,7 +15,7 @@ from inspector.session.model import BlockKind, Session
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import strategy_for
-from inspector.ui.main.keys import INSPECT_BINDINGS
+from inspector.ui.main.keys import BINDINGS
 from inspector.ui.timeline.widget import Timeline
 from tests.session.claude_lines import SESSION
 from tests.session.test_links import claude_child, claude_parent
@@ -52,7 +52,7 @@ def key_of(written: str) -> str:
 
 @pytest.mark.parametrize(("question", "answer", "keys"), ROWS, ids=[row[0][:40] for row in ROWS])
 def test_every_question_is_answered_by_keys_of_the_main_screen(question: str, answer: str, keys: str) -> None:
-    known = {binding.key for binding in Binding.make_bindings([*INSPECT_BINDINGS, *Timeline.BINDINGS])}
+    known = {binding.key for binding in Binding.make_bindings([*BINDINGS, *Timeline.BINDINGS])}
     named = [key_of(written) for written in re.findall(r"`([^`]+)`", keys)]
 
     assert answer

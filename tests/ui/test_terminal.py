@@ -10,7 +10,7 @@ import pyte
 import pytest
 from textual.binding import Binding
 
-from inspector.ui.main.keys import INSPECT_BINDINGS
+from inspector.ui.main.keys import BINDINGS
 from tests.program import COMMAND, environment
 
 CORPUS_SESSION = "claude-code/fe5e1c67-53e7-4862-81ae-d0e013e3270b.jsonl"
@@ -206,7 +206,7 @@ ELSEWHERE = {
 
 
 def test_every_key_of_the_main_screen_is_tried() -> None:
-    keys = {binding.key for binding in Binding.make_bindings(INSPECT_BINDINGS)}
+    keys = {binding.key for binding in Binding.make_bindings(BINDINGS)}
 
     assert keys - {name for name, _, _ in STEPS} - set(ELSEWHERE) == set()
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual import on
 from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.message import Message
 
 from inspector.replay.analysis.context_breakdown import (
     ContextBreakdown,
@@ -23,10 +21,10 @@ from inspector.replay.analysis.resend_cost import ResendCost, resend_cost
 from inspector.safe_text import one_line
 from inspector.ui import numbers
 from inspector.ui.breakdown.rows import MOST_BLOCKS, block_table, own_sorting, part_of, part_table
+from inspector.ui.controller.session import FAR
 from inspector.ui.figure_table.table import Sorting, letters
 from inspector.ui.figure_table.widget import FigureTable
-from inspector.ui.main.keys import FAR
-from inspector.ui.study import StudyScreen
+from inspector.ui.study import Leaving, StudyScreen
 from inspector.ui.toolkit.choice_strip import Choices, ChoiceStrip
 from inspector.ui.toolkit.header import SessionHeader
 from inspector.ui.toolkit.pane import Pane
@@ -38,9 +36,9 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from inspector.replay.engine.replay import Replay
+    from inspector.ui.controller.host import IsCancelled, Post
+    from inspector.ui.controller.session import SessionController
     from inspector.ui.explain.explanation import Explained
-    from inspector.ui.main.screen import InspectScreen
-    from inspector.ui.outcome import Outcome
 
 GROUPINGS = tuple(Grouping)
 
@@ -68,6 +66,20 @@ class Blocks(FigureTable):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "screen.jump", "to its row", id="composition.jump", tooltip="To this block in the timeline"),
     ]
+
+
+class Divided(NamedTuple):
+    """A prompt was divided.
+
+    Attributes:
+        replay: What it is of.
+        carriage: What each of its blocks cost to carry.
+        composition: The prompt, divided.
+    """
+
+    replay: Replay
+    carriage: ResendCost
+    composition: ContextBreakdown
 
 
 class CompositionScreen(StudyScreen):
@@ -108,36 +120,15 @@ class CompositionScreen(StudyScreen):
         ),
     ]
 
-    @dataclass
-    class Divided(Message):
-        """A prompt was divided.
-
-        Attributes:
-            generation: Which request it answers.
-            replay: What it is of.
-            carriage: What each of its blocks cost to carry.
-            composition: The prompt, divided.
-        """
-
-        generation: int
-        replay: Replay
-        carriage: ResendCost
-        composition: ContextBreakdown
-
-        def can_replace(self, message: Message) -> bool:
-            """Only the newest counts."""
-            return isinstance(message, CompositionScreen.Divided)
-
-    def __init__(self, source: InspectScreen) -> None:
-        super().__init__(source)
+    def __init__(self, controller: SessionController) -> None:
+        super().__init__(controller)
         self.grouping = Grouping.ROLE
         """What the prompt is divided by."""
         self.scope = Scope.WINDOW
         """Which blocks are looked at."""
-        self.divided: CompositionScreen.Divided | None = None
+        self.divided: Divided | None = None
         """The newest division; None before the first."""
-        self._wanted = 0
-        self._is_dividing = False
+        self._is_wanted = self._is_dividing = False
         self._sorted_for: tuple[Grouping, Scope] | None = None
 
     def compose(self) -> ComposeResult:
@@ -168,34 +159,32 @@ class CompositionScreen(StudyScreen):
         """Divide the prompt of the call looked at; at once, or when the division under way is back."""
         names = tuple(("", f"{place} {grouping.value}") for place, grouping in enumerate(GROUPINGS, start=1))
         self.query_one(ChoiceStrip).choices = Choices(names, GROUPINGS.index(self.grouping))
-        self._wanted += 1
+        self._is_wanted = True
         if not self._is_dividing:
             self._divide()
 
     def _divide(self) -> None:
-        self._is_dividing = True
-        known = self.divided
-        carriage = known.carriage if known is not None and known.replay is self.outcome.replay else None
-        work = partial(self._divided_by, self._wanted, self.outcome, carriage, self.grouping, self.scope)
-        self.work(work, "divide", "divide the prompt")
+        self._is_dividing, self._is_wanted = True, False
+        known, outcome, grouping, scope = self.divided, self.outcome, self.grouping, self.scope
 
-    def _divided_by(
-        self, generation: int, outcome: Outcome, carriage: ResendCost | None, grouping: Grouping, scope: Scope
-    ) -> None:
-        carriage = carriage or resend_cost(outcome.replay)
-        composition = context_breakdown(outcome.replay, outcome.state, carriage, grouping, scope)
-        self.post_message(self.Divided(generation, outcome.replay, carriage, composition))
+        def work(post: Post[Divided], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  soon done
+            is_known = known is not None and known.replay is outcome.replay
+            carriage = known.carriage if known is not None and is_known else resend_cost(outcome.replay)
+            composition = context_breakdown(outcome.replay, outcome.state, carriage, grouping, scope)
+            post(Divided(outcome.replay, carriage, composition))
 
-    def work_failed(self, group: str) -> None:
-        """The prompt could not be divided; the next time it may be."""
-        self._is_dividing = self._is_dividing and group != "divide"
+        self.jobs.run(
+            work, self._take_divided, group="divide", description="divide the prompt", failed=self._stop_dividing
+        )
 
-    @on(Divided)
-    def _on_divided(self, message: Divided) -> None:
+    def _stop_dividing(self) -> None:
         self._is_dividing = False
-        self.divided = message
-        self._show(message.composition)
-        if message.generation < self._wanted:
+
+    def _take_divided(self, divided: Divided) -> None:
+        self._is_dividing = False
+        self.divided = divided
+        self._show(divided.composition)
+        if self._is_wanted:
             self._divide()
 
     def _show(self, composition: ContextBreakdown) -> None:
@@ -224,7 +213,7 @@ class CompositionScreen(StudyScreen):
 
     @on(FigureTable.Highlighted, "#parts")
     def _show_blocks(self) -> None:
-        divided, rows = self.divided, self.source.rows
+        divided, rows = self.divided, self.controller.rows
         if divided is None or rows is None:
             return
         part = part_of(divided.composition, self.parts.cursor_key)
@@ -264,7 +253,7 @@ class CompositionScreen(StudyScreen):
 
     def action_call(self, step: int) -> None:
         """As of another call, on the main screen too."""
-        self.source.action_call(step)
+        self.controller.look_further(step)
 
     def action_enter(self) -> None:
         """To the blocks of the part."""
@@ -276,16 +265,14 @@ class CompositionScreen(StudyScreen):
 
         block = self.blocks.cursor_key
         focus = (TIMELINE, block) if self.blocks.has_focus and isinstance(block, int) else (CHART, -1)
-        outcome, terms, runs = self.outcome, self.source.terms, self.source.settings.runs_per_day
+        outcome, terms, runs = self.outcome, self.controller.terms, self.controller.runs_per_day
         return lambda: explained_focus(outcome, focus, terms, runs)[0]
 
     def action_jump(self) -> None:
         """To the block in the timeline."""
-        block, parts = self.blocks.cursor_key, self.source.parts
-        if isinstance(block, int) and parts is not None:
-            self.dismiss(None)
-            parts.timeline.focus()
-            parts.timeline.move_to_block(block)
+        block = self.blocks.cursor_key
+        if isinstance(block, int):
+            self.dismiss(Leaving(block=block))
 
     def commands(self) -> Iterable[SystemCommand]:
         """What the command palette offers here."""

@@ -1,4 +1,4 @@
-"""What the context chart shows of a replay."""
+"""What the context chart shows of a replay, and what stands in the frames about the prompts in it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from inspector.session.model import ContextCause
 from inspector.strategies.core.rendition import Action
 from inspector.strategies.history.memo import once_a_history
+from inspector.ui import numbers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -203,3 +204,35 @@ def first_calls_after_compactions(history: History) -> tuple[int, ...]:
     ]
     contexts, first = np.unique(history.call_context[:-1], return_index=True)
     return tuple(int(call) for call in np.sort(first[np.isin(contexts, compacted)]))
+
+
+def moment_of(outcome: Outcome, call: int | None) -> str:
+    """Which call is looked at, and what its prompt comes to, as recorded and with the plan."""
+    replay = outcome.replay
+    count = replay.history.call_count
+    if call is None or call >= count:
+        return f"as of now, {numbers.plural(count, 'call')} made"
+    recorded = int(outcome.baseline.ledger.prompt_tokens[call])
+    parts = [f"as of call {numbers.whole(call + 1)} of {numbers.whole(count)}", f"{numbers.short(recorded)} tokens"]
+    if replay is not outcome.baseline:
+        parts[1] = f"recorded {numbers.short(recorded)}"
+        parts.append(f"with the plan {numbers.short(int(replay.ledger.prompt_tokens[call]))}")
+    return " · ".join(parts)
+
+
+def prompt_at(outcome: Outcome, call: int) -> str:
+    """What a call's prompt comes to, as recorded and with the plan, and how each is known; short."""
+    recorded = int(outcome.baseline.ledger.prompt_tokens[call])
+    known = outcome.baseline.figures.prompt_tokens.known.value
+    said = f"call {numbers.whole(call + 1)}: {numbers.whole(recorded)} tokens {known}"
+    if outcome.replay is outcome.baseline:
+        return said
+    planned = int(outcome.replay.ledger.prompt_tokens[call])
+    return f"{said} → {numbers.whole(planned)} {outcome.replay.figures.prompt_tokens.known.value}"
+
+
+def prompts_known(outcome: Outcome) -> str:
+    """How the prompts of the chart are known, without the plan and with it."""
+    recorded = outcome.baseline.figures.prompt_tokens.known.value
+    planned = outcome.replay.figures.prompt_tokens.known.value
+    return f"prompts {recorded}" if planned == recorded else f"prompts {recorded}, with the plan {planned}"

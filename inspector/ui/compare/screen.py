@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
@@ -11,8 +11,6 @@ from textual import on
 from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.message import Message
-from textual.worker import get_current_worker
 
 from inspector.replay.analysis.comparison import compared, plans_to_compare
 from inspector.replay.engine.isolated import ReplayCancelledError, isolated
@@ -34,11 +32,11 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
-    from inspector.replay.analysis.comparison import ComparedPlan
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.replay import Replay
+    from inspector.ui.controller.host import IsCancelled, Post
+    from inspector.ui.controller.session import SessionController
     from inspector.ui.explain.explanation import Explained
-    from inspector.ui.main.screen import InspectScreen
 
 BASELINE, CURRENT = "nothing cut", "current plan"
 SECONDS_BETWEEN_RUNS = 2.0
@@ -77,24 +75,6 @@ class CompareScreen(StudyScreen):
     }
     """
 
-    @dataclass
-    class PlanReplayed(Message):
-        """One plan was replayed, or could not be.
-
-        Attributes:
-            generation: Which run.
-            key: The contender's.
-            plan: Its plan.
-            found: What came of it.
-            failure: What went wrong instead.
-        """
-
-        generation: int
-        key: str
-        plan: Plan
-        found: ComparedPlan | None
-        failure: str = ""
-
     def compose(self) -> ComposeResult:
         """The table, and below it what there is to say about the plan under the cursor."""
         yield SessionHeader()
@@ -104,12 +84,11 @@ class CompareScreen(StudyScreen):
             yield Facts()
         yield StatusBar()
 
-    def __init__(self, source: InspectScreen) -> None:
-        super().__init__(source)
+    def __init__(self, controller: SessionController) -> None:
+        super().__init__(controller)
         self._contenders: dict[str, Contender] = {}
         self._waiting: list[str] = []
         self._inputs: ReplayInputs | None = None
-        self._generation = 0
         self._started = 0.0
 
     @property
@@ -143,10 +122,9 @@ class CompareScreen(StudyScreen):
 
     def _start(self) -> None:
         outcome = self.outcome
-        if self._inputs is outcome.inputs or self.source.session is None:
+        if self._inputs is outcome.inputs or self.controller.session is None:
             return
         self._inputs, self._started = outcome.inputs, monotonic()
-        self._generation += 1
         fresh = [
             Contender(BASELINE, NOTHING_CUT, Plan(), is_baseline=True),
             Contender(CURRENT, current_name(outcome.plan), outcome.plan, is_current=True),
@@ -168,31 +146,26 @@ class CompareScreen(StudyScreen):
     def _saved(self) -> list[Contender]:
         """The plan put aside, and those the user saved."""
         saved = [Contender(f"saved {each.path}", f"your {each.name}", each.plan) for each in saved_plans() if each.plan]
-        rival = self.source.rival
+        rival = self.controller.rival
         if rival is not None:
             saved.insert(0, Contender("put aside", f"plan {rival.letter}", rival.plan))
         return saved
 
     def _replay(self) -> None:
         """Replay what waits, one plan after another; a newer run takes over where this one is."""
-        inputs, baseline, generation = self.outcome.inputs, self.outcome.baseline, self._generation
+        inputs, baseline = self.outcome.inputs, self.outcome.baseline
         contenders = [self._contenders[key] for key in self._waiting]
 
-        def work() -> None:
-            worker = get_current_worker()
-            own = isolated(inputs, lambda: worker.is_cancelled)
+        def work(post: Post[Contender], is_cancelled: IsCancelled) -> None:
+            own = isolated(inputs, is_cancelled)
             with suppress(ReplayCancelledError):
                 for each in contenders:
-                    self.post_message(self.PlanReplayed(generation, *_replayed(own, baseline, each)))
+                    post(_replayed(own, baseline, each))
 
-        self.work(work, "compare", "compare plans")
+        self.jobs.run(work, self._take_replayed, group="compare", description="compare plans")
 
-    @on(PlanReplayed)
-    def _plan_replayed(self, message: PlanReplayed) -> None:
-        each = self._contenders[message.key]
-        if message.generation != self._generation or message.plan != each.plan:
-            return
-        self._contenders[each.key] = replace(each, found=message.found, failure=message.failure)
+    def _take_replayed(self, each: Contender) -> None:
+        self._contenders[each.key] = each
         if each.key in self._waiting:
             self._waiting.remove(each.key)
         self._fill()
@@ -228,7 +201,7 @@ class CompareScreen(StudyScreen):
         each = self._contenders.get(str(self.plans.cursor_key))
         if each is None:
             return super().explains()
-        outcome, terms, runs = self.outcome, self.source.terms, self.source.settings.runs_per_day
+        outcome, terms, runs = self.outcome, self.controller.terms, self.controller.runs_per_day
         plan = each.plan
         return lambda: explained_plan(outcome, plan, terms, runs)
 
@@ -238,26 +211,26 @@ class CompareScreen(StudyScreen):
         if each is None:
             return
         if each.is_baseline:
-            self.say("nothing is cut where the plan's strategies are switched off")
+            self.tell("nothing is cut where the plan's strategies are switched off")
         elif each.is_current:
-            self.say("this is the current plan")
+            self.tell("this is the current plan")
         else:
-            self.source.plan_names.note(each.plan)
-            self.source.edit_plan(each.plan)
-            self.source.show_notice(f"the plan is {each.name} now: ctrl+z brings the other back")
+            self.controller.names.note(each.plan)
+            self.controller.edit_plan(each.plan)
+            self.controller.host.tell(f"the plan is {each.name} now: ctrl+z brings the other back")
             self.dismiss(None)
 
     def action_add(self) -> None:
         """Put the strategies of the plan under the cursor at the end of the current one."""
         each = self._contenders.get(str(self.plans.cursor_key))
-        plan = self.source.plan
+        plan = self.controller.plan
         if each is None or plan is None or each.is_baseline or each.is_current:
-            self.say("choose a strategy to add")
+            self.tell("choose a strategy to add")
             return
         for strategy in each.plan.strategies:
             plan = plan.added(strategy)
-        self.source.edit_plan(plan)
-        self.say(f"{each.name} is added to the current plan: ctrl+z takes it back")
+        self.controller.edit_plan(plan)
+        self.tell(f"{each.name} is added to the current plan: ctrl+z takes it back")
 
     def commands(self) -> Iterable[SystemCommand]:
         """What the command palette offers here."""
@@ -266,11 +239,11 @@ class CompareScreen(StudyScreen):
         yield from super().commands()
 
 
-def _replayed(inputs: ReplayInputs, baseline: Replay, each: Contender) -> tuple[str, Plan, ComparedPlan | None, str]:
+def _replayed(inputs: ReplayInputs, baseline: Replay, each: Contender) -> Contender:
     try:
         planned = baseline if each.is_baseline else replay(inputs, each.plan)
-        return each.key, each.plan, compared(baseline, planned), ""
+        return replace(each, found=compared(baseline, planned), failure="")
     except ReplayCancelledError:
         raise
     except Exception as error:  # noqa: BLE001  a plan that fails says so in its row, and the others are compared
-        return each.key, each.plan, None, f"{type(error).__name__}: {error}"
+        return replace(each, found=None, failure=f"{type(error).__name__}: {error}")

@@ -1,37 +1,27 @@
-"""The work that takes longer than a frame. Runs in threads, touches no widget, posts frozen results.
+"""The work that takes longer than a frame: it runs in threads, touches no widget, and posts frozen results.
 
-Heavy modules are imported here, inside the functions, so that the first paint waits for none of them.
+A result is equal to itself alone, and its name is all it says of itself: comparing or telling all that a session holds
+would take longer than showing it. Heavy modules are imported within the functions, so that the first paint waits for
+none of them.
 """
 
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from threading import Event
 from time import monotonic, sleep
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from inspector.session.files import is_folder
-from inspector.ui.controller.messages import (
-    FileChanged,
-    LoadFailed,
-    LoadProgress,
-    PlanSizesFound,
-    ProjectionReady,
-    ReplayReady,
-    RisksFound,
-    RivalReplayed,
-    SessionAppended,
-    SessionAwaited,
-    SessionLoaded,
-    TokensCounted,
-)
 from inspector.ui.outcome import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from textual.message import Message
-
+    from inspector.replay.analysis.forecast import RunProjection
     from inspector.replay.analysis.reuse import ReuseScan
     from inspector.replay.assumptions import Assumptions
     from inspector.replay.engine.inputs import ReplayInputs
@@ -41,12 +31,142 @@ if TYPE_CHECKING:
     from inspector.strategies.history.history import History
     from inspector.strategies.plan import Plan
     from inspector.tokens.token_table import TokenTable
+    from inspector.ui.controller.host import IsCancelled, Post
+    from inspector.ui.controller.saved_state import SessionState
+    from inspector.ui.plan.difference import Rival
+    from inspector.ui.plan.risks import Risks
     from inspector.ui.plan.sizes import PlanSizes
     from inspector.ui.timeline.rows import Rows
 
-    Post = Callable[[Message], object]
-    IsCancelled = Callable[[], bool]
 
+@dataclass(frozen=True, eq=False, repr=False)
+class LoadProgress:
+    """A file is being read.
+
+    Attributes:
+        done: Bytes read.
+        total: Bytes there are.
+    """
+
+    done: int
+    total: int
+
+    only_newest_counts: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SessionLoaded:
+    """A session, or the part of it read so far, with estimated sizes.
+
+    Attributes:
+        session: What was read.
+        history: Its columns.
+        rows: Its rows.
+        table: Its tokens, estimated.
+        plan: The plan to begin with; None with a part of a session.
+        follower: Reads what is added; None with a part of a session.
+        kept: How the session was left the last time; None with a part of a session.
+        changed: When its file was last written to, seconds since the epoch; None while unknown.
+    """
+
+    session: Session
+    history: History
+    rows: Rows
+    table: TokenTable
+    plan: Plan | None = None
+    follower: Follower | None = None
+    kept: SessionState | None = None
+    changed: float | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SessionAwaited:
+    """There is nothing to read yet at the path.
+
+    Attributes:
+        reason: Why, in a few words.
+    """
+
+    reason: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LoadFailed:
+    """A file cannot be read.
+
+    Attributes:
+        reason: What, where, and what to do, in one line; may hold session text.
+        is_folder: It is a folder, whose sessions can be listed.
+    """
+
+    reason: str
+    is_folder: bool = False
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TokensCounted:
+    """Tokens as far as they have been counted.
+
+    Attributes:
+        session: Whose tokens.
+        table: The counts.
+        fraction: How much of the text was counted.
+        is_final: Nothing is left to count, or counting was stopped.
+    """
+
+    session: Session
+    table: TokenTable
+    fraction: float
+    is_final: bool
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ProjectionReady:
+    """How far what a plan saves over many runs may be off.
+
+    Attributes:
+        projection: One run and many; None where a price is missing.
+    """
+
+    projection: RunProjection | None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SessionAppended:
+    """The session's file holds something else, mostly more.
+
+    Attributes:
+        session: The session now.
+        history: Its columns.
+        rows: Its rows.
+        is_new: The file was written anew: nothing that was known of it holds.
+        changed: When it was last written to, seconds since the epoch; None while unknown.
+        shown: Set once it is on the screen; nothing more is read before, however fast the file grows.
+    """
+
+    session: Session
+    history: History
+    rows: Rows
+    is_new: bool
+    changed: float | None
+    shown: Event = field(default_factory=Event)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FileChanged:
+    """Something became of the followed file.
+
+    Attributes:
+        state: `live`, `vanished`, `replaced` or `unreadable`.
+        notice: One line for people, empty for none; may hold a path.
+    """
+
+    state: str
+    notice: str = ""
+
+
+Reading = LoadProgress | SessionLoaded | SessionAwaited | LoadFailed
+Following = SessionAppended | FileChanged
 
 SECONDS_TO_SHOW = 0.005
 """How often it is looked whether what was read has been shown."""
@@ -54,18 +174,19 @@ SECONDS_TO_SHOW = 0.005
 SECONDS_TO_LOOK_AGAIN = 0.25
 """How often a path is looked at where there is no session yet."""
 
+SECONDS_TO_NOTICE_CANCELLING = 0.1
+
 SHARE_OF_PARTS = 10
 """Reading goes on for so many times as long as it took to show a part of the session, before another part is shown."""
 
 
-def read_session(path: Path, plan: Plan | None, generation: int, post: Post, is_cancelled: IsCancelled) -> None:
+def read_session(path: Path, plan: Plan | None, post: Post[Reading], is_cancelled: IsCancelled) -> None:
     """Read a file and post it: progress, then what has been read so far, then all of it with a plan to begin with.
 
     Args:
         path: What to read.
         plan: The plan to begin with; None for the one last used on this session, or the one that fits it.
-        generation: Marks the messages.
-        post: Takes messages from any thread.
+        post: Takes what is found.
         is_cancelled: True when nobody waits for the result any more.
     """
     from inspector.session.errors import SessionError
@@ -79,13 +200,13 @@ def read_session(path: Path, plan: Plan | None, generation: int, post: Post, is_
     rows: Rows | None = None
     next_part = 0.0
     try:
-        if not _appears(path, generation, post, is_cancelled):
+        if not _appears(path, post, is_cancelled):
             return
         follower = Follower(path, load=False)
         for loading in follower.load():
             if is_cancelled():
                 return
-            post(LoadProgress(generation, loading.done, loading.total))
+            post(LoadProgress(loading.done, loading.total))
             session = loading.session
             began = monotonic()
             if session is None or (began < next_part and not loading.is_complete):
@@ -94,18 +215,18 @@ def read_session(path: Path, plan: Plan | None, generation: int, post: Post, is_
             rows = Rows.of(history, rows)
             table = TokenTable.estimated(session)
             # The rows need not wait for the strategies to be imported.
-            post(SessionLoaded(generation, session, history, rows, table))
+            post(SessionLoaded(session, history, rows, table))
             next_part = monotonic() + SHARE_OF_PARTS * (monotonic() - began)
             if loading.is_complete:
                 kept = load_state(path)
                 begin = plan or kept.plan or offered_plan(session)
                 changed = follower.time_of_change()
-                post(SessionLoaded(generation, session, history, rows, table, begin, follower, kept, changed))
+                post(SessionLoaded(session, history, rows, table, begin, follower, kept, changed))
     except SessionError as error:
-        post(LoadFailed(generation, error.message, is_folder=is_folder(path)))
+        post(LoadFailed(error.message, is_folder=is_folder(path)))
 
 
-def _appears(path: Path, generation: int, post: Post, is_cancelled: IsCancelled) -> bool:
+def _appears(path: Path, post: Post[Reading], is_cancelled: IsCancelled) -> bool:
     """Wait where there is no session at the path yet; False where nobody waits for it any more."""
     from inspector.session.follow import is_awaited, why_still_awaited
 
@@ -114,7 +235,7 @@ def _appears(path: Path, generation: int, post: Post, is_cancelled: IsCancelled)
         if is_cancelled():
             return False
         if reason != said:
-            post(SessionAwaited(generation, reason))
+            post(SessionAwaited(reason))
             said = reason
         sleep(SECONDS_TO_LOOK_AGAIN)
     return True
@@ -128,8 +249,26 @@ def offered_plan(session: Session) -> Plan:
     return Plan((PlanEntry(strategy_for("tiered-stale", session), enabled=False),))
 
 
+class Counting(Enum):
+    """Whether tokens are being counted, and what is waited for."""
+
+    NONE = auto()
+    """Everything is counted, or the rest stays estimated."""
+    AWAITING = auto()
+    """The tokenizer is not there yet."""
+    OUTDATED = auto()
+    """The tokenizer is not there yet, and the session has grown since: as soon as it is, counting begins anew."""
+    UNDER_WAY = auto()
+    """The tokenizer is there, and texts are being counted."""
+
+    @property
+    def awaits_tokenizer(self) -> bool:
+        """Whether the tokenizer is not there yet, so that counting called off now would have to build it again."""
+        return self in (Counting.AWAITING, Counting.OUTDATED)
+
+
 def count_tokens(
-    session: Session, previous: TokenTable | None, generation: int, post: Post, is_cancelled: IsCancelled
+    session: Session, previous: TokenTable | None, post: Post[TokensCounted], is_cancelled: IsCancelled
 ) -> None:
     """Count what was not counted before, and post the table as it fills."""
     from inspector.tokens.counter import load_counter
@@ -145,10 +284,10 @@ def count_tokens(
 
     for newer in count_session(session, counter, previous=previous, progress=progress, cancelled=is_cancelled):
         if table is not None:
-            post(TokensCounted(generation, session, table, fraction, is_final=False))
+            post(TokensCounted(session, table, fraction, is_final=False))
         table = newer
     if table is not None:
-        post(TokensCounted(generation, session, table, 1.0, is_final=True))
+        post(TokensCounted(session, table, 1.0, is_final=True))
 
 
 def replay_plan(
@@ -157,9 +296,9 @@ def replay_plan(
     plan: Plan,
     call: int | None,
     earlier: Outcome | None,
-    generation: int,
-    post: Post,
-    terms: Assumptions | None = None,
+    terms: Assumptions | None,
+    post: Post[Outcome],
+    is_cancelled: IsCancelled,  # noqa: ARG001  a replay is done before anybody could call it off
 ) -> None:
     """Replay a plan and post what it comes to.
 
@@ -169,9 +308,9 @@ def replay_plan(
         plan: The plan.
         call: The call looked at; None for the next one, not yet made.
         earlier: An earlier outcome. Where it is of the same session and tokens, all it was worked out from stands.
-        generation: Marks the message.
-        post: Takes messages from any thread.
         terms: What calls are priced and served as; None for as they were recorded.
+        post: Takes what is found.
+        is_cancelled: Not asked.
     """
     from inspector.replay.analysis.comparison import first_firing
     from inspector.replay.analysis.plan_outcome import outcome_of
@@ -187,17 +326,24 @@ def replay_plan(
     totals = outcome_of(baseline, outcome)
     first_change = first_firing(outcome)
     state = outcome.state(looked_at)
-    post(ReplayReady(generation, Outcome(plan, baseline, outcome, totals, first_change, state, terms)))
+    post(Outcome(plan, baseline, outcome, totals, first_change, state, terms))
 
 
-def measure(outcome: Outcome, known: PlanSizes | None, other: tuple[str, Plan] | None, post: Post) -> None:
+def measure(
+    outcome: Outcome,
+    known: PlanSizes | None,
+    other: tuple[str, Plan] | None,
+    post: Post[PlanSizes | Rival],
+    is_cancelled: IsCancelled,
+) -> None:
     """Tell how large the results are that each limit of a plan is about, and what the plan put aside would come to.
 
     Args:
         outcome: The plan's replay.
         known: The sizes found before, for this plan or another.
         other: What the plan put aside is called, and it; None where there is none.
-        post: Takes messages from any thread.
+        post: Takes what is found.
+        is_cancelled: True when nobody waits for it any more.
     """
     from inspector.replay.analysis.comparison import first_firing
     from inspector.replay.analysis.plan_outcome import outcome_of
@@ -206,31 +352,31 @@ def measure(outcome: Outcome, known: PlanSizes | None, other: tuple[str, Plan] |
     from inspector.ui.plan.sizes import sizes_of
 
     if known is None or not known.serves(outcome.replay.history, outcome.plan):
-        post(PlanSizesFound(outcome, sizes_of(outcome.baseline, outcome.plan)))
-    if other is not None:
+        post(sizes_of(outcome.baseline, outcome.plan))
+    if other is not None and not is_cancelled():
         letter, plan = other
         there = replay(outcome.inputs, plan) if plan.strategies else outcome.baseline
         totals, first = outcome_of(outcome.baseline, there), first_firing(there)
-        post(RivalReplayed(outcome, Rival(letter, plan, totals, first)))
+        post(Rival(letter, plan, totals, first))
 
 
-def judge(
+def assess(
     outcome: Outcome,
     runs_per_day: float,
+    terms: Assumptions | None,
     search: ReuseScan,
-    post: Post,
+    post: Post[ProjectionReady | Risks],
     is_cancelled: IsCancelled,
-    terms: Assumptions | None = None,
 ) -> None:
     """Tell how far a plan's saving may be off, what may go wrong with it, and what it cut that was used again.
 
     Args:
         outcome: The plan's replay.
         runs_per_day: Such sessions a day.
-        search: Finds where the session used what its tool results said; it goes on where it was called off.
-        post: Takes messages from any thread.
-        is_cancelled: True when the plan is another one by now.
         terms: How many days a month are projected.
+        search: Finds where the session used what its tool results said; it goes on where it was called off.
+        post: Takes what is found.
+        is_cancelled: True when the plan is another one by now.
     """
     from inspector.replay.analysis.forecast import project_runs
     from inspector.replay.analysis.hazards import hazards_of
@@ -240,15 +386,15 @@ def judge(
 
     costs = outcome.baseline.ledger.cost, outcome.replay.ledger.cost
     days = (terms or Assumptions()).days_per_month
-    post(ProjectionReady(outcome, project_runs(*costs, runs_per_day, days)))
+    post(ProjectionReady(project_runs(*costs, runs_per_day, days)))
     hazards = hazards_of(outcome.replay)
     if is_cancelled():
         return
     session = outcome.replay.history.session
-    post(RisksFound(outcome, Risks(session, hazards)))
+    post(Risks(session, hazards))
     uses = search.run(is_cancelled)
     if uses is not None:
-        post(RisksFound(outcome, Risks(session, hazards, needed_later(outcome.replay, uses))))
+        post(Risks(session, hazards, needed_later(outcome.replay, uses)))
 
 
 def _start(
@@ -266,14 +412,14 @@ def _start(
 
 
 def follow_session(
-    follower: Follower, history: History, rows: Rows, generation: int, post: Post, is_cancelled: IsCancelled
+    follower: Follower, history: History, rows: Rows, post: Post[Following], is_cancelled: IsCancelled
 ) -> None:
     """Post the session again whenever its file has changed, until cancelled."""
-    asyncio.run(_follow(follower, history, rows, generation, post, is_cancelled))
+    asyncio.run(_follow(follower, history, rows, post, is_cancelled))
 
 
 async def _follow(
-    follower: Follower, history: History, rows: Rows, generation: int, post: Post, is_cancelled: IsCancelled
+    follower: Follower, history: History, rows: Rows, post: Post[Following], is_cancelled: IsCancelled
 ) -> None:
     from inspector.strategies.history.history import History
     from inspector.ui.timeline.rows import Rows
@@ -284,17 +430,14 @@ async def _follow(
             rows = Rows.of(history, rows)
             is_new = update.change == "reloaded"
             changed = follower.time_of_change()
-            appended = SessionAppended(generation, update.session, history, rows, is_new, changed)
+            appended = SessionAppended(update.session, history, rows, is_new, changed)
             post(appended)
             while not (appended.shown.is_set() or is_cancelled()):
                 await asyncio.sleep(SECONDS_TO_SHOW)
-        post(FileChanged(generation, follower.state, update.notice))
+        post(FileChanged(follower.state, update.notice))
 
 
-SECONDS_TO_NOTICE_CANCELLING = 0.1
-
-
-async def updates_until(follower: Follower, is_cancelled: Callable[[], bool]) -> AsyncIterator[Update]:
+async def updates_until(follower: Follower, is_cancelled: IsCancelled) -> AsyncIterator[Update]:
     """What `follow_loaded` gives, until it is called off.
 
     Args:
@@ -314,7 +457,7 @@ async def updates_until(follower: Follower, is_cancelled: Callable[[], bool]) ->
         watchdog.cancel()
 
 
-async def _stop_when_cancelled(stop: asyncio.Event, is_cancelled: Callable[[], bool]) -> None:
+async def _stop_when_cancelled(stop: asyncio.Event, is_cancelled: IsCancelled) -> None:
     while not is_cancelled():
         await asyncio.sleep(SECONDS_TO_NOTICE_CANCELLING)
     stop.set()

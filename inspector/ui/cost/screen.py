@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import on, work
+from textual import on
 from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.message import Message
 from textual.widgets import Static
 
 from inspector.replay.explain.cost_sheet import CostSheet, cost_sheet
@@ -21,8 +19,8 @@ from inspector.ui.explain.dialog import ExplainScreen
 from inspector.ui.explain.explanation import Explained, explanation_content
 from inspector.ui.figure_table.table import letters
 from inspector.ui.figure_table.widget import FigureTable
-from inspector.ui.main.screen import problem_with_runs
-from inspector.ui.study import StudyScreen
+from inspector.ui.settings import problem_with_runs
+from inspector.ui.study import Leaving, StudyScreen
 from inspector.ui.toolkit.choice_strip import Choices, ChoiceStrip
 from inspector.ui.toolkit.header import SessionHeader
 from inspector.ui.toolkit.pane import Pane
@@ -33,11 +31,10 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
-    from inspector.replay.assumptions import Assumptions
     from inspector.replay.explain.explanation import Explanation
+    from inspector.ui.controller.host import IsCancelled, Post
+    from inspector.ui.controller.session import SessionController
     from inspector.ui.cost.assumptions import Term
-    from inspector.ui.main.screen import InspectScreen
-    from inspector.ui.outcome import Outcome
 
 SECTIONS = tuple(Section)
 _TITLES = {
@@ -103,30 +100,13 @@ class CostsScreen(StudyScreen):
         Binding("d", "ask_runs", "runs", id="costs.runs", tooltip="Say how many such sessions run in a day"),
     ]
 
-    @dataclass
-    class Reckoned(Message):
-        """Everything was worked out.
-
-        Attributes:
-            generation: Which request it answers.
-            sheet: What was found.
-        """
-
-        generation: int
-        sheet: CostSheet
-
-        def can_replace(self, message: Message) -> bool:
-            """Only the newest counts."""
-            return isinstance(message, CostsScreen.Reckoned)
-
-    def __init__(self, source: InspectScreen) -> None:
-        super().__init__(source)
+    def __init__(self, controller: SessionController) -> None:
+        super().__init__(controller)
         self.section = Section.TOTALS
         """The section shown."""
         self.sheet: CostSheet | None = None
         """The newest figures; None before the first."""
-        self._wanted = 0
-        self._is_reckoning = False
+        self._is_wanted = self._is_computing = False
 
     def compose(self) -> ComposeResult:
         """The sections' names, one of them, and how a figure came about."""
@@ -152,42 +132,42 @@ class CostsScreen(StudyScreen):
         names = tuple(("", f"{place} {section.value}") for place, section in enumerate(SECTIONS, start=1))
         self.query_one(ChoiceStrip).choices = Choices(names, SECTIONS.index(self.section))
         self.query_one("#figures-pane", Pane).border_title = Content(_TITLES[self.section])
-        self._wanted += 1
-        if not self._is_reckoning:
-            self._reckon()
+        self._is_wanted = True
+        if not self._is_computing:
+            self._compute_costs()
 
-    def _reckon(self) -> None:
-        self._is_reckoning = True
+    def _compute_costs(self) -> None:
+        self._is_computing, self._is_wanted = True, False
         self.query_one("#figures-pane", Pane).border_subtitle = Content("working it out…")
-        outcome, terms, runs = self.outcome, self.source.terms, self.source.settings.runs_per_day
+        outcome, terms, runs = self.outcome, self.controller.terms, self.controller.runs_per_day
         known = self.sheet
         if known is not None and known.planned is outcome.replay and (known.terms, known.runs_per_day) == (terms, runs):
-            self._is_reckoning = False
+            self._is_computing = False
             self._show()
             return
-        self.work(partial(self._reckoned, self._wanted, outcome, terms, runs), "reckon", "work the figures out")
 
-    def _reckoned(self, generation: int, outcome: Outcome, terms: Assumptions, runs: float) -> None:
-        sheet = cost_sheet(outcome.baseline, outcome.replay, outcome.totals, terms, runs)
-        self.post_message(self.Reckoned(generation, sheet))
+        def work(post: Post[CostSheet], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  soon done
+            post(cost_sheet(outcome.baseline, outcome.replay, outcome.totals, terms, runs))
 
-    def work_failed(self, group: str) -> None:
-        """The figures could not be worked out; the next time they may be."""
-        self._is_reckoning = self._is_reckoning and group != "reckon"
+        self.jobs.run(
+            work, self._take_sheet, group="costs", description="work the figures out", failed=self._stop_computing
+        )
 
-    @on(Reckoned)
-    def _on_reckoned(self, message: Reckoned) -> None:
-        self._is_reckoning = False
-        self.sheet = message.sheet
+    def _stop_computing(self) -> None:
+        self._is_computing = False
+
+    def _take_sheet(self, sheet: CostSheet) -> None:
+        self._is_computing = False
+        self.sheet = sheet
         self._show()
-        if message.generation < self._wanted:
-            self._reckon()
+        if self._is_wanted:
+            self._compute_costs()
 
     def _show(self) -> None:
-        sheet, rows = self.sheet, self.source.rows
+        sheet, rows = self.sheet, self.controller.rows
         if sheet is None or rows is None:
             return
-        terms = term_table(term_lines(self.source.terms, self.source.settings.runs_per_day, sheet.planned.inputs))
+        terms = term_table(term_lines(self.controller.terms, self.controller.runs_per_day, sheet.planned.inputs))
         table = section_table(self.section, sheet, rows, terms)
         pane = self.query_one("#figures-pane", Pane)
         used = {cell.known for row in table.rows for cell in row.cells.values()}
@@ -258,16 +238,9 @@ class CostsScreen(StudyScreen):
         elif (term := _term(key)) is not None:
             self._ask(term)
         elif isinstance(key, tuple) and key[0] == "result":
-            self._jump(key[1])
+            self.dismiss(Leaving(block=key[1]))
         else:
             self.action_explain()
-
-    def _jump(self, block: int) -> None:
-        parts = self.source.parts
-        if parts is not None:
-            self.dismiss(None)
-            parts.timeline.focus()
-            parts.timeline.move_to_block(block)
 
     def action_explain(self) -> None:
         """Explain the figure under the cursor in full, with its section's others."""
@@ -276,7 +249,7 @@ class CostsScreen(StudyScreen):
         keys = [row.key for row in self.figures.rows if row.key in self.sheet.explained]
         figures = [Explained(self._called(key), self.sheet.explained[key]) for key in keys]
         if not figures:
-            self.say("there is no figure here to explain")
+            self.tell("there is no figure here to explain")
             return
         key = self.figures.cursor_key
         self.app.push_screen(ExplainScreen(figures, keys.index(key) if key in keys else 0))
@@ -287,29 +260,33 @@ class CostsScreen(StudyScreen):
         number = row.cells.get("number")
         return f"{shown.text.strip()} #{number.text}" if number is not None else shown.text.strip()
 
-    @work(group="dialog", exclusive=True, description="ask for runs a day", exit_on_error=False)
-    async def action_ask_runs(self) -> None:
+    def action_ask_runs(self) -> None:
         """Ask how many such sessions run in a day."""
-        shown = f"{self.source.settings.runs_per_day:g}"
+        self.run_dialog(self._ask_runs(), "ask for runs a day")
+
+    async def _ask_runs(self) -> None:
+        shown = f"{self.controller.runs_per_day:g}"
         dialog = ValueDialog("Runs a day", "How many sessions like this one run in a day.", shown, problem_with_runs)
         answer = await self.app.push_screen_wait(dialog)
         if answer is not None:
-            self.source.set_runs(float(answer.replace(",", "")))
+            self.controller.set_runs(float(answer.replace(",", "")))
             self.show_outcome()
 
-    @work(group="dialog", exclusive=True, description="ask for a term", exit_on_error=False)
-    async def _ask(self, term: Term) -> None:
+    def _ask(self, term: Term) -> None:
+        self.run_dialog(self._ask_term(term), "ask for a term")
+
+    async def _ask_term(self, term: Term) -> None:
         def problem(text: str) -> str:
             try:
-                term.taken(self.source.terms, text)
+                term.taken(self.controller.terms, text)
             except TermError as error:
                 return str(error)
             return ""
 
-        dialog = ValueDialog(term.label.capitalize(), term.help, term.shown(self.source.terms), problem)
+        dialog = ValueDialog(term.label.capitalize(), term.help, term.shown(self.controller.terms), problem)
         answer = await self.app.push_screen_wait(dialog)
         if answer is not None:
-            self.source.set_terms(term.taken(self.source.terms, answer))
+            self.controller.set_terms(term.taken(self.controller.terms, answer))
             self.show_outcome()
 
     def commands(self) -> Iterable[SystemCommand]:

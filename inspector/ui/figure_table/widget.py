@@ -14,7 +14,7 @@ from textual.widget import Widget
 from inspector.ui.detail.page import wrap
 from inspector.ui.figure_table.drawing import column_at, header_pieces, row_pieces, widths_for
 from inspector.ui.figure_table.table import Sorting, Table
-from inspector.ui.toolkit.styled_lines import StyledLines
+from inspector.ui.toolkit.line_view import LineView
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from inspector.ui.figure_table.table import Row
 
 
-class FigureTable(StyledLines):
+class FigureTable(LineView):
     """Rows of figures. Set `table` to show something, `sorting` to sort it.
 
     The cursor stays on its row, known by the row's key, while rows come, go and change places.

@@ -1,106 +1,414 @@
-"""The keys of the main screen."""
+"""The keys of the main screen: their names, by which a keymap may give them others, and what they do."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 from textual.binding import Binding, BindingType
 
+from inspector.ui.controller.session import FAR
 from inspector.ui.plan.history import NUMBERED
 
-FAR = 10
-"""Calls a large step passes over."""
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from inspector.ui.main.screen import InspectScreen
 
 
-def _key(keys: str, action: str, label: str, name: str, text: str, *, show: bool = False) -> Binding:
-    return Binding(keys, action, label, id=name, tooltip=text, show=show)
+class Key(NamedTuple):
+    """A key that works wherever the focus is.
+
+    Attributes:
+        keys: The keys, with commas between them.
+        name: What a keymap in the settings goes by.
+        label: What it does, in a word.
+        text: The same in a sentence.
+        run: Does it.
+        show: The status line names it.
+        needs_session: It does nothing without a session.
+    """
+
+    keys: str
+    name: str
+    label: str
+    text: str
+    run: Callable[[InspectScreen], object]
+    show: bool = False
+    needs_session: bool = True
+
+    @property
+    def binding(self) -> Binding:
+        """The same for Textual."""
+        return Binding(self.keys, f"do('{self.name}')", self.label, id=self.name, tooltip=self.text, show=self.show)
 
 
-INSPECT_BINDINGS: list[BindingType] = [
-    _key("question_mark,f1", "app.help", "help", "app.help", "Show what the keys do here", show=True),
+def _switch(place: int) -> Callable[[InspectScreen], object]:
+    return lambda main: main.plan.switch(place)
+
+
+KEYS = (
+    Key(
+        "question_mark,f1",
+        "app.help",
+        "help",
+        "Show what the keys do here",
+        lambda main: main.run_action("app.help"),
+        show=True,
+        needs_session=False,
+    ),
     *(
-        _key(
+        Key(
             str(number),
-            f"switch({number - 1})",
-            "strategy",
             f"plan.switch-{number}",
+            "strategy",
             f"Switch strategy {number} of the plan on or off",
+            _switch(number - 1),
             show=number == 1,
         )
         for number in range(1, NUMBERED + 1)
     ),
-    _key("p", "plan", "plan", "plan.show", "Go to the plan and back; on narrow screens it is a drawer", show=True),
-    _key(
+    Key(
+        "p",
+        "plan.show",
+        "plan",
+        "Go to the plan and back; on narrow screens it is a drawer",
+        lambda main: main.pane_focus.give_to_plan_or_back(),
+        show=True,
+    ),
+    Key(
         "v",
-        "study('composition')",
-        "window",
         "study.open-composition",
+        "window",
         "What fills the window, and what it costs",
+        lambda main: main.study("composition"),
         show=True,
     ),
-    _key("left_square_bracket", "call(-1)", "call", "call.previous", "As of the call before", show=True),
-    _key("right_square_bracket", "call(1)", "call", "call.next", "As of the call after", show=True),
-    _key("left_curly_bracket", f"call(-{FAR})", "far", "call.back", "As of ten calls before"),
-    _key("right_curly_bracket", f"call({FAR})", "far", "call.on", "As of ten calls after"),
-    _key("equals_sign", "call_here", "here", "call.here", "As of the call that first sends this row"),
-    _key("end", "now", "now", "call.now", "As of now, and follow what is added"),
-    _key("space", "play", "play", "call.play", "Play the session call by call, or stop", show=True),
-    _key("less_than_sign", "speed(-1)", "slower", "call.slower", "Play slower"),
-    _key("greater_than_sign", "speed(1)", "faster", "call.faster", "Play faster"),
-    _key("T", "chart_axis", "time axis", "chart.axis", "Let the chart run over time, or over calls"),
-    _key("x", "to_changed(1)", "cuts", "timeline.next-cut", "To the next row the plan changed", show=True),
-    _key("X", "to_changed(-1)", "cuts", "timeline.previous-cut", "To the row before that the plan changed"),
-    _key("b", "to_boundary(1)", "compaction", "timeline.next-compaction", "To the next compaction or subagent"),
-    _key("B", "to_boundary(-1)", "compaction", "timeline.previous-compaction", "To the compaction or subagent before"),
-    _key("f", "to_error(1)", "error", "timeline.next-error", "To the next failed tool result"),
-    _key("F", "to_error(-1)", "error", "timeline.previous-error", "To the failed tool result before"),
-    _key("r", "to_rise(1)", "rise", "timeline.next-rise", "To the next of the places where the context grew most"),
-    _key("R", "to_rise(-1)", "rise", "timeline.previous-rise", "To the one before of them"),
-    _key("full_stop", "to_break(1)", "break", "timeline.next-break", "To the next call that loses what a cache held"),
-    _key("comma", "to_break(-1)", "break", "timeline.previous-break", "To the call before that does"),
-    _key("h", "to_risk(1)", "risk", "timeline.next-risk", "To the next row at which the plan may go wrong"),
-    _key("H", "to_risk(-1)", "risk", "timeline.previous-risk", "To the row before at which it may"),
-    _key("s", "order", "order", "rows.order", "Order rows as recorded, by size, or by what they cost to carry"),
-    _key("u", "to_pin(1)", "pin", "timeline.next-pin", "To the next pinned row"),
-    _key("U", "to_pin(-1)", "pin", "timeline.previous-pin", "To the pinned row before"),
-    _key("slash", "find", "find", "rows.find", "Search the rows", show=True),
-    _key("ampersand", "find(1)", "filter", "rows.filter", "Show only rows that match", show=True),
-    _key("n", "to_found(1)", "match", "rows.next-match", "To the next row that matches the search"),
-    _key("N", "to_found(-1)", "match", "rows.previous-match", "To the matching row before"),
-    _key("plus", "add_strategy", "add", "plan.add", "Add a strategy to the plan", show=True),
-    _key("ctrl+z", "undo", "undo", "plan.undo", "Take back the last change of the plan", show=True),
-    _key("ctrl+y,ctrl+shift+z", "redo", "redo", "plan.redo", "Make the change again"),
-    _key("o", "app.sessions", "sessions", "session.open", "Open another session, beside this one"),
-    _key("ctrl+o", "open_subagent", "subagent", "session.open-subagent", "Open the subagent it started", show=True),
-    _key("backspace", "open_parent", "parent", "session.open-parent", "Open the session that started it", show=True),
-    _key("i", "diagnostics", "diagnostics", "session.diagnostics", "How the file was read, and what could not be"),
-    _key("ctrl+pagedown", "app.tab(1)", "tab", "session.next-tab", "To the next open session"),
-    _key("ctrl+pageup", "app.tab(-1)", "tab", "session.previous-tab", "To the open session before"),
-    _key("ctrl+w", "app.close_tab", "close", "session.close-tab", "Close this session"),
-    _key(
-        "c", "study('compare')", "compare", "study.open-compare", "Every strategy and this plan in a table", show=True
+    Key(
+        "left_square_bracket",
+        "call.previous",
+        "call",
+        "As of the call before",
+        lambda main: main.controller.look_further(-1),
+        show=True,
     ),
-    _key(
-        "t", "study('tune')", "tune", "study.open-tune", "A limit over its whole range: cost, tokens, breaks", show=True
+    Key(
+        "right_square_bracket",
+        "call.next",
+        "call",
+        "As of the call after",
+        lambda main: main.controller.look_further(1),
+        show=True,
     ),
-    _key("a", "swap_plan", "A/B", "plan.swap", "Put this plan aside and take the other one, to compare", show=True),
-    _key("A", "show_difference", "difference", "plan.difference", "What plans A and B differ in, and what comes of it"),
-    _key("w", "save_plan", "save plan", "plan.save", "Save the plan under a name, or in a file"),
-    _key("O", "open_plan", "open plan", "plan.open", "Take a saved plan, a ready one, or one in a file"),
-    _key("e", "export_plan", "export", "plan.export", "The plan as other agents' configuration, with a preview"),
-    _key("P", "app.picture", "picture", "app.picture", "Save a picture of the screen or of the context chart"),
-    _key(
+    Key(
+        "left_curly_bracket",
+        "call.back",
+        "far",
+        "As of ten calls before",
+        lambda main: main.controller.look_further(-FAR),
+    ),
+    Key(
+        "right_curly_bracket", "call.on", "far", "As of ten calls after", lambda main: main.controller.look_further(FAR)
+    ),
+    Key(
+        "equals_sign",
+        "call.here",
+        "here",
+        "As of the call that first sends this row",
+        lambda main: main.chart.to_call_here(),
+    ),
+    Key("end", "call.now", "now", "As of now, and follow what is added", lambda main: main.chart.to_now()),
+    Key(
+        "space",
+        "call.play",
+        "play",
+        "Play the session call by call, or stop",
+        lambda main: main.chart.play(),
+        show=True,
+    ),
+    Key("less_than_sign", "call.slower", "slower", "Play slower", lambda main: main.chart.play_faster(-1)),
+    Key("greater_than_sign", "call.faster", "faster", "Play faster", lambda main: main.chart.play_faster(1)),
+    Key(
+        "T",
+        "chart.axis",
+        "time axis",
+        "Let the chart run over time, or over calls",
+        lambda main: main.chart.turn_axis(),
+    ),
+    Key(
+        "x",
+        "timeline.next-cut",
+        "cuts",
+        "To the next row the plan changed",
+        lambda main: main.timeline.to_cut(1),
+        show=True,
+    ),
+    Key(
+        "X",
+        "timeline.previous-cut",
+        "cuts",
+        "To the row before that the plan changed",
+        lambda main: main.timeline.to_cut(-1),
+    ),
+    Key(
+        "b",
+        "timeline.next-compaction",
+        "compaction",
+        "To the next compaction or subagent",
+        lambda main: main.timeline.to_boundary(1),
+    ),
+    Key(
+        "B",
+        "timeline.previous-compaction",
+        "compaction",
+        "To the compaction or subagent before",
+        lambda main: main.timeline.to_boundary(-1),
+    ),
+    Key("f", "timeline.next-error", "error", "To the next failed tool result", lambda main: main.timeline.to_error(1)),
+    Key(
+        "F",
+        "timeline.previous-error",
+        "error",
+        "To the failed tool result before",
+        lambda main: main.timeline.to_error(-1),
+    ),
+    Key(
+        "r",
+        "timeline.next-rise",
+        "rise",
+        "To the next of the places where the context grew most",
+        lambda main: main.timeline.to_rise(1),
+    ),
+    Key("R", "timeline.previous-rise", "rise", "To the one before of them", lambda main: main.timeline.to_rise(-1)),
+    Key(
+        "full_stop",
+        "timeline.next-break",
+        "break",
+        "To the next call that loses what a cache held",
+        lambda main: main.timeline.to_break(1),
+    ),
+    Key(
+        "comma",
+        "timeline.previous-break",
+        "break",
+        "To the call before that does",
+        lambda main: main.timeline.to_break(-1),
+    ),
+    Key(
+        "h",
+        "timeline.next-risk",
+        "risk",
+        "To the next row at which the plan may go wrong",
+        lambda main: main.timeline.to_risk(1),
+    ),
+    Key(
+        "H",
+        "timeline.previous-risk",
+        "risk",
+        "To the row before at which it may",
+        lambda main: main.timeline.to_risk(-1),
+    ),
+    Key(
+        "s",
+        "rows.order",
+        "order",
+        "Order rows as recorded, by size, or by what they cost to carry",
+        lambda main: main.timeline.next_order(),
+    ),
+    Key("u", "timeline.next-pin", "pin", "To the next pinned row", lambda main: main.timeline.to_pin(1)),
+    Key("U", "timeline.previous-pin", "pin", "To the pinned row before", lambda main: main.timeline.to_pin(-1)),
+    Key("slash", "rows.find", "find", "Search the rows", lambda main: main.timeline.find(is_filter=False), show=True),
+    Key(
+        "ampersand",
+        "rows.filter",
+        "filter",
+        "Show only rows that match",
+        lambda main: main.timeline.find(is_filter=True),
+        show=True,
+    ),
+    Key(
+        "n",
+        "rows.next-match",
+        "match",
+        "To the next row that matches the search",
+        lambda main: main.timeline.to_match(1),
+    ),
+    Key("N", "rows.previous-match", "match", "To the matching row before", lambda main: main.timeline.to_match(-1)),
+    Key("plus", "plan.add", "add", "Add a strategy to the plan", lambda main: main.plan.add(), show=True),
+    Key(
+        "ctrl+z",
+        "plan.undo",
+        "undo",
+        "Take back the last change of the plan",
+        lambda main: main.controller.undo(),
+        show=True,
+    ),
+    Key("ctrl+y,ctrl+shift+z", "plan.redo", "redo", "Make the change again", lambda main: main.controller.redo()),
+    Key(
+        "o",
+        "session.open",
+        "sessions",
+        "Open another session, beside this one",
+        lambda main: main.run_action("app.sessions"),
+        needs_session=False,
+    ),
+    Key(
+        "ctrl+o",
+        "session.open-subagent",
+        "subagent",
+        "Open the subagent it started",
+        lambda main: main.related.open_subagent(),
+        show=True,
+    ),
+    Key(
+        "backspace",
+        "session.open-parent",
+        "parent",
+        "Open the session that started it",
+        lambda main: main.related.open_parent(),
+        show=True,
+    ),
+    Key(
+        "i",
+        "session.diagnostics",
+        "diagnostics",
+        "How the file was read, and what could not be",
+        lambda main: main.related.show_diagnostics(main),
+        needs_session=False,
+    ),
+    Key(
+        "ctrl+pagedown",
+        "session.next-tab",
+        "tab",
+        "To the next open session",
+        lambda main: main.run_action("app.tab(1)"),
+        needs_session=False,
+    ),
+    Key(
+        "ctrl+pageup",
+        "session.previous-tab",
+        "tab",
+        "To the open session before",
+        lambda main: main.run_action("app.tab(-1)"),
+        needs_session=False,
+    ),
+    Key(
+        "ctrl+w",
+        "session.close-tab",
+        "close",
+        "Close this session",
+        lambda main: main.run_action("app.close_tab"),
+        needs_session=False,
+    ),
+    Key(
+        "c",
+        "study.open-compare",
+        "compare",
+        "Every strategy and this plan in a table",
+        lambda main: main.study("compare"),
+        show=True,
+    ),
+    Key(
+        "t",
+        "study.open-tune",
+        "tune",
+        "A limit over its whole range: cost, tokens, breaks",
+        lambda main: main.study("tune"),
+        show=True,
+    ),
+    Key(
+        "a",
+        "plan.swap",
+        "A/B",
+        "Put this plan aside and take the other one, to compare",
+        lambda main: main.plan.swap(),
+        show=True,
+    ),
+    Key(
+        "A",
+        "plan.difference",
+        "difference",
+        "What plans A and B differ in, and what comes of it",
+        lambda main: main.plan.show_difference(),
+    ),
+    Key("w", "plan.save", "save plan", "Save the plan under a name, or in a file", lambda main: main.plan.save()),
+    Key(
+        "O",
+        "plan.open",
+        "open plan",
+        "Take a saved plan, a ready one, or one in a file",
+        lambda main: main.plan.open_other(),
+    ),
+    Key(
+        "e",
+        "plan.export",
+        "export",
+        "The plan as other agents' configuration, with a preview",
+        lambda main: main.plan.export(),
+    ),
+    Key(
+        "P",
+        "app.picture",
+        "picture",
+        "Save a picture of the screen or of the context chart",
+        lambda main: main.run_action("app.picture"),
+        needs_session=False,
+    ),
+    Key(
         "dollar_sign",
-        "study('costs')",
-        "costs",
         "study.open-costs",
+        "costs",
         "Every figure of the plan, what it is projected to, and on which terms",
+        lambda main: main.study("costs"),
         show=True,
     ),
-    _key("E", "explain", "explain", "cost.explain", "How the figure under the cursor came about", show=True),
-    _key("d", "ask_runs", "runs a day", "cost.runs", "Say how many such sessions run in a day"),
-    _key("z", "zoom", "zoom", "pane.zoom", "Give this part the whole screen, or give it back", show=True),
-    _key("tab", "pane(1)", "pane", "pane.next", "The next part of the screen"),
-    _key("shift+tab", "pane(-1)", "pane", "pane.previous", "The part before"),
-    _key("escape", "leave", "leave", "app.leave", "Stop counting; leave the plan"),
-    _key("q", "app.quit", "quit", "app.quit", "Leave inspector", show=True),
-]
-"""Every key that works wherever the focus is. Names are what a keymap in the settings goes by."""
+    Key(
+        "E",
+        "cost.explain",
+        "explain",
+        "How the figure under the cursor came about",
+        lambda main: main.explain(),
+        show=True,
+    ),
+    Key("d", "cost.runs", "runs a day", "Say how many such sessions run in a day", lambda main: main.cost.ask_runs()),
+    Key(
+        "z",
+        "pane.zoom",
+        "zoom",
+        "Give this part the whole screen, or give it back",
+        lambda main: main.zoom(main.pane_focus.pane),
+        show=True,
+        needs_session=False,
+    ),
+    Key(
+        "tab",
+        "pane.next",
+        "pane",
+        "The next part of the screen",
+        lambda main: main.pane_focus.give_to_next(1),
+        needs_session=False,
+    ),
+    Key(
+        "shift+tab",
+        "pane.previous",
+        "pane",
+        "The part before",
+        lambda main: main.pane_focus.give_to_next(-1),
+        needs_session=False,
+    ),
+    Key(
+        "escape", "app.leave", "leave", "Stop counting; leave the plan", lambda main: main.leave(), needs_session=False
+    ),
+    Key(
+        "q",
+        "app.quit",
+        "quit",
+        "Leave inspector",
+        lambda main: main.run_action("app.quit"),
+        show=True,
+        needs_session=False,
+    ),
+)
+"""Every key that works wherever the focus is."""
+
+BY_NAME = {key.name: key for key in KEYS}
+BINDINGS: list[BindingType] = [key.binding for key in KEYS]

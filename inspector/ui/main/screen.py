@@ -4,79 +4,60 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from math import isnan
-from time import time
+from inspect import isawaitable
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import on, work
 from textual.app import SystemCommand
 from textual.containers import Horizontal, Vertical
-from textual.content import Content
-from textual.getters import query_one
 from textual.message import Message
 
-from inspector.safe_text import clip_cells, one_line
-from inspector.ui import numbers
-from inspector.ui.cost.bar import CostBar
-from inspector.ui.help.keys import help_sections, key_hints
-from inspector.ui.main.keys import INSPECT_BINDINGS
-from inspector.ui.main.studying import Unopened
+from inspector.safe_text import one_line
+from inspector.ui.controller.changes import Change
+from inspector.ui.controller.session import SessionController
+from inspector.ui.main.chart_pane import ChartPane
+from inspector.ui.main.cost_pane import CostPane
+from inspector.ui.main.detail_pane import DetailPane
+from inspector.ui.main.host import ScreenHost
+from inspector.ui.main.kept_state import KeptState
+from inspector.ui.main.keys import BINDINGS, BY_NAME
+from inspector.ui.main.pane_focus import PaneFocus
+from inspector.ui.main.plan_pane import PlanPane
+from inspector.ui.main.related import RelatedSessions
+from inspector.ui.main.timeline_pane import TimelinePane
+from inspector.ui.performance.partial_compositor import ChangedWidgetsCompositor
+from inspector.ui.session_screen import SessionScreen, heading_of
 from inspector.ui.sessions.tabs import SessionTabs
-from inspector.ui.settings import MOST_RUNS
 from inspector.ui.toolkit.header import Heading, SessionHeader
-from inspector.ui.toolkit.pane import Pane, Placeholder, Word, entitle, subtitle
+from inspector.ui.toolkit.pane import Pane, Word
 from inspector.ui.toolkit.status_bar import Progress, Standing, StatusBar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterator
     from pathlib import Path
 
+    from textual import events
     from textual.app import ComposeResult
     from textual.binding import BindingType
-    from textual.timer import Timer
 
-SECONDS_OF_NOTICE = 6.0
-LONGEST_IDENTIFIER = 18
-LEAST_RESIDUAL = 0.001
-"""A fit is never said to be better than to a tenth of a percent, which is what is written of it."""
+    from inspector.strategies.plan import Plan
+    from inspector.ui.settings import Settings
+    from inspector.ui.study import Leaving, StudyScreen
+
+OF_CALLS = ("compare", "tune")
+"""Studies of what plans make of the calls: without any, all would be nothing."""
 
 
-class InspectScreen(Unopened):
-    """One session: context chart, timeline, detail, plan and cost."""
+class InspectScreen(SessionScreen[None]):
+    """One session: context chart, timeline, detail, plan and cost. Its panes do what they are asked for themselves."""
 
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-normal"), (160, "-wide")]  # noqa: RUF012  as Textual declares it
-    VERTICAL_BREAKPOINTS = [(0, "-short"), (32, "-medium"), (50, "-tall")]  # noqa: RUF012  as Textual declares it
-    AUTO_FOCUS = ""
-    BINDINGS: ClassVar[list[BindingType]] = INSPECT_BINDINGS
+    BINDINGS: ClassVar[list[BindingType]] = BINDINGS
 
-    header = query_one(SessionHeader)
-    cost = query_one(CostBar)
-    status = query_one(StatusBar)
+    @dataclass
+    class SettingChanged(Message):
+        """A setting has another value that should be kept."""
 
-    _notice_timer: Timer | None = None
-    _tells_problem = False
-
-    def compose(self) -> ComposeResult:
-        """The parts, from the top."""
-        yield SessionTabs()
-        yield SessionHeader()
-        yield Pane("Context", id="chart-pane")
-        with Horizontal(id="main"):
-            with Vertical(id="left"):
-                yield Pane("Timeline", Placeholder(), id="timeline-pane")
-                yield Pane("Detail", id="detail-pane")
-            yield Pane("Plan", id="plan-pane")
-        yield CostBar(id="cost", classes="section")
-        yield StatusBar()
-
-    def on_mount(self) -> None:
-        """Say what is being opened, and open it once the first frame is drawn."""
-        self.cost.border_title = Content("Cost")
-        self.header.heading = Heading(self.path.stem)
-        self.say_instead(Word(f"opening {self.path.name}"))
-        self.set_interval(1, self._tick)
-        self.bindings_updated_signal.subscribe(self, self._show_keys)
-        self.call_after_refresh(self.open_file)
+        name: str
+        value: float
 
     @dataclass
     class BesideWanted(Message):
@@ -84,303 +65,354 @@ class InspectScreen(Unopened):
 
         path: Path
 
+    controller: SessionController
+    timeline: TimelinePane
+    chart: ChartPane
+    detail: DetailPane
+    plan: PlanPane
+    cost: CostPane
+    pane_focus: PaneFocus
+    kept: KeptState
+    related: RelatedSessions
+
+    def __init__(self, path: Path, settings: Settings, plan: Plan | None = None) -> None:
+        """Make the screen of a session.
+
+        Args:
+            path: The session's file.
+            settings: The user's settings.
+            plan: The plan to begin with; None for the one last used on the session, or one that fits it.
+        """
+        super().__init__()
+        self.settings = settings
+        self.jobs = host = ScreenHost(self, self._make_room, self._tell)
+        self.controller = controller = SessionController(path, host, plan, runs_per_day=settings.runs_per_day)
+        self.timeline = TimelinePane(controller)
+        self.chart = ChartPane(controller, self.timeline)
+        self.detail = DetailPane(controller, self.timeline)
+        self.plan = PlanPane(controller)
+        self.cost = CostPane(controller)
+        self.pane_focus = PaneFocus(self)
+        self.kept = KeptState(controller, self.timeline, self.detail, self.pane_focus)
+        self.related = RelatedSessions(controller, self.timeline, self.open_beside)
+        self._tells_problem = self._says_unopened = False
+        self._compositor = ChangedWidgetsCompositor()
+        controller.changes.listen(
+            {
+                Change.PROGRESS: self._show_progress,
+                Change.STATE: self._show_state,
+                Change.SESSION: self._show_facts,
+                Change.READY: self._begin,
+                Change.OUTCOME: self._show_heading,
+                Change.COSTS: self._keep_runs,
+                Change.CALL: self._show_standing,
+                Change.SHOWN: self._show_standing,
+            }
+        )
+
+    def compose(self) -> ComposeResult:
+        """The parts, from the top."""
+        yield SessionTabs()
+        yield SessionHeader()
+        yield self.chart
+        with Horizontal(id="main"):
+            with Vertical(id="left"):
+                yield self.timeline
+                yield self.detail
+            yield self.plan
+        yield self.cost
+        yield StatusBar()
+
+    def on_mount(self) -> None:
+        """Say what is being opened, and open it once the first frame is drawn."""
+        self._say_opening()
+        self.call_after_refresh(self.controller.open)
+
+    def _say_opening(self) -> None:
+        path = self.controller.path
+        self.header.heading = Heading(path.stem)
+        self.timeline.say_instead(Word(f"opening {path.name}"))
+
+    async def _make_room(self) -> None:
+        """Make the widgets that show a session, once."""
+        if self.timeline.is_open:
+            return
+        chart = await self.chart.open()
+        timeline = await self.timeline.open(logarithmic=self.settings.log_scale)
+        detail = await self.detail.open()
+        plan = await self.plan.open()
+        self.pane_focus.parts = {
+            "timeline": timeline,
+            "plan": plan,
+            "detail": detail,
+            "chart": chart,
+            "cost": self.cost,
+        }
+        if self.focused is None:
+            self.set_focus(timeline)
+
     def open_beside(self, path: Path) -> None:
         """Ask for another session beside this one."""
         self.post_message(self.BesideWanted(path))
 
     def open_another(self, path: Path) -> None:
         """Open another session in place of this one."""
-        self.keep_state_now()
-        self.forget(path)
-        self.forget_place()
-        self.cost.summary = None
-        self.header.heading = Heading(path.stem)
-        self.say_instead(Word(f"opening {path.name}"))
-        self.open_file()
+        self.kept.save()
+        self.controller.forget(path)
+        self._say_opening()
+        self.controller.open()
 
-    def _tick(self) -> None:
-        self.header.now = time()
+    def on_unmount(self) -> None:
+        """Keep what was changed last."""
+        self.kept.save()
 
-    def _show_keys(self, _: object = None) -> None:
-        self.status.keys = key_hints(help_sections(self.app))
+    def tell(self, notice: str, *, is_problem: bool = False, is_over: bool = False) -> None:
+        """Say something in the last line for a while; a problem as a toast too, and no lesser notice takes its place.
 
-    def show_progress(self, what: str, fraction: float | None, stop: str = "") -> None:
-        """In the status line; while nothing was read yet, where the rows will be."""
-        self.status.progress = None if fraction is None else Progress(what, fraction, stop)
-        if self.session is None and fraction is not None:
-            self.say_instead(Word(f"{what} {self.path.name}", fraction=fraction))
-
-    def show_notice(self, notice: str, *, is_problem: bool = False, is_over: bool = False) -> None:
-        """In the status line for a while; a problem as a toast too, and no lesser notice takes its place."""
+        Args:
+            notice: What it is; may hold session text.
+            is_problem: It went wrong.
+            is_over: The problem told before it is one no longer.
+        """
         if is_problem:
             self.notify(one_line(notice), severity="error", markup=False)
         elif self._tells_problem and not is_over:
             return
         self._tells_problem = is_problem
-        self.status.tell(notice, is_problem=is_problem)
-        if self._notice_timer is not None:
-            self._notice_timer.stop()
-        self._notice_timer = self.set_timer(SECONDS_OF_NOTICE, self._forget_notice)
+        super().tell(notice, is_problem=is_problem)
 
-    def _forget_notice(self) -> None:
-        self.status.tell("")
+    def _tell(self, notice: str, is_problem: bool, is_over: bool) -> None:
+        self.tell(notice, is_problem=is_problem, is_over=is_over)
+
+    def forget_notice(self) -> None:
+        """Say nothing any more."""
+        super().forget_notice()
         self._tells_problem = False
 
-    def show_waiting(self, reason: str) -> None:
-        """In place of the rows."""
-        lines = (f"{reason}; it opens as soon as an agent writes it", "", "o lists sessions, q leaves")
-        self.say_instead(Word(f"waiting for {self.path.name}", lines))
-        self.show_heading()
-        self.refresh_bindings()
+    def _show_progress(self) -> None:
+        """In the status line; while nothing was read yet, where the rows will be."""
+        progress = self.controller.progress
+        self.status.progress = None if progress is None else Progress(*progress)
+        if progress is not None and self.controller.session is None:
+            what, fraction, _ = progress
+            self.timeline.say_instead(Word(f"{what} {self.controller.path.name}", fraction=fraction))
 
-    def show_failure(self, reason: str, *, is_folder: bool = False) -> None:
-        """In place of the rows. A folder is no failure: its sessions are listed."""
-        if is_folder:
-            self.run_worker(self.app.run_action("app.sessions"), group="dialog")
-        self.say_instead(Word("this cannot be opened", (reason, "", "o lists sessions, q leaves"), is_problem=True))
-        self.show_heading()
-        self.refresh_bindings()
+    def _show_state(self) -> None:
+        """In the first line; where there is no session, in place of the rows. The sessions of a folder are listed."""
+        controller = self.controller
+        if controller.is_unopened and controller.state == "waiting":
+            lines = (f"{controller.reason}; it opens as soon as an agent writes it", "", "o lists sessions, q leaves")
+            self.timeline.say_instead(Word(f"waiting for {controller.path.name}", lines))
+        elif controller.is_unopened:
+            if controller.is_folder:
+                self.run_worker(self.app.run_action("app.sessions"), group="dialog")
+            lines = (controller.reason, "", "o lists sessions, q leaves")
+            self.timeline.say_instead(Word("this cannot be opened", lines, is_problem=True))
+        self._show_heading()
+        if controller.is_unopened:
+            self.refresh_bindings()
 
-    def show_plan(self) -> None:
-        """In the panel."""
-        if self.plan is not None and self.panel is not None:
-            self.panel.show_soon(self.plan)
-            entitle(self.query_one("#plan-pane", Pane), self.plan_title)
-            self.cost.plan_name = f"plan {self.plan_letter}"
+    def _show_facts(self) -> None:
+        self._show_heading()
+        self._show_standing()
 
-    async def show_session(self) -> None:
-        """Rows, counts and facts."""
-        if self.rows is None:
-            return
-        await self.show_parts()
-        empty = Word("there is nothing in this session yet", ("Rows appear as the agent writes them.",))
-        self.say_instead(None if len(self.rows) else empty)
-        self.cost.waiting_for = "tokens are being counted, then every call is replayed…" if len(self.rows) else ""
-        self.show_timeline()
-        self.show_detail()
-        self.show_heading()
-        self.show_standing()
-        self.search()
+    def _show_heading(self) -> None:
+        self.header.heading = heading_of(self.controller)
 
-    def show_outcome(self) -> None:
-        """Bars, effects and costs."""
-        outcome = self.outcome
-        if outcome is None:
-            return
-        self.show_chart()
-        self.show_timeline()
-        self.show_detail()
-        if self.panel is not None:
-            self.panel.show_outcomes(outcome.replay.groups)
-        self.show_costs()
-        self.show_heading()
-        self.show_how_known()
-        self.follow_outcome()
-        self.outcome_changed.publish(outcome)
-
-    def show_how_known(self) -> None:
-        """In the frames: prompts are the provider's or fitted to it, rows are counted."""
-        outcome, table = self.outcome, self.table
-        if outcome is None or table is None:
-            return
-        counter = f" ({table.counter.name})" if table.counter.is_exact_tokenizer else " of characters"
-        subtitle(self.query_one("#timeline-pane", Pane), f"tokens by our count{counter}, estimated")
-        subtitle(self.query_one("#plan-pane", Pane), "tokens by our count, estimated")
-
-    def show_replaying(self, *, is_replaying: bool) -> None:
-        """In the frame of the costs."""
-        subtitle(self.cost, "replaying…" if is_replaying else "")
-
-    def show_risks(self) -> None:
-        """Below the plan."""
-        if self.panel is not None:
-            risks = self.risks
-            is_final = risks is None or risks.needed is not None
-            self.panel.show_findings(() if risks is None else risks.lines(), is_final=is_final)
-
-    def show_costs(self) -> None:
-        """Figures, each with how it is known."""
-        from inspector.ui.cost.summary import summarise
-
-        outcome = self.outcome
-        if outcome is not None:
-            runs = self.settings.runs_per_day
-            self.cost.summary = summarise(outcome, runs, self.projection, self.given_terms, self.call)
-
-    def show_standing(self) -> None:
+    def _show_standing(self) -> None:
         """In the status line."""
-        view, session = self.view, self.session
-        if view is not None and session is not None and self.parts is not None:
-            follows = self.parts.timeline.follow
-            new = self.parts.timeline.new_rows
-            counts = (view.count, view.hidden, session.skipped_records, new)
-            self.status.standing = Standing(follows, *counts, *self.moment_told())
+        view, session = self.timeline.view, self.controller.session
+        if view is not None and session is not None:
+            rows = self.timeline.timeline
+            counts = (view.count, view.hidden, session.skipped_records, rows.new_rows)
+            self.status.standing = Standing(rows.follow, *counts, *self.chart.moment)
 
-    def show_heading(self) -> None:
-        """In the first line."""
-        session = self.session
-        if session is None:
-            self.header.heading = Heading(self.path.stem, state=self.state)
-            return
-        last = session.calls[-1] if session.calls else None
-        window = None if self.outcome is None else self.outcome.inputs.window
-        self.header.heading = Heading(
-            title=session.title or clip_cells(one_line(session.identifier or self.path.stem), LONGEST_IDENTIFIER),
-            model=last.model if last is not None else "",
-            window=session.window if window is None else window.size,
-            window_is_exact=window is None or window.tokens.known.value == "exact",
-            messages=len(session.messages),
-            calls=len(session.calls),
-            tokens=self.tokens_known(),
-            state=self.state,
-            changed=self.changed,
-        )
+    def _begin(self) -> None:
+        """There is a session: its keys are offered."""
+        self._show_standing()
+        if self._says_unopened:
+            self._says_unopened = False
+            self.tell("")
+        self.refresh_bindings()
+
+    def _keep_runs(self) -> None:
+        """Keep a number of runs a day that the user has changed."""
+        runs = self.controller.runs_per_day
+        if runs != self.settings.runs_per_day:
+            self.settings = self.settings._replace(runs_per_day=runs)
+            self.post_message(self.SettingChanged("runs_per_day", runs))
+
+    async def action_do(self, name: str) -> None:
+        """Do what a key of that name does."""
+        done = BY_NAME[name].run(self)
+        if isawaitable(done):
+            await done
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Keys that lead nowhere are not offered."""
+        if action != "do":
+            return super().check_action(action, parameters)
+        key = BY_NAME[str(parameters[0])]
+        if key.needs_session and self.controller.is_unopened:
+            return False
+        if key.name == "session.open-subagent":
+            return self.related.subagent is not None
+        return key.name != "session.open-parent" or self.related.parent is not None
+
+    def on_key(self, event: events.Key) -> None:
+        """Say why a key does nothing."""
+        if self.controller.is_unopened and self._bindings.key_to_bindings.get(event.key):
+            is_awaited = self.controller.state == "waiting"
+            way_out = "it opens as soon as an agent writes it" if is_awaited else "o opens another one"
+            self._says_unopened = True
+            self.tell(f"no session is open here: {way_out}")
+
+    def on_resize(self) -> None:
+        """Where the chart has no frame, the one below it says what it would."""
+        self.call_after_refresh(self.timeline.name_rows)
 
     def on_timeline_highlighted(self) -> None:
         """The cursor is on another block."""
-        self.show_detail()
-        self.show_place()
-        if self.session is not None and self.session.links:
+        self.detail.show_block()
+        self.chart.show_place()
+        if self.related.are_there:
             self.refresh_bindings()
 
-    def on_timeline_follow_changed(self) -> None:
-        """Following was turned on or off; whoever follows looks at the present."""
-        if self.parts is not None and self.parts.timeline.follow and self.call is not None:
-            self.look_at(None)
-        self.show_standing()
+    def on_descendant_focus(self) -> None:
+        """Another part of the screen may have the focus."""
+        self.pane_focus.note()
 
-    def tokens_known(self) -> str:
-        """How tokens are known, in a few words."""
-        table, outcome = self.table, self.outcome
-        if table is None:
-            return ""
-        if self.is_counting:
-            return "tokens estimated so far"
-        if not table.counter.is_exact_tokenizer:
-            return "tokens estimated"
-        if outcome is None:
-            return f"tokens {table.counter.name}"
-        scale = outcome.inputs.scale
-        if scale.known.value != "calibrated" or isnan(scale.calibration.residual):
-            return f"tokens {scale.known.value}"
-        return f"tokens calibrated ±{numbers.percent(max(scale.calibration.residual, LEAST_RESIDUAL))}"
+    def zoom(self, pane: str | None) -> None:
+        """Give a part the whole screen, or give it back."""
+        if not self.pane_focus.zoom(pane):
+            self.tell("the timeline, the detail and the chart can have the whole screen: go to one of them")
 
-    def action_plan(self) -> None:
-        """To the plan and back; on narrow screens its drawer opens and closes."""
-        if self.panel is None:
-            return
-        if self._is_in(self.panel):
-            self.remove_class("-plan-open")
-            self._focus_rows()
-        else:
-            self.add_class("-plan-open")
-            self.panel.focus_control()
+    def on_pane_title_clicked(self, event: Pane.TitleClicked) -> None:
+        """Give a part the whole screen, or give it back."""
+        self.zoom(event.pane.id)
 
-    def action_pane(self, step: int) -> None:
-        """The focus to another part of the screen."""
-        panes = self.panes()
-        if panes:
-            here = next((place for place, pane in enumerate(panes.values()) if self._is_in(pane)), -step)
-            self.focus_pane(list(panes)[(here + step) % len(panes)])
-
-    def focus_of_explanation(self) -> tuple[str, int]:
-        """Which part of the screen has the cursor, and on which block it is, -1 for none."""
-        if self.parts is not None and self._is_in(self.parts.chart):
-            return "chart", -1
-        if self.panel is not None and self._is_in(self.panel):
-            return "plan", -1
-        if self.parts is None or self._is_in(self.cost):
-            return "cost", -1
-        return "timeline", self.parts.timeline.cursor_block
-
-    def _focus_rows(self) -> None:
-        if self.parts is not None:
-            self.set_focus(self.parts.timeline)
-
-    def action_leave(self) -> None:
+    def leave(self) -> None:
         """Stop what can be stopped, or go back to the rows."""
-        if self.is_counting:
-            self.stop_counting()
-            self.show_notice("counting stopped: the rest of the session stays estimated")
-        elif self.find_bar is not None and self.find_bar.has_class("-open"):
-            self.find_bar.action_close()
-        elif self.zoomed:
-            self.action_zoom()
-        elif not self._is_in(self.query_one("#timeline-pane")):
-            self.remove_class("-plan-open")
-            self._focus_rows()
+        find_bar = self.timeline.find_bar
+        if self.controller.is_counting:
+            self.controller.stop_counting()
+            self.tell("counting stopped: the rest of the session stays estimated")
+        elif find_bar is not None and find_bar.has_class("-open"):
+            find_bar.action_close()
+        elif self.pane_focus.zooms:
+            self.zoom(self.pane_focus.pane)
+        elif self.focused is None or self.timeline not in self.focused.ancestors_with_self:
+            self.pane_focus.leave()
 
-    @work(group="dialog", exclusive=True, description="ask for runs a day", exit_on_error=False)
-    async def action_ask_runs(self) -> None:
-        """Ask how many such sessions run in a day."""
-        from inspector.ui.dialogs.value_dialog import ValueDialog
+    def explain(self) -> None:
+        """Say how the figures came about on which the cursor is."""
+        part = next((name for name in ("chart", "plan", "cost") if self.pane_focus.is_in(name)), "timeline")
+        block = self.timeline.cursor_block if part == "timeline" and self.timeline.is_open else -1
+        self.cost.explain(part if self.timeline.is_open else "cost", block)
 
-        text = "How many sessions like this one run in a day. What is saved a day and a month is projected from it."
-        shown = f"{self.settings.runs_per_day:g}"
-        answer = await self.app.push_screen_wait(ValueDialog("Runs a day", text, shown, problem_with_runs))
-        if answer is not None:
-            self.set_runs(float(answer.replace(",", "")))
-
-    @work(group="dialog", exclusive=True, description="ask for a call", exit_on_error=False)
-    async def action_ask_call(self) -> None:
+    def ask_call(self) -> None:
         """Ask which call to look at."""
+        self.run_dialog(self._ask_call(), "ask for a call")
+
+    async def _ask_call(self) -> None:
         from inspector.ui.dialogs.value_dialog import ValueDialog
 
-        if self.history is None:
+        history = self.controller.history
+        if history is None:
             return
-        count = self.history.call_count
+        count = history.call_count
         text = f"A call from 1 to {count}; {count + 1} is the next one, not yet made."
-        problem = partial(problem_with_call, count)
-        answer = await self.app.push_screen_wait(ValueDialog("As of call", text, "", problem))
+        answer = await self.app.push_screen_wait(ValueDialog("As of call", text, "", partial(problem_with_call, count)))
         if answer is not None:
-            self.look_at(None if int(answer) > count else int(answer) - 1)
+            self.controller.look_at(None if int(answer) > count else int(answer) - 1)
 
-    @on(CostBar.RunsAsked)
-    def _runs_asked(self) -> None:
-        self.action_ask_runs()
+    def study(self, name: str) -> None:
+        """Open a screen that studies the session: `compare`, `tune`, `composition` or `costs`."""
+        outcome = self.controller.outcome
+        if outcome is None:
+            self.tell("there is nothing to look at yet")
+        elif name in OF_CALLS and not outcome.replay.history.call_count:
+            self.tell("no call was made yet: there is nothing a plan could have changed")
+        else:
+            self.app.push_screen(self._study_of(name), self._study_left)
 
-    def commands(self) -> Iterable[SystemCommand]:
+    def _study_of(self, name: str) -> StudyScreen:
+        """A study. Each needs numpy and every strategy, so it is imported late."""
+        match name:
+            case "compare":
+                from inspector.ui.compare.screen import CompareScreen
+
+                return CompareScreen(self.controller)
+            case "composition":
+                from inspector.ui.breakdown.screen import CompositionScreen
+
+                return CompositionScreen(self.controller)
+            case "costs":
+                from inspector.ui.cost.screen import CostsScreen
+
+                return CostsScreen(self.controller)
+        from inspector.ui.plan.slider import LimitSlider
+        from inspector.ui.tune.screen import TuneScreen
+
+        slider = self.focused if isinstance(self.focused, LimitSlider) else None
+        return TuneScreen(self.controller, None if slider is None else (slider.entry, slider.parameter.name))
+
+    def _study_left(self, leaving: Leaving | None) -> None:
+        """A study was left, for something that is done here."""
+        if leaving is not None and leaving.study:
+            self.study(leaving.study)
+        if leaving is not None and leaving.block is not None:
+            self.timeline.timeline.focus()
+            self.timeline.timeline.move_to_block(leaving.block)
+
+    def commands(self) -> Iterator[SystemCommand]:
         """What the command palette offers here, as `noun: Verb`; only what applies now."""
-        plans, plan = self.plans, self.plan
-        if plans is not None and plan is not None:
-            yield SystemCommand("plan: Add strategy", "Choose a strategy to add to the plan", self.action_add_strategy)
-            other = "B" if self.plan_letter == "A" else "A"
-            yield SystemCommand(f"plan: Swap for {other}", "Put this plan aside for another", self.action_swap_plan)
-            yield SystemCommand("plan: Save as", "Save the plan under a name, or in a file", self.action_save_plan)
-            yield SystemCommand("plan: Open", "Take a saved plan, a ready one, or a file", self.action_open_plan)
-            if plan.strategies:
-                text = "The plan as other agents' configuration"
-                yield SystemCommand("plan: Export", text, self.action_export_plan)
-            if self.rival is not None:
-                yield SystemCommand("plan: Difference", "What A and B differ in", self.action_show_difference)
-            if plans.past:
-                yield SystemCommand("plan: Undo", "Take back the last change of the plan", self.action_undo)
-            if plans.future:
-                yield SystemCommand("plan: Redo", "Make the change again", self.action_redo)
-            for index, entry in enumerate(plan.entries):
-                verb = "Switch off" if entry.enabled else "Switch on"
-                switch = partial(self.action_switch, index)
-                yield SystemCommand(f"{entry.strategy.name}: {verb}", entry.strategy.title, switch)
-        yield from self.study_commands()
-        yield from self.related_commands()
-        if self.outcome is not None:
-            if self.call is not None:
-                yield SystemCommand("call: Now", "Show everything as of now", self.action_now)
-            yield SystemCommand("call: Go to", "Show everything as of one call", self.action_ask_call)
-            yield SystemCommand("cost: Explain", "How the figures under the cursor came about", self.action_explain)
-            yield SystemCommand("cost: Set runs a day", "What a saving comes to over many runs", self.action_ask_runs)
-        if self.is_counting:
-            yield SystemCommand("tokens: Stop counting", "Leave the rest estimated", self.stop_counting)
-        yield SystemCommand("session: Read again", "Read the file from the beginning", self.open_file)
+        yield from self._plan_commands()
+        if self.controller.outcome is not None:
+            text = "Every strategy and this plan on this session, as a table"
+            yield SystemCommand("plan: Compare", text, partial(self.study, "compare"))
+            text = "What a limit of the plan comes to over its whole range"
+            yield SystemCommand("plan: Tune", text, partial(self.study, "tune"))
+            text = "Every figure of the plan, what it is projected to, and on which terms"
+            yield SystemCommand("cost: Figures", text, partial(self.study, "costs"))
+            text = "What the prompt is made of, what of it costs most, and what is in it twice"
+            yield SystemCommand("call: Composition", text, partial(self.study, "composition"))
+        if self.controller.session is not None:
+            text = "What the file was taken for, what is in it, what could not be read"
+            yield SystemCommand("session: Diagnostics", text, partial(self.related.show_diagnostics, self))
+        if self.related.subagent is not None:
+            yield SystemCommand("session: Open subagent", "Started by this call", self.related.open_subagent)
+        if self.related.parent is not None:
+            yield SystemCommand("session: Open parent", "It started this session", self.related.open_parent)
+        if self.controller.outcome is not None:
+            if self.controller.call is not None:
+                yield SystemCommand("call: Now", "Show everything as of now", self.chart.to_now)
+            yield SystemCommand("call: Go to", "Show everything as of one call", self.ask_call)
+            yield SystemCommand("cost: Explain", "How the figures under the cursor came about", self.explain)
+            yield SystemCommand("cost: Set runs a day", "What a saving comes to over many runs", self.cost.ask_runs)
+        if self.controller.is_counting:
+            yield SystemCommand("tokens: Stop counting", "Leave the rest estimated", self.controller.stop_counting)
+        yield SystemCommand("session: Read again", "Read the file from the beginning", self.controller.open)
 
-
-def problem_with_runs(text: str) -> str:
-    """What is wrong with a number of runs a day; empty when nothing is."""
-    try:
-        runs = float(text.replace(",", ""))
-    except ValueError:
-        return f"{text!r} is no number"
-    return "" if 0 < runs <= MOST_RUNS else f"a number above 0, at most {MOST_RUNS:,}"
+    def _plan_commands(self) -> Iterator[SystemCommand]:
+        plans, pane = self.controller.plans, self.plan
+        if plans is None:
+            return
+        yield SystemCommand("plan: Add strategy", "Choose a strategy to add to the plan", pane.add)
+        yield SystemCommand(f"plan: Swap for {plans.other_letter}", "Put this plan aside for another", pane.swap)
+        yield SystemCommand("plan: Save as", "Save the plan under a name, or in a file", pane.save)
+        yield SystemCommand("plan: Open", "Take a saved plan, a ready one, or a file", pane.open_other)
+        if plans.plan.strategies:
+            yield SystemCommand("plan: Export", "The plan as other agents' configuration", pane.export)
+        if self.controller.rival is not None:
+            yield SystemCommand("plan: Difference", "What A and B differ in", pane.show_difference)
+        if plans.shown.past:
+            yield SystemCommand("plan: Undo", "Take back the last change of the plan", self.controller.undo)
+        if plans.shown.future:
+            yield SystemCommand("plan: Redo", "Make the change again", self.controller.redo)
+        for index, entry in enumerate(plans.plan.entries):
+            verb = "Switch off" if entry.enabled else "Switch on"
+            yield SystemCommand(f"{entry.strategy.name}: {verb}", entry.strategy.title, partial(pane.switch, index))
 
 
 def problem_with_call(count: int, text: str) -> str:

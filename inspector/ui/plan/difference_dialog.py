@@ -69,7 +69,7 @@ class DifferenceScreen(Dialog[None]):
     def action_swap(self) -> None:
         """Take the other plan."""
         self.dismiss(None)
-        self.app.call_later(self.app.run_action, "screen.swap_plan")
+        self.app.call_later(self.app.run_action, "screen.do('plan.swap')")
 
 
 def _table(head: tuple[str, ...], rows: Sequence[DifferenceRow]) -> list[Content]:

@@ -1,7 +1,8 @@
-"""Undo and redo of plan changes. A drag is one change, however many values it passed through."""
+"""The plan and the one put aside, and undo and redo of what was changed: a drag is one change, whatever it passed."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -58,3 +59,70 @@ class PlanHistory(NamedTuple):
         if not self.future:
             return self
         return PlanHistory(self.future[-1], (*self.past, self.plan), self.future[:-1])
+
+
+class Plans(NamedTuple):
+    """The plan on the screen and the one put aside to compare it with, each with what it was before.
+
+    Attributes:
+        shown: The one on the screen.
+        letter: Which of the two it is, `A` or `B`.
+        other: The one put aside; None before there is one.
+    """
+
+    shown: PlanHistory
+    letter: str = "A"
+    other: PlanHistory | None = None
+
+    @classmethod
+    def begin(cls, plan: Plan) -> Plans:
+        """A plan that nothing has changed yet, alone."""
+        return cls(PlanHistory(plan))
+
+    @property
+    def plan(self) -> Plan:
+        """The plan on the screen."""
+        return self.shown.plan
+
+    @property
+    def other_letter(self) -> str:
+        """What the plan put aside is called, or would be."""
+        return "B" if self.letter == "A" else "A"
+
+    @property
+    def aside(self) -> tuple[str, Plan] | None:
+        """What the plan put aside is called, and it; None before there is one."""
+        return None if self.other is None else (self.other_letter, self.other.plan)
+
+    @property
+    def by_letter(self) -> dict[str, Plan]:
+        """The plans there are."""
+        return dict(((self.letter, self.plan), *(() if self.aside is None else (self.aside,))))
+
+    def beside(self, letter: str, other: Plan) -> Plans:
+        """The plan under a letter, and another one put aside."""
+        return Plans(self.shown, letter, PlanHistory(other))
+
+    def changed(self, plan: Plan, *, merge: str = "") -> Plans:
+        """After a change of the plan on the screen; see `PlanHistory.changed`."""
+        return self._replace(shown=self.shown.changed(plan, merge=merge))
+
+    def settled(self) -> Plans:
+        """The change under way is complete: what follows is another one."""
+        return self._replace(shown=self.shown.settled())
+
+    def undone(self) -> Plans:
+        """The last change of the plan on the screen taken back."""
+        return self._replace(shown=self.shown.undone())
+
+    def redone(self) -> Plans:
+        """The change taken back made again."""
+        return self._replace(shown=self.shown.redone())
+
+    def named(self, name: str) -> Plans:
+        """The plan on the screen under a name, which is no change to take back."""
+        return self._replace(shown=self.shown._replace(plan=replace(self.plan, name=name)))
+
+    def swapped(self) -> Plans:
+        """The other one on the screen; a copy of this one where there is none."""
+        return Plans(self.other or PlanHistory(self.plan), self.other_letter, self.shown)

@@ -59,10 +59,10 @@ class PlanActions(Static):
     ALLOW_SELECT = False
 
     ACTIONS: ClassVar[tuple[tuple[str, str, str], ...]] = (
-        ("a", "A/B", "swap_plan"),
-        ("w", "save", "save_plan"),
-        ("O", "open", "open_plan"),
-        ("e", "export", "export_plan"),
+        ("a", "A/B", "do('plan.swap')"),
+        ("w", "save", "do('plan.save')"),
+        ("O", "open", "do('plan.open')"),
+        ("e", "export", "do('plan.export')"),
     )
     """Per action its key, what it is called, and the action of the screen."""
 

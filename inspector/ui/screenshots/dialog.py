@@ -145,14 +145,10 @@ async def save_a_picture(app: App[Any], session_screen: InspectScreen | None) ->
         OSError: The picture cannot be written.
     """
     pictures = {Subject.SCREEN: picture_of_screen(app)}
-    if (
-        session_screen is not None
-        and session_screen.parts is not None
-        and session_screen.parts.chart.series is not None
-    ):
-        title = session_screen.header.heading.title
-        pictures[Subject.CHART] = picture_of_chart(session_screen.parts.chart, title=title)
-    source = Path("sessions") if session_screen is None else session_screen.path
+    chart = None if session_screen is None else session_screen.chart.chart
+    if session_screen is not None and chart is not None and chart.series is not None:
+        pictures[Subject.CHART] = picture_of_chart(chart, title=session_screen.header.heading.title)
+    source = Path("sessions") if session_screen is None else session_screen.controller.path
     now = datetime.now().astimezone()
     paths = {subject: suggested_path(source, subject, now) for subject in pictures}
     answer = await app.push_screen_wait(PictureDialog(paths))

@@ -12,7 +12,7 @@ from textual.reactive import var
 from inspector.ui.figure_table.drawing import header_pieces, row_pieces, widths_for
 from inspector.ui.figure_table.table import Sorting
 from inspector.ui.sessions.rows import COLUMNS, row_of
-from inspector.ui.toolkit.styled_lines import StyledLines
+from inspector.ui.toolkit.line_view import LineView
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from inspector.ui.sessions.book import Line
 
 
-class SessionList(StyledLines, can_focus=False):
+class SessionList(LineView, can_focus=False):
     """Lines of sessions with a cursor that stays on its session while others come and go."""
 
     DEFAULT_CSS = """

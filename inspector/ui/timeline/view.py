@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from inspector.strategies.core.rendition import Action
 from inspector.ui.timeline.arrangement import Order, blocks_of_message, folded_amount, folded_preview, folded_row
-from inspector.ui.timeline.tokens import Amount
+from inspector.ui.timeline.tokens import Amount, row_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
+    from inspector.replay.engine.replay import Replay
+    from inspector.tokens.token_table import TokenTable
+    from inspector.ui.outcome import Outcome
     from inspector.ui.timeline.rows import Row, Rows
     from inspector.ui.timeline.tokens import ContextAmounts
 
@@ -279,3 +282,50 @@ class TimelineView:
             found[: len(folded)] &= folded
         stands: NDArray[np.bool_] = found[message] & rows.is_block
         return stands
+
+
+def view_of(rows: Rows, table: TokenTable, outcome: Outcome | None) -> TimelineView:
+    """All rows of a session as recorded, and what a plan does to them.
+
+    Args:
+        rows: The rows.
+        table: Their tokens; may be of a shorter session.
+        outcome: The newest replay, as of the call looked at; None before the first.
+    """
+    tokens, uncounted = row_tokens(table, rows.history.characters)
+    if outcome is None:
+        return TimelineView(rows, tokens, uncounted=uncounted)
+    return TimelineView(
+        rows,
+        tokens,
+        outcome.state,
+        partial(_reason, outcome.replay, outcome.state.call),
+        outcome.replay.figures.prompt_tokens.known.value,
+        decisions=partial(decisions_of, outcome),
+        tiers=partial(tiers_of, outcome),
+        uncounted=uncounted,
+    )
+
+
+def decisions_of(outcome: Outcome) -> Decisions:
+    """Per block the decision in force at the call looked at, -1 for none; per decision its strategy and its part."""
+    changes, entries = outcome.replay.changes, outcome.replay.plan.entries
+    row = outcome.state.row
+    if not len(changes.reason):
+        return np.full(len(row), -1, dtype=np.int64), ()
+    names = tuple(
+        (entries[reason.entry].strategy.name if reason.entry >= 0 else "", reason.decision.group)
+        for reason in changes.reasons
+    )
+    return np.where(row >= 0, changes.reason[row], -1), names
+
+
+def tiers_of(outcome: Outcome) -> Tiers:
+    """Per strategy of the plan, on or off, that sorts tools into tiers, for each tool of the session, its tier."""
+    names = outcome.replay.history.tool_names
+    sorting = (getattr(entry.strategy, "tier_of", None) for entry in outcome.plan.entries)
+    return tuple(tuple(tier_of(name) for name in names) for tier_of in sorting if callable(tier_of))
+
+
+def _reason(replay: Replay, call: int, block: int) -> str:
+    return replay.reason(block, call)

@@ -16,7 +16,7 @@ from textual.scrollbar import ScrollBarRender
 
 from inspector.ui.timeline.drawing import GUTTER, MARK_OF_HEADING, Columns, columns_for, header_pieces, row_pieces
 from inspector.ui.timeline.jumps import marks_of
-from inspector.ui.toolkit.styled_lines import StyledLines
+from inspector.ui.toolkit.line_view import LineView
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
@@ -144,7 +144,7 @@ def _marked(segment: Segment, mark: tuple[str, Style] | None) -> Segment:
     return Segment(glyph, Style(color=style.color, bgcolor=back, bold=style.bold, meta=own.meta))
 
 
-class Timeline(StyledLines):
+class Timeline(LineView):
     """A session, row by row. Set `view` to show something; everything else follows from it.
 
     The cursor stays on its block when the view changes. While `follow` is on it stays on the last row instead; moving

@@ -70,10 +70,15 @@ class LineView(ScrollView, can_focus=True):
 
     HEADER_LINES: ClassVar[int] = 0
     """Lines at the top that do not scroll."""
+    CURSOR: ClassVar[str] = "table--cursor"
+    """Component class of the line under the cursor while the widget has the focus."""
+    CURSOR_BLURRED: ClassVar[str] = "table--cursor-blurred"
+    """The same while another widget has it."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  Textual's name
         super().__init__(id=id, classes=classes)
         self._strips: LRUCache[Hashable, Strip] = LRUCache(CACHED_STRIPS)
+        self._piece_styles: dict[tuple[str, bool], Style] = {}
         self._line_count = 0
         self._is_moving = False
 
@@ -192,7 +197,35 @@ class LineView(ScrollView, can_focus=True):
             self._strips[key] = strip
         return strip
 
+    def strip_of_pieces(self, pieces: Iterable[tuple[str, str]], width: int, *, selected: bool) -> Strip:
+        """A line `width` cells wide.
+
+        Args:
+            pieces: Safe texts, each with its component class, empty for the widget's own style.
+            width: Cells.
+            selected: The cursor is on it.
+        """
+        parts = ((text, self._piece_style(name, selected=selected)) for text, name in pieces)
+        return strip_of(parts, width, self._piece_style("", selected=selected))
+
+    def restyle(self) -> None:
+        """Draw every line anew, in the styles there are now."""
+        self._piece_styles.clear()
+        self.forget_lines()
+
     def notify_style_update(self) -> None:
-        """Forget what was drawn in other colours."""
+        """Forget colours, and what was drawn in others."""
         super().notify_style_update()
         self._strips.clear()
+        self._piece_styles.clear()
+
+    def _piece_style(self, name: str, *, selected: bool) -> Style:
+        key = (name, selected)
+        style = self._piece_styles.get(key)
+        if style is None:
+            style = self.style_of(name) if name else self.rich_style
+            if selected:
+                cursor = self.CURSOR if self.has_focus else self.CURSOR_BLURRED
+                style += self.get_component_rich_style(cursor, partial=True)
+            self._piece_styles[key] = style
+        return style

@@ -156,7 +156,7 @@ class StatusBar(Widget):
         if standing.skipped:
             skipped = f"{ATTENTION} {numbers.plural(standing.skipped, 'record')} unreadable"
             shorter = f"{ATTENTION} {numbers.short(standing.skipped)} unreadable"
-            style = self.get_visual_style("status--attention") + Style.from_meta({ACTION: "diagnostics"})
+            style = self.get_visual_style("status--attention") + Style.from_meta({ACTION: "do('session.diagnostics')"})
             parts.append(Part(Content.styled(skipped, style), 2, right=True, shorter=Content.styled(shorter, style)))
         return parts
 

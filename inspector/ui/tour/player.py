@@ -122,7 +122,7 @@ class Tour:
 
     async def play(self) -> None:
         """Play every step, and say the last word."""
-        await self.until(lambda: self.screen.outcome is not None)
+        await self.until(lambda: self.screen.controller.outcome is not None)
         for number, step in enumerate(self._steps):
             await self.say(step.text, f"{number + 1} of {len(self._steps)}")
             if step.act is not None:
@@ -162,8 +162,8 @@ class Tour:
 
     async def settled(self) -> None:
         """Wait until the newest plan is on the screen."""
-        screen = self.screen
-        await self.until(lambda: screen.outcome is not None and screen.outcome.plan == screen.plan)
+        session = self.screen.controller
+        await self.until(lambda: session.outcome is not None and session.outcome.plan == session.plan)
 
     async def drag(self, entry: int, parameter: str, values: Sequence[float], pause: float = 0.09) -> None:
         """Drag the limit of a strategy through some values, and let go at the last."""

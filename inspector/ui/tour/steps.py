@@ -19,10 +19,10 @@ LIMIT = "action"
 
 async def _watch(tour: Tour) -> None:
     """Until a context was filled and compacted, or the agent is done."""
-    screen = tour.screen
+    controller = tour.screen.controller
 
     def is_compacted() -> bool:
-        session = screen.session
+        session = controller.session
         return session is not None and any(each.cause is ContextCause.COMPACTION for each in session.contexts)
 
     await tour.until(is_compacted)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from textual import on, work
+from textual import on
 from textual.app import SystemCommand
 from textual.content import Content
 
@@ -16,7 +16,7 @@ from inspector.strategies.core.parameters import ParameterError
 from inspector.ui import numbers
 from inspector.ui.figure_table.table import letters
 from inspector.ui.figure_table.widget import FigureTable
-from inspector.ui.plan.slider import LimitSlider
+from inspector.ui.study import StudyScreen
 from inspector.ui.toolkit.choice_strip import Choices, ChoiceStrip
 from inspector.ui.toolkit.header import SessionHeader
 from inspector.ui.toolkit.pane import Pane, Placeholder, Word, entitle
@@ -24,7 +24,7 @@ from inspector.ui.toolkit.status_bar import Progress, StatusBar
 from inspector.ui.tune.heat_drawing import fitting
 from inspector.ui.tune.limits import Limits, key_of
 from inspector.ui.tune.rows import chart_of, heat_of, marked_pairs, marked_values, rows_of
-from inspector.ui.tune.sweeps import TuneReplays
+from inspector.ui.tune.sweeps import Sweeps
 from inspector.ui.tune.widget import HeatMap, TuneCurves
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     from inspector.replay.analysis.sweep import Grid
     from inspector.replay.analysis.tunable_limits import TunableLimit
+    from inspector.ui.controller.session import SessionController
     from inspector.ui.explain.explanation import Explained
-    from inspector.ui.main.screen import InspectScreen
     from inspector.ui.tune.tool_apart import ToolApart
 
 ONE_TOOL = (
@@ -45,7 +45,7 @@ ONE_TOOL = (
 MARKS = "◆ here  ▲ plan  ◇ knee  ▾ least"
 
 
-class TuneScreen(TuneReplays):
+class TuneScreen(StudyScreen):
     """One limit's curves, or the map of two."""
 
     name_of_study = "tune"
@@ -58,10 +58,19 @@ class TuneScreen(TuneReplays):
     }
     """
 
-    def __init__(self, source: InspectScreen) -> None:
-        super().__init__(source)
-        if isinstance(source.focused, LimitSlider):
-            self.limits = self.limits.preferring(source.focused.entry, source.focused.parameter.name)
+    def __init__(self, controller: SessionController, preferred: tuple[int, str] | None = None) -> None:
+        """Make a screen.
+
+        Args:
+            controller: The open session, with an outcome to study.
+            preferred: The limit to begin with: its strategy's place in the plan and its name; None for any.
+        """
+        super().__init__(controller)
+        self.sweeps = Sweeps(self.jobs, self._show_found, self.tell)
+        self.limits = Limits.of(self.outcome.plan)
+        """The plan's limits, and what is looked at of them."""
+        if preferred is not None:
+            self.limits = self.limits.preferring(*preferred)
         self._is_map = False
         self._apart: ToolApart | None = None
 
@@ -94,7 +103,7 @@ class TuneScreen(TuneReplays):
 
     def show_outcome(self) -> None:
         """The limits of the plan as it is now."""
-        plan = self.source.plan or self.outcome.plan
+        plan = self.controller.plan or self.outcome.plan
         if self._apart is not None and plan not in (self._apart.before, self._apart.plan):
             self._apart = None
         self._take(Limits.of(plan if self._apart is None else self._apart.plan, self.limits))
@@ -120,12 +129,12 @@ class TuneScreen(TuneReplays):
         self._show()
         if self._is_map:
             width, height = self.query_one("#tune", Pane).content_size
-            self.start_map(*fitting(width, height - 1))
+            self.sweeps.map(limits, self.outcome, *fitting(width, height - 1))
         else:
-            self.start_sweep()
-            self.start_probe()
+            self.sweeps.sweep(limits, self.outcome)
+            self.sweeps.probe(limits, self.outcome)
 
-    def show_found(self) -> None:
+    def _show_found(self) -> None:
         """More is known of a curve or of the map."""
         self._take(self.limits)
 
@@ -150,11 +159,11 @@ class TuneScreen(TuneReplays):
     def _show_map(self, in_plan: str) -> None:
         limits, across, down = self.limits, self.limits.axis, self.limits.down
         self.query_one("#tune", Pane).border_title = Content(f"Tune {_name(across)} (→) and {_name(down)} (↓)")
-        if self.grid is None:
+        if self.sweeps.grid is None:
             return
         help_of_both = f"→ {across.parameter.help}  ↓ {down.parameter.help}"
         self.query_one("#tune-values", Pane).border_title = Content(help_of_both)
-        found = self.grid.found
+        found = self.sweeps.grid.found
         here, plan = ((value(across), value(down)) for value in (limits.here, limits.in_plan))
         self.heat_map.chart = chart = heat_of(found, here, plan)
         marked = marked_pairs(chart, in_plan)
@@ -164,7 +173,7 @@ class TuneScreen(TuneReplays):
 
     def _show_curves(self, in_plan: str) -> None:
         limits, axis, values = self.limits, self.limits.axis, self.query_one(FigureTable)
-        baseline, known = self.outcome.baseline.figures, self.sweeps.get(key_of(axis))
+        baseline, known = self.outcome.baseline.figures, self.sweeps.curves.get(key_of(axis))
         if known is None:
             self.curves.chart = None
             values.table = rows_of([], baseline, axis.unit_in(limits.plan))
@@ -183,8 +192,8 @@ class TuneScreen(TuneReplays):
 
     @on(HeatMap.Moved)
     def _pair_moved(self, event: HeatMap.Moved) -> None:
-        if self.grid is not None:
-            self._look_at_pair(self.grid.found, event.place)
+        if self.sweeps.grid is not None:
+            self._look_at_pair(self.sweeps.grid.found, event.place)
 
     def _look_at_pair(self, found: Grid, place: tuple[int, int]) -> None:
         row, column = place
@@ -211,20 +220,22 @@ class TuneScreen(TuneReplays):
             second = (limits.second + step) % len(limits.axes)
             self._take(limits.choosing(limits.first, second if second != limits.first else second + step))
 
-    @work(group="dialog", exclusive=True, description="choose a tool", exit_on_error=False)
-    async def action_one_tool(self) -> None:
+    def action_one_tool(self) -> None:
         """Choose a tool to find a limit for it alone: in the plan that is tried it is apart from the others."""
+        self.run_dialog(self._choose_tool(), "choose a tool")
+
+    async def _choose_tool(self) -> None:
         from inspector.ui.dialogs.choice import Choice
         from inspector.ui.dialogs.picker import Picker
         from inspector.ui.tune.tool_apart import entry_to_take_apart, tool_apart, tools_with_results
 
-        plan, history = self.source.plan or self.outcome.plan, self.outcome.inputs.history
+        plan, history = self.controller.plan or self.outcome.plan, self.outcome.inputs.history
         axis = self.limits.axis if self.limits.axes else None
         looked_at = None if axis is None or axis.entry >= len(plan.entries) else axis.entry
         entry = entry_to_take_apart(plan, looked_at)
         if entry is None:
             names = ", ".join(dict.fromkeys(each.strategy.name for each in plan.entries)) or "the plan"
-            self.say(f"{names}: no tiers, no tools it leaves alone, so no tool can have a limit of its own")
+            self.tell(f"{names}: no tiers, no tools it leaves alone, so no tool can have a limit of its own")
             return
         name = plan.entries[entry].strategy.name
         choices = [
@@ -232,7 +243,7 @@ class TuneScreen(TuneReplays):
             for each in tools_with_results(plan, history, entry)
         ]
         if not choices:
-            self.say("no tool of this session has results")
+            self.tell("no tool of this session has results")
             return
         tool = await self.app.push_screen_wait(Picker(f"Tune {name} for one tool", choices))
         if tool is None:
@@ -240,7 +251,7 @@ class TuneScreen(TuneReplays):
         limit = axis.parameter.name if axis is not None and entry == looked_at else ""
         apart = tool_apart(plan, history, tool, entry, limit)
         if apart is None:
-            self.say(f"every tier of {name} holds other tools of this session: none is free for {tool}")
+            self.tell(f"every tier of {name} holds other tools of this session: none is free for {tool}")
             return
         self._apart, self._is_map = apart, False
         self._take(Limits.of(apart.plan, self.limits).preferring(apart.entry, apart.limit))
@@ -252,18 +263,18 @@ class TuneScreen(TuneReplays):
 
     def action_mark(self, name: Literal["knee", "least", "plan"]) -> None:
         """Look at a value that is marked."""
-        limits, known = self.limits, self.sweeps.get(key_of(self.limits.axis))
+        limits, known = self.limits, self.sweeps.curves.get(key_of(self.limits.axis))
         if name == "plan":
             for axis in (limits.axis, limits.down):
                 limits = limits.looking(axis, limits.in_plan(axis))
             self._take(limits)
         elif self._is_map:
-            if self.grid is not None and self.grid.found.least is not None:
-                self._look_at_pair(self.grid.found, self.grid.found.least)
+            if self.sweeps.grid is not None and self.sweeps.grid.found.least is not None:
+                self._look_at_pair(self.sweeps.grid.found, self.sweeps.grid.found.least)
         elif known is not None:
             point = known.found.knee if name == "knee" else known.found.least
             if point is None:
-                self.say("the curve has no knee: nowhere does it lie well below the straight line between its ends")
+                self.tell("the curve has no knee: nowhere does it lie well below the straight line between its ends")
             else:
                 self._take(limits.looking(limits.axis, point.value))
 
@@ -279,7 +290,7 @@ class TuneScreen(TuneReplays):
             plan = limits.applied(*axes)
         except ParameterError:
             return super().explains()
-        terms, runs = self.source.terms, self.source.settings.runs_per_day
+        terms, runs = self.controller.terms, self.controller.runs_per_day
         return partial(explained_plan, self.outcome, plan, terms, runs)
 
     def action_apply(self) -> None:
@@ -289,16 +300,16 @@ class TuneScreen(TuneReplays):
         try:
             plan = limits.applied(*axes)
         except ParameterError as error:
-            self.say(str(error), is_problem=True)
+            self.tell(str(error), is_problem=True)
             return
         if plan == (limits.plan if self._apart is None else self._apart.before):
-            self.say("the plan has this value already")
+            self.tell("the plan has this value already")
             return
-        self.source.edit_plan(plan)
+        self.controller.edit_plan(plan)
         if self._apart is not None:
             self._apart = replace(self._apart, before=plan, plan=plan)
         self.show_outcome()
-        self.say("the plan has it now: ctrl+z takes it back, esc goes back to the session")
+        self.tell("the plan has it now: ctrl+z takes it back, esc goes back to the session")
 
     def action_undo(self) -> None:
         """Take back the last change of the plan."""

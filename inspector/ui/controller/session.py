@@ -1,0 +1,532 @@
+"""The open session without a screen: what was read of it, counted and replayed, and what is being worked out.
+
+Bytes become a session, a session token counts, counts a replay; a changed plan enters at the replay alone. Whoever
+shows any of it listens for what has become something else, and looks at the attributes; nobody is handed a copy.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from time import monotonic, time
+from typing import TYPE_CHECKING
+
+from inspector.ui.controller import jobs
+from inspector.ui.controller.changes import Change, Changes
+from inspector.ui.controller.jobs import (
+    Counting,
+    LoadFailed,
+    LoadProgress,
+    SessionAppended,
+    SessionAwaited,
+    SessionLoaded,
+)
+from inspector.ui.controller.subagents import Subagents
+from inspector.ui.plan.history import Plans
+from inspector.ui.plan.library import PlanNames
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from inspector.replay.analysis.forecast import RunProjection
+    from inspector.replay.analysis.reuse import ReuseScan
+    from inspector.replay.assumptions import Assumptions
+    from inspector.session.follow import Follower
+    from inspector.session.model import Session
+    from inspector.strategies.core.parameters import ParameterValue
+    from inspector.strategies.history.history import History
+    from inspector.strategies.plan import Plan
+    from inspector.tokens.token_table import TokenTable
+    from inspector.ui.controller.host import Host, IsCancelled, Post, Stoppable
+    from inspector.ui.controller.jobs import Following, ProjectionReady, Reading, TokensCounted
+    from inspector.ui.controller.saved_state import SessionState
+    from inspector.ui.outcome import Outcome
+    from inspector.ui.plan.difference import Rival
+    from inspector.ui.plan.risks import Risks
+    from inspector.ui.plan.sizes import PlanSizes
+    from inspector.ui.timeline.rows import Rows
+
+FAR = 10
+"""Calls a large step passes over."""
+
+SECONDS_BETWEEN_REPLAYS = 1 / 60
+"""A frame."""
+SECONDS_UNTOLD = 0.15
+"""A replay that takes longer is told."""
+SECONDS_TO_SETTLE = 1.0
+"""Key presses on one control with no longer pause between them are one change to take back."""
+SECONDS_TO_STAND = 0.06
+"""A plan that lasts as long is assessed; the next of many changes comes sooner, and would be held up."""
+SECONDS_TO_IDLE = 300
+"""A file left alone for longer is followed all the same, but not opened at its end."""
+SECONDS_BETWEEN_COUNTED_REPLAYS = 0.5
+
+
+class SessionController:
+    """Holds one session and everything known about it.
+
+    Attributes:
+        path: The session's file.
+        host: Where its work runs, and who is told of it.
+        session: What was read; None before anything was.
+        history: Its columns.
+        rows: Its rows.
+        table: Its token counts, estimated at first.
+        changes: Tells of all that becomes something else.
+        plans: The plan, what it was before, and the one put aside; None before there is one.
+        names: What plans were saved or opened as.
+        sizes: How large the results are that each limit of the plan is about; None while unknown.
+        rival: What the plan put aside would come to; None while there is none or it is not known.
+        subagents: Those with a file of their own, as far as they are unfolded.
+        runs_per_day: How often such a session runs.
+        given_terms: What calls are priced and served as; None for as they were recorded.
+        outcome: The newest replay, as of the call looked at; None before the first.
+        projection: How far its saving over many runs may be off; None while unknown.
+        risks: What may go wrong with it; None while unknown.
+        call: The call looked at; None for the next one, not yet made.
+        state: How the file stands: `loading`, `waiting`, `live`, `vanished`, `replaced`, `unreadable`, `failed`, or why
+            it is not followed.
+        failure: Why there is no session, for a command line; empty where there is one.
+        reason: The same for the screen.
+        is_folder: Why there is none: the path is a folder, whose sessions can be listed.
+        changed: Seconds since the epoch of the file's last change, None while unknown.
+        kept: How the session was left the last time; None while unknown.
+        counting: How far counting its tokens has come.
+        progress: What is being done, how much of it, 0 to 1, and how to stop it; None for nothing that takes long.
+        is_replaying: Whether what is shown is of an earlier plan.
+        is_replaying_long: The same for so long that it should be told.
+    """
+
+    def __init__(self, path: Path, host: Host, plan: Plan | None = None, *, runs_per_day: float = 1.0) -> None:
+        """Know nothing yet.
+
+        Args:
+            path: The session's file.
+            host: Where its work runs.
+            plan: The plan to begin with; None for the one last used on the session, or one that fits it.
+            runs_per_day: How often such a session runs.
+        """
+        self.host = host
+        self.runs_per_day = runs_per_day
+        self.given_terms: Assumptions | None = None
+        self.progress: tuple[str, float, str] | None = None
+        self.reason = self.failure = ""
+        self.is_folder = False
+        self._given_plan = plan
+        self._wanted = 0
+        self._shown = 0
+        self._replay_started = 0.0
+        self._settling: Stoppable | None = None
+        self.changes = Changes()
+        self.subagents = Subagents(host, self.changes)
+        self._know_nothing(path)
+
+    def _know_nothing(self, path: Path) -> None:
+        self.path = path
+        self.session: Session | None = None
+        self.plans: Plans | None = None
+        self.sizes: PlanSizes | None = None
+        self.rival: Rival | None = None
+        self.names = PlanNames()
+        self.history: History | None = None
+        self.rows: Rows | None = None
+        self.table: TokenTable | None = None
+        self.outcome: Outcome | None = None
+        self.projection: RunProjection | None = None
+        self.risks: Risks | None = None
+        self.call: int | None = None
+        self.state = "loading"
+        self.changed: float | None = None
+        self.kept: SessionState | None = None
+        self.counting = Counting.NONE
+        self.is_replaying = self.is_replaying_long = False
+        self._replayed: Outcome | None = None
+        self._uses_search: ReuseScan | None = None
+        self._is_advised = False
+        self._shown = self._wanted
+
+    def forget(self, path: Path) -> None:
+        """Know nothing any more, and of another file."""
+        for group in ("open", "count", "replay", "follow", "assess", "measure", "explain"):
+            self.host.stop(group)
+        self.subagents.forget()
+        self._given_plan = None
+        self._know_nothing(path)
+        self.changes.publish(Change.FORGOTTEN)
+
+    def open(self) -> None:
+        """Read the file from the beginning."""
+        for group in ("count", "follow"):
+            self.host.stop(group)
+        self.state = "loading"
+        path, plan = self.path, self._given_plan
+
+        def work(post: Post[Reading], is_cancelled: IsCancelled) -> None:
+            self.host.warm_up()
+            jobs.read_session(path, plan, post, is_cancelled)
+
+        self.host.run(work, self._take_reading, group="open", description=f"read {self.path.name}")
+
+    async def _take_reading(self, result: Reading) -> None:
+        match result:
+            case LoadProgress(done=done, total=total):
+                self._tell_progress("reading", done / total if total else 0.0)
+            case SessionAwaited(reason=reason):
+                self._tell_progress("reading", None)
+                self.state, self.reason, self.failure = "waiting", reason, f"{self.path}: {reason}"
+                self.changes.publish(Change.STATE)
+            case LoadFailed(reason=reason, is_folder=is_folder):
+                self._tell_progress("reading", None)
+                self.state, self.reason, self.failure, self.is_folder = "failed", reason, reason, is_folder
+                self.changes.publish(Change.STATE)
+            case SessionLoaded():
+                await self._take_session(result)
+
+    async def _take_session(self, loaded: SessionLoaded) -> None:
+        self.session, self.history, self.rows, self.table = loaded.session, loaded.history, loaded.rows, loaded.table
+        if loaded.plan is not None and self.plans is None:
+            self.plans = Plans.begin(loaded.plan)
+        await self.host.make_room()
+        if loaded.follower is None:
+            self.changes.publish(Change.SESSION)
+            self.changes.publish(Change.PLAN)
+            return
+        self._tell_progress("reading", None)
+        self.state, self.changed, self.kept = loaded.follower.state, loaded.changed, loaded.kept
+        kept = loaded.kept
+        if kept is not None and kept.other is not None and self.plans is not None and kept.plan == self.plans.plan:
+            self.plans = self.plans.beside(kept.letter, kept.other)
+        self.changes.publish(Change.SESSION)
+        self.changes.publish(Change.PLAN)
+        self.changes.publish(Change.READY)
+        self.count_tokens()
+        self.request_replay()
+        self._follow(loaded.follower)
+
+    @property
+    def is_unopened(self) -> bool:
+        """Whether the file was looked at and there is no session in it, or none yet."""
+        return self.session is None and self.state in ("waiting", "failed")
+
+    @property
+    def is_being_written(self) -> bool:
+        """Whether the file changed a moment ago."""
+        return self.changed is not None and time() - self.changed < SECONDS_TO_IDLE
+
+    def _tell_progress(self, what: str, fraction: float | None, stop: str = "") -> None:
+        self.progress = None if fraction is None else (what, fraction, stop)
+        self.changes.publish(Change.PROGRESS)
+
+    def count_tokens(self) -> None:
+        """Count what was not counted yet."""
+        if self.session is None:
+            return
+        self.counting = Counting.AWAITING
+        work = partial(jobs.count_tokens, self.session, self.table)
+        self.host.run(work, self._take_counts, group="count", description="count tokens", failed=self._forget_counting)
+
+    def stop_counting(self) -> None:
+        """Leave the rest of the session estimated."""
+        self.host.stop("count")
+        self._forget_counting()
+
+    def _forget_counting(self) -> None:
+        self.counting = Counting.NONE
+        self._tell_progress("counting", None)
+
+    @property
+    def is_counting(self) -> bool:
+        """Whether tokens are being counted."""
+        return self.counting is not Counting.NONE
+
+    def _take_counts(self, counted: TokensCounted) -> None:
+        if counted.session is not self.session:
+            if self.counting is Counting.OUTDATED:
+                self.table = counted.table
+                self.count_tokens()
+            return
+        self.table = counted.table
+        self.counting = Counting.NONE if counted.is_final else Counting.UNDER_WAY
+        self._tell_progress("counting", None if counted.is_final else counted.fraction, "esc stops")
+        advice = counted.table.counter.advice
+        if counted.is_final and advice and not self._is_advised:
+            self._is_advised = True
+            self.host.tell(advice)
+        if counted.is_final or monotonic() - self._replay_started > SECONDS_BETWEEN_COUNTED_REPLAYS:
+            self.changes.publish(Change.SESSION)
+            self.request_replay()
+
+    @property
+    def plan(self) -> Plan | None:
+        """The plan on the screen; None before there is one."""
+        return None if self.plans is None else self.plans.plan
+
+    @property
+    def plan_title(self) -> str:
+        """The plan's letter and name, and whether it was changed since it was saved or opened."""
+        return "Plan" if self.plans is None else self.names.title(self.plans.letter, self.plans.plan, self.session)
+
+    def edit_plan(self, plan: Plan, *, merge: str = "") -> None:
+        """Take a changed plan; see `PlanHistory.changed` for `merge`."""
+        if self.plans is not None:
+            self._take_plans(self.plans.changed(plan, merge=merge))
+            self.changes.publish(Change.EDITED)
+
+    def undo(self) -> None:
+        """Take the last change of the plan back."""
+        if self.plans is not None:
+            self._take_plans(self.plans.undone())
+
+    def redo(self) -> None:
+        """Make the change taken back again."""
+        if self.plans is not None:
+            self._take_plans(self.plans.redone())
+
+    def swap_plans(self) -> None:
+        """Put the plan aside and take the other one; at first, a copy of it to change."""
+        if self.plans is None:
+            return
+        self.rival = None
+        self._take_plans(self.plans.swapped())
+        self.changes.publish(Change.PLAN)
+        self.changes.publish(Change.RIVAL)
+        if self.outcome is not None and self.outcome.plan == self.plan:
+            self._measure(self.outcome)
+        self.changes.publish(Change.EDITED)
+
+    def name_plan(self, name: str) -> None:
+        """The plan was saved under a name, and has it from now on; that is no change to take back."""
+        if self.plans is not None:
+            plans = self.plans.named(name)
+            self.names.note(plans.plan)
+            self._take_plans(plans)
+            self.changes.publish(Change.PLAN)
+            self.changes.publish(Change.EDITED)
+
+    def set_value(self, entry: int, parameter: str, value: ParameterValue, *, is_final: bool = True) -> None:
+        """Give a parameter another value. A strategy whose limit is moved is switched on: nobody drags for nothing.
+
+        Args:
+            entry: The strategy's place in the plan.
+            parameter: The parameter's name.
+            value: The value.
+            is_final: False while a control is being dragged.
+        """
+        from inspector.strategies.registry import with_value
+
+        if self.plan is None:
+            return
+        plan = self.plan.with_strategy(entry, with_value(self.plan.entries[entry].strategy, parameter, value))
+        if plan != self.plan and not plan.entries[entry].enabled:
+            plan = plan.toggled(entry)
+        self.edit_plan(plan, merge=f"{entry} {parameter}")
+        if self._settling is not None:
+            self._settling.stop()
+            self._settling = None
+        if is_final:
+            self._settling = self.host.later(SECONDS_TO_SETTLE, self._settle)
+
+    def _settle(self) -> None:
+        self._settling = None
+        if self.plans is not None:
+            self.plans = self.plans.settled()
+
+    def _take_plans(self, plans: Plans) -> None:
+        before, self.plans = self.plan, plans
+        if before != plans.plan:
+            # What is found out about the plan before would only hold this one up.
+            self.host.stop("assess")
+            self.host.hold_frame()
+            self.changes.publish(Change.PLAN)
+            self.request_replay()
+
+    def request_replay(self) -> None:
+        """Have the plan replayed: at once, or when the one under way is on the screen; at most once a frame."""
+        self._wanted += 1
+        self._replay_newest()
+
+    def _replay_newest(self) -> None:
+        if not self.is_replaying:
+            self.is_replaying = True
+            wait = SECONDS_BETWEEN_REPLAYS - (monotonic() - self._replay_started)
+            if wait > 0:
+                self.host.later(wait, self._start_replay)
+            else:
+                self._start_replay()
+
+    def _start_replay(self) -> None:
+        history, table, plan = self.history, self.table, self.plan
+        if history is None or table is None or plan is None or table.session is not history.session:
+            self.is_replaying = False
+            return
+        self._replay_started = monotonic()
+        request = self._wanted
+        self.host.run(
+            partial(jobs.replay_plan, history, table, plan, self.call, self._replayed, self.given_terms),
+            partial(self._take_outcome, request),
+            group="replay",
+            description="replay the plan",
+            failed=self._replay_failed,
+        )
+        self.host.later(SECONDS_UNTOLD, partial(self._tell_replay, request))
+
+    def _tell_replay(self, request: int) -> None:
+        if self.is_replaying and request > self._shown:
+            self.is_replaying_long = True
+            self.changes.publish(Change.REPLAYING)
+
+    def _tell_replayed(self) -> None:
+        self.is_replaying_long = False
+        self.changes.publish(Change.REPLAYING)
+
+    def _replay_failed(self) -> None:
+        self.is_replaying = False
+        self._tell_replayed()
+
+    async def _take_outcome(self, request: int, outcome: Outcome) -> None:
+        self._replayed = outcome
+        async with self.host.one_frame():
+            self._tell_replayed()
+            if request > self._shown:
+                self._shown = request
+                self.outcome, self.projection, self.risks = outcome, None, None
+                self.changes.publish(Change.OUTCOME)
+        # Threads that take turns hold each other up: what is next is worked out once this is painted.
+        self.host.after_frame(partial(self._outcome_painted, request))
+        if request == self._wanted:
+            self.host.later(SECONDS_TO_STAND, partial(self._assess_newest, outcome))
+
+    async def _outcome_painted(self, request: int) -> None:
+        await self.host.take_newest_move()
+        self.is_replaying = False
+        if request != self._wanted:
+            self._replay_newest()
+
+    def look_at(self, call: int | None) -> None:
+        """Show everything as of a call; None for the next one, not yet made."""
+        self.call = call
+        if self.outcome is not None:
+            self.outcome = self.outcome.at(call)
+        self.changes.publish(Change.CALL)
+
+    def look_at_place(self, call: int) -> None:
+        """Look at a call by its place: before the first at the first one, after the last at the next one."""
+        if self.outcome is not None:
+            count = self.outcome.replay.history.call_count
+            self.look_at(None if call >= count else max(call, 0))
+
+    def look_further(self, step: int) -> None:
+        """Look at a call so many after the one looked at, or before it."""
+        if self.outcome is not None:
+            count = self.outcome.replay.history.call_count
+            self.look_at_place((count if self.call is None else self.call) + step)
+
+    def _assess_newest(self, outcome: Outcome) -> None:
+        if self.outcome is outcome and not self.is_replaying:
+            self._assess(outcome)
+
+    def _assess(self, outcome: Outcome) -> None:
+        """Find out what a plan that stands for the moment is about, and what it may lead to."""
+        self._measure(outcome)
+        if outcome.replay is outcome.baseline:
+            self.changes.publish(Change.RISKS)
+            return
+        search = self._search_for_uses(outcome.replay.history)
+        work = partial(jobs.assess, outcome, self.runs_per_day, self.given_terms, search)
+        self.host.run(work, partial(self._take_assessment, outcome), group="assess", description="assess the plan")
+
+    def _take_assessment(self, outcome: Outcome, found: ProjectionReady | Risks) -> None:
+        if self.outcome is None or outcome.replay is not self.outcome.replay:
+            return
+        if isinstance(found, jobs.ProjectionReady):
+            self.projection = found.projection
+            self.changes.publish(Change.COSTS)
+        else:
+            self.risks = found
+            self.changes.publish(Change.RISKS)
+
+    def _measure(self, outcome: Outcome) -> None:
+        """Find out what each limit of the plan is about, and what the plan put aside would come to."""
+        other = None if self.plans is None else self.plans.aside
+        work = partial(jobs.measure, outcome, self.sizes, other)
+        self.host.run(work, partial(self._take_measure, outcome), group="measure", description="measure the plan")
+
+    def _take_measure(self, outcome: Outcome, found: PlanSizes | Rival) -> None:
+        from inspector.ui.plan.sizes import PlanSizes
+
+        if isinstance(found, PlanSizes):
+            self.sizes = found
+            self.changes.publish(Change.SIZES)
+        elif (
+            self.outcome is not None
+            and outcome.replay is self.outcome.replay
+            and self.plans is not None
+            and found.letter == self.plans.other_letter
+        ):
+            self.rival = found
+            self.changes.publish(Change.RIVAL)
+
+    def _search_for_uses(self, history: History) -> ReuseScan:
+        """What finds where the session used again what its tool results said, in this state of it or one like it."""
+        from inspector.replay.analysis.reuse import ReuseScan
+
+        if self._uses_search is None or not self._uses_search.serves(history):
+            self._uses_search = ReuseScan(history)
+        return self._uses_search
+
+    @property
+    def terms(self) -> Assumptions:
+        """The terms figures are worked out on."""
+        from inspector.replay.assumptions import Assumptions
+
+        return self.given_terms or Assumptions()
+
+    def set_terms(self, terms: Assumptions) -> None:
+        """Work everything out on other terms."""
+        before, self.given_terms = self.terms, terms
+        if terms.replays_as(before):
+            self._project_anew()
+        else:
+            self.request_replay()
+
+    def set_runs(self, runs_per_day: float) -> None:
+        """Project to another number of runs a day."""
+        self.runs_per_day = runs_per_day
+        self._project_anew()
+
+    def _project_anew(self) -> None:
+        self.changes.publish(Change.COSTS)
+        if self.outcome is not None:
+            self._assess(self.outcome)
+
+    def _follow(self, follower: Follower) -> None:
+        if self.history is not None and self.rows is not None:
+            work = partial(jobs.follow_session, follower, self.history, self.rows)
+            self.host.run(work, self._take_following, group="follow", description=f"follow {self.path.name}")
+
+    async def _take_following(self, result: Following) -> None:
+        if isinstance(result, SessionAppended):
+            await self._take_appended(result)
+            return
+        is_over = result.state == "live" != self.state
+        self.state = result.state
+        if result.notice:
+            self.host.tell(result.notice, is_problem=result.state != "live", is_over=is_over)
+        self.changes.publish(Change.STATE)
+
+    async def _take_appended(self, appended: SessionAppended) -> None:
+        self.session, self.history, self.rows = appended.session, appended.history, appended.rows
+        self.changed = appended.changed
+        if appended.is_new:
+            self.table = self.outcome = self._replayed = self.call = None
+        async with self.host.one_frame():
+            self.changes.publish(Change.SESSION)
+        appended.shown.set()
+        # A session that grows quickly would call every count off before its tokenizer is there.
+        if self.counting.awaits_tokenizer and not appended.is_new:
+            self.counting = Counting.OUTDATED
+        else:
+            self.host.after_frame(partial(self._count_newest, appended.session))
+
+    def _count_newest(self, session: Session) -> None:
+        if self.session is session:
+            self.count_tokens()

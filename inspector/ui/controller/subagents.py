@@ -1,0 +1,174 @@
+"""Subagents with a file of their own, as far as they are unfolded: read in threads, counted, and followed."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from inspector.ui.controller.changes import Change
+from inspector.ui.controller.jobs import updates_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from inspector.session.follow import Follower
+    from inspector.session.model import Session, SessionLink
+    from inspector.tokens.counter import Counter
+    from inspector.ui.controller.changes import Changes
+    from inspector.ui.controller.host import IsCancelled, Jobs, Post
+    from inspector.ui.timeline.rows import Rows
+    from inspector.ui.timeline.subagents import Key, Started, Subagent
+
+READING = "reading…"
+
+
+class SubagentRead(NamedTuple):
+    """A subagent's session was read, or holds more, or cannot be read.
+
+    Attributes:
+        subagent: What was read; None where nothing can be.
+        problem: Why not, in a few words; may hold a path.
+    """
+
+    subagent: Subagent | None
+    problem: str = ""
+
+
+class Subagents:
+    """Which subagents' rows are shown among those of the session; none of their tokens is in its prompts."""
+
+    def __init__(self, jobs: Jobs, changes: Changes) -> None:
+        self._jobs = jobs
+        self._changes = changes
+        self._forget()
+
+    def _forget(self) -> None:
+        self._unfolded: frozenset[Key] = frozenset()
+        self._read: dict[Key, Subagent] = {}
+        self._problems: dict[Key, str] = {}
+        self._rows: tuple[tuple[object, ...], Rows] | None = None
+
+    def forget(self) -> None:
+        """The session is another one."""
+        for key in self._unfolded | self._read.keys():
+            self._jobs.stop(_group(key))
+        self._forget()
+
+    def among(self, rows: Rows) -> Rows:
+        """A session's rows, those of unfolded subagents among them; the same ones until anything changes."""
+        if not rows.subagent_rows:
+            return rows
+        about = (rows, self._unfolded, self._read, self._problems)
+        if self._rows is None or any(old is not new for old, new in zip(self._rows[0], about, strict=True)):
+            from inspector.ui.timeline.subagents import unfolded
+
+            opened = {key: subagent for key, subagent in self._read.items() if key in self._unfolded}
+            self._rows = (about, unfolded(rows, opened, self._problems))
+        return self._rows[1]
+
+    def fold(self, started: Started, counter: Counter | None, *, folded: bool | None) -> None:
+        """Fold or unfold a subagent, of the session or of one of its subagents.
+
+        Args:
+            started: What stands for it.
+            counter: What tokens are counted with; None for what there is.
+            folded: Fold it, or unfold it; None for whichever it is not.
+        """
+        key = started.key
+        is_unfolded = key in self._unfolded
+        folds = is_unfolded if folded is None else folded
+        if folds is not is_unfolded:
+            return
+        if folds:
+            self._unfolded -= {key}
+        else:
+            self._unfolded |= {key}
+            if key not in self._read:
+                self._problems = {**self._problems, key: READING}
+                work = partial(read_subagent, started.session, started.link, counter)
+                take = partial(self._take, key)
+                self._jobs.run(work, take, group=_group(key), description="read a subagent's session")
+        self._changes.publish(Change.SUBAGENTS)
+
+    def _take(self, key: Key, result: SubagentRead) -> None:
+        others = {each: problem for each, problem in self._problems.items() if each != key}
+        if result.subagent is not None:
+            self._read, self._problems = {**self._read, key: result.subagent}, others
+        else:
+            self._problems = {**others, key: result.problem}
+            self._unfolded -= {key}
+        self._changes.publish(Change.SUBAGENTS)
+
+
+def _group(key: Key) -> str:
+    return f"subagent {key}"
+
+
+def read_subagent(
+    session: Session,
+    link: SessionLink,
+    counter: Counter | None,
+    post: Post[SubagentRead],
+    is_cancelled: IsCancelled,
+) -> None:
+    """Read a subagent's session and tell of it: with estimated tokens, then with counted ones, then as it grows.
+
+    Args:
+        session: The session that started it.
+        link: Leads to it.
+        counter: What tokens are counted with; None for what there is.
+        post: Takes what was read, or why nothing was.
+        is_cancelled: True when its rows are not shown any more.
+    """
+    from inspector.session.errors import SessionError
+    from inspector.session.follow import Follower
+    from inspector.session.related import locate
+
+    path = locate(session, link)
+    if path is None:
+        post(SubagentRead(None, "its file is not there"))
+        return
+    try:
+        follower = Follower(path)
+    except SessionError as error:
+        post(SubagentRead(None, error.message))
+        return
+    last: Subagent | None = None
+    for last in _states(follower.session, None, counter, is_cancelled):
+        post(SubagentRead(last))
+    if last is not None and not is_cancelled():
+        asyncio.run(_follow(follower, last, post, is_cancelled))
+
+
+def _states(
+    session: Session, before: Subagent | None, counter: Counter | None, is_cancelled: IsCancelled
+) -> Iterator[Subagent]:
+    """A state of the session with estimated tokens, where it was not seen before, then counted as far as they are."""
+    from inspector.strategies.history.history import History
+    from inspector.tokens.counter import load_counter
+    from inspector.tokens.token_table import TokenTable, count_session
+    from inspector.ui.timeline.rows import Rows
+    from inspector.ui.timeline.subagents import Subagent
+
+    earlier = None if before is None else before.rows
+    rows = Rows.of(History.of(session, None if earlier is None else earlier.history), earlier)
+    if before is None:
+        yield Subagent(session, rows, TokenTable.estimated(session))
+    usable = counter is not None and counter.is_exact_tokenizer
+    known = counter if counter is not None and usable else load_counter()
+    table = before.table if before is not None and before.table.counter.is_exact_tokenizer else None
+    for newer in count_session(session, known, previous=table, cancelled=is_cancelled):
+        table = newer
+    if table is not None and not is_cancelled():
+        yield Subagent(session, rows, table)
+
+
+async def _follow(follower: Follower, last: Subagent, post: Post[SubagentRead], is_cancelled: IsCancelled) -> None:
+    async for update in updates_until(follower, is_cancelled):
+        if update.session is last.session:
+            continue
+        before, counter = None if update.change == "reloaded" else last, last.table.counter
+        for state in _states(update.session, before, counter, is_cancelled):
+            last = state
+            post(SubagentRead(last))

@@ -1,0 +1,207 @@
+"""The context chart: which call is looked at, by pointing, stepping or playing, and along which axis."""
+
+from __future__ import annotations
+
+from math import ceil
+from time import monotonic
+from typing import TYPE_CHECKING, Final
+
+from inspector.ui import numbers
+from inspector.ui.controller.changes import Change
+from inspector.ui.main.session_pane import SessionPane
+from inspector.ui.toolkit.pane import subtitle
+
+if TYPE_CHECKING:
+    from textual.timer import Timer
+
+    from inspector.ui.chart.widget import ContextChart
+    from inspector.ui.controller.session import SessionController
+    from inspector.ui.main.timeline_pane import TimelinePane
+
+SPEEDS: Final = (0.5, 1, 2, 5, 10, 25, 50, 100)
+"""Calls a second."""
+USUAL: Final = 3
+FRAMES_A_SECOND: Final = 25
+"""Faster than this several calls are passed over at once."""
+
+
+class ChartPane(SessionPane):
+    """Shows the prompt of every call.
+
+    What is played is what is looked at: the file is followed underneath, and a call looked at by hand is gone on from.
+    """
+
+    def __init__(self, controller: SessionController, rows: TimelinePane) -> None:
+        super().__init__("Context", id="chart-pane", controller=controller)
+        self._rows = rows
+        self.by_time = False
+        """The chart has an axis of time, not of calls."""
+        self._chart: ContextChart | None = None
+        self._play_timer: Timer | None = None
+        self._played_at = 0.0
+        self._speed = USUAL
+        controller.changes.listen(
+            {Change.FORGOTTEN: self._stop, Change.OUTCOME: self.show_chart, Change.CALL: self.show_chart}
+        )
+
+    async def open(self) -> ContextChart:
+        """Make the widget that draws the chart."""
+        from inspector.ui.chart.widget import ContextChart
+
+        self._chart = ContextChart(id="chart")
+        await self.mount(self._chart)
+        return self._chart
+
+    @property
+    def chart(self) -> ContextChart | None:
+        """The widget that draws the chart; None before there is a session."""
+        return self._chart
+
+    def show_chart(self) -> None:
+        """Every call's prompt, and the call looked at."""
+        from inspector.ui.chart.view import chart_of, moment_of, prompts_known
+
+        outcome = self.controller.outcome
+        if outcome is not None and self._chart is not None:
+            self._chart.series = chart_of(outcome, self.controller.call, by_time=self.by_time)
+            self.show_place()
+            subtitle(self, f"{moment_of(outcome, self.controller.call)} · {prompts_known(outcome)}")
+
+    def show_place(self) -> None:
+        """Mark the call that first sends the block under the cursor."""
+        history, outcome = self.controller.history, self.controller.outcome
+        if self._chart is None or history is None or outcome is None:
+            return
+        block = self._rows.cursor_block
+        enters = int(history.enters[block]) if 0 <= block < len(history.enters) else -1
+        self._chart.here = enters if 0 <= enters < outcome.replay.history.call_count else None
+
+    def turn_axis(self) -> None:
+        """Give the chart an axis of time, or of calls."""
+        if self.controller.outcome is None or self._chart is None:
+            return
+        self.by_time = not self.by_time
+        self.show_chart()
+        if self.by_time and (self._chart.series is None or not self._chart.series.span):
+            self.by_time = False
+            self.tell("this session does not say when its calls were made")
+        else:
+            self.tell("the chart runs over time" if self.by_time else "the chart runs over calls")
+
+    def on_context_chart_call_selected(self, event: ContextChart.CallSelected) -> None:
+        """A call was pointed at: the rows go there too."""
+        self._go_to_call(event.call)
+
+    def on_context_chart_axis_clicked(self) -> None:
+        """The chart gets the other axis."""
+        self.turn_axis()
+
+    def _go_to_call(self, call: int) -> None:
+        """Show everything as of a call, and the rows its prompt ends with."""
+        self.controller.look_at_place(call)
+        history, looked_at = self.controller.history, self.controller.call
+        if self._rows.is_open and history is not None and looked_at is not None:
+            message = int(history.call_last_message[looked_at])
+            if message >= 0:
+                self._rows.timeline.move_to_block(int(history.message_first_block[message + 1]) - 1)
+
+    def to_call_here(self) -> None:
+        """Look at the call that first sends the row under the cursor; at a compaction, at the last one before it."""
+        from inspector.ui.timeline.boundaries import calls_around
+
+        view, outcome, row = self._rows.view, self.controller.outcome, self._rows.row
+        if view is None or outcome is None or row < 0:
+            return
+        history, block = outcome.replay.history, int(view.rows.block[row])
+        around = calls_around(history, block) if view.rows.boundary[row] >= 0 else None
+        if around is not None:
+            self.controller.look_at_place(around[0])
+            before, after = (numbers.whole(call + 1) for call in around)
+            self.tell(f"call {before} was the last one before this; ] shows call {after}, the first after it")
+        elif block < len(history.enters) and 0 <= history.enters[block] < history.call_count:
+            self.controller.look_at_place(int(history.enters[block]))
+        else:
+            self.tell("no call made so far has sent this row")
+
+    def to_now(self) -> None:
+        """Back to the present."""
+        if self.controller.call is not None:
+            self.controller.look_at(None)
+        if self._rows.is_open:
+            self._rows.timeline.action_last()
+
+    @property
+    def is_playing(self) -> bool:
+        """Whether it goes on by itself."""
+        return self._play_timer is not None
+
+    @property
+    def speed(self) -> float:
+        """Calls a second."""
+        return SPEEDS[self._speed]
+
+    def play(self) -> None:
+        """Go on from the call looked at, from the first where that is the present; or stop."""
+        outcome = self.controller.outcome
+        if outcome is None or not outcome.replay.history.call_count:
+            self.tell("there is no call to play")
+        elif self.is_playing:
+            self._pause()
+        else:
+            if self.controller.call is None:
+                self._go_to_call(0)
+            self._run()
+
+    def play_faster(self, step: int) -> None:
+        """Play at the next speed, or the one before."""
+        self._speed = min(max(self._speed + step, 0), len(SPEEDS) - 1)
+        self.tell(f"{speed_in_words(self.speed)}: space plays and stops")
+        if self.is_playing:
+            self._stop()
+            self._run()
+
+    def _run(self) -> None:
+        self._played_at = monotonic()
+        self._play_timer = self.set_interval(1 / min(self.speed, FRAMES_A_SECOND), self._play_on)
+        self.controller.changes.publish(Change.SHOWN)
+
+    def _stop(self) -> None:
+        if self._play_timer is not None:
+            self._play_timer.stop()
+            self._play_timer = None
+
+    def _pause(self) -> None:
+        self._stop()
+        self.controller.changes.publish(Change.SHOWN)
+
+    def _play_on(self) -> None:
+        outcome, looked_at = self.controller.outcome, self.controller.call
+        if outcome is None or looked_at is None:
+            self._pause()
+            return
+        now = monotonic()
+        # A slow machine passes calls over instead of playing slower than it was asked to.
+        step = max(ceil((now - self._played_at) * self.speed - 0.5), 1)
+        self._played_at = now
+        if looked_at + step >= outcome.replay.history.call_count:
+            self._stop()
+            self.to_now()
+            self.controller.changes.publish(Change.SHOWN)
+        else:
+            self._go_to_call(looked_at + step)
+
+    @property
+    def moment(self) -> tuple[str, str]:
+        """Which call is looked at and whether it is played, in full and in short; empty for the present."""
+        history, call = self.controller.history, self.controller.call
+        if history is None or call is None:
+            return "", ""
+        count = history.call_count
+        mark = "▶ " if self.is_playing else ""
+        at = f"{mark}call {numbers.whole(call + 1)} of {numbers.whole(count)}"
+        return f"{at}, {speed_in_words(self.speed)}" if self.is_playing else at, f"{mark}{call + 1}/{count}"
+
+
+def speed_in_words(calls_a_second: float) -> str:
+    """A speed in words."""
+    return f"{calls_a_second:g} {'call' if calls_a_second == 1 else 'calls'} a second"

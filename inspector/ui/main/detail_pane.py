@@ -1,0 +1,113 @@
+"""The block under the cursor as text: which one, searching it, and opening it in a pager."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.app import SuspendNotSupported
+
+from inspector.ui.controller.changes import Change
+from inspector.ui.main.session_pane import SessionPane
+from inspector.ui.toolkit.pane import subtitle
+
+if TYPE_CHECKING:
+    from inspector.ui.controller.session import SessionController
+    from inspector.ui.detail.find_bar import TextFind
+    from inspector.ui.detail.widget import Detail
+    from inspector.ui.main.timeline_pane import TimelinePane
+
+
+class DetailPane(SessionPane):
+    """Shows what the row under the cursor holds."""
+
+    def __init__(self, controller: SessionController, rows: TimelinePane) -> None:
+        super().__init__("Detail", id="detail-pane", controller=controller)
+        self._rows = rows
+        self._detail: Detail | None = None
+        self._find_bar: TextFind | None = None
+        controller.changes.listen(
+            {
+                Change.SESSION: self.show_block,
+                Change.OUTCOME: self.show_block,
+                Change.CALL: self.show_block,
+                Change.SHOWN: self.show_block,
+            }
+        )
+
+    async def open(self) -> Detail:
+        """Make the widget that shows a text."""
+        from inspector.ui.detail.widget import Detail
+
+        self._detail = Detail(id="detail")
+        await self.mount(self._detail)
+        return self._detail
+
+    @property
+    def detail(self) -> Detail | None:
+        """The widget that shows a text; None before there is a session."""
+        return self._detail
+
+    def show_block(self) -> None:
+        """The block under the cursor, or all blocks of its message where that is folded."""
+        from inspector.ui.detail.block import detail_of, detail_of_message
+        from inspector.ui.timeline.arrangement import blocks_of_message
+
+        session, table, view, row = self.controller.session, self.controller.table, self._rows.view, self._rows.row
+        if self._detail is None or session is None or table is None or view is None or row < 0:
+            return
+        if (inner := view.rows.inner_of(row)) is not None:
+            subagent, inner_row = inner
+            session, table, outcome, block = subagent.session, subagent.table, None, int(subagent.rows.block[inner_row])
+        else:
+            outcome, block = self.controller.outcome, int(view.rows.block[row])
+        if block >= len(session.all_blocks):
+            return
+        if view.is_folded(row):
+            blocks = range(*blocks_of_message(view.rows.history, block))
+            content = detail_of_message(session, table, outcome, blocks)
+        else:
+            content = detail_of(session, table, outcome, block)
+        if not content.shows_the_same(self._detail.content):
+            self._detail.content = content
+        subtitle(self, "" if content.note is None else content.note.summary)
+
+    async def on_detail_find_asked(self) -> None:
+        """Ask what to look for in the text."""
+        from inspector.ui.detail.find_bar import TextFind
+
+        if self._find_bar is None:
+            self._find_bar = TextFind()
+            await self.mount(self._find_bar)
+        self._find_bar.open()
+
+    def on_text_find_changed(self, event: TextFind.Changed) -> None:
+        """Look for something else."""
+        if self._detail is not None:
+            self._detail.search(event.text)
+
+    def on_text_find_done(self) -> None:
+        """Back to the text."""
+        if self._detail is not None:
+            self._detail.focus()
+
+    def on_detail_counted(self, event: Detail.Counted) -> None:
+        """Say which of the places is looked at."""
+        if self._find_bar is not None:
+            self._find_bar.say(event.notice)
+
+    def on_detail_told(self, event: Detail.Told) -> None:
+        """Say what was done."""
+        self.tell(event.notice)
+
+    def on_detail_pager_asked(self, event: Detail.PagerAsked) -> None:
+        """Give the terminal to the user's pager."""
+        from inspector.ui.detail.pager import PagerError, pager_command, show_in_pager
+
+        try:
+            command = pager_command()
+            with self.app.suspend():
+                show_in_pager(event.text, command)
+        except PagerError as error:
+            self.tell(str(error), is_problem=True)
+        except SuspendNotSupported:
+            self.tell("a pager cannot be opened here: there is no terminal to give it", is_problem=True)

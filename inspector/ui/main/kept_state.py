@@ -1,0 +1,118 @@
+"""Going on where a session was left: its plans, and where one was looking."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from inspector.ui.controller.changes import Change
+from inspector.ui.controller.saved_state import SessionState, save_state
+
+if TYPE_CHECKING:
+    from inspector.ui.controller.host import Stoppable
+    from inspector.ui.controller.session import SessionController
+    from inspector.ui.main.detail_pane import DetailPane
+    from inspector.ui.main.pane_focus import PaneFocus
+    from inspector.ui.main.timeline_pane import TimelinePane
+
+SECONDS_TO_SAVE = 2.0
+
+
+class KeptState:
+    """Takes up how a session was left, and keeps how it is left."""
+
+    def __init__(self, controller: SessionController, rows: TimelinePane, detail: DetailPane, focus: PaneFocus) -> None:
+        """Look at a session.
+
+        Args:
+            controller: The session.
+            rows: Its rows, whose cursor, order and filter are kept.
+            detail: A block's text, whose view is kept.
+            focus: Which part of the screen has it.
+        """
+        self._controller = controller
+        self._rows = rows
+        self._detail = detail
+        self._focus = focus
+        self._saving: Stoppable | None = None
+        self._saved: SessionState | None = None
+        controller.changes.listen(
+            {Change.READY: self._take_up, Change.EDITED: self.save_soon, Change.FORGOTTEN: self._forget}
+        )
+
+    def _forget(self) -> None:
+        self._saved = None
+
+    def _take_up(self) -> None:
+        """Go on where it was left; where it is being written, at its end all the same."""
+        kept = self._saved = self._controller.kept
+        if kept is None:
+            return
+        if kept.plan_open:
+            self._focus.is_plan_open = True
+        if kept.plan is not None and kept.plan == self._controller.plan and kept.plan.strategies:
+            self._controller.host.tell("the plan is the one you left this session with")
+        self._look_as(kept)
+        session, history = self._controller.session, self._controller.history
+        if self._controller.is_being_written or session is None or history is None:
+            return
+        if 0 <= kept.block < len(session.all_blocks):
+            self._rows.timeline.move_to_block(kept.block)
+        if kept.call is not None and kept.call < history.call_count:
+            self._controller.look_at(kept.call)
+
+    def _look_as(self, kept: SessionState) -> None:
+        """Order, filter and views as they were; what this version does not know is passed over."""
+        from inspector.ui.detail.views import VIEWS
+        from inspector.ui.timeline.arrangement import Order
+
+        detail = self._detail.detail
+        if detail is not None:
+            detail.shown = next((view for view, _ in VIEWS if view == kept.view), detail.shown)
+        if kept.order in Order.__members__:
+            self._rows.order_by(Order[kept.order])
+        if kept.filter:
+            self._rows.call_later(self._rows.filter_by, kept.filter)
+        if self._focus.is_in_rows_or_nowhere and kept.pane != "timeline":
+            self._focus.give_to(kept.pane)
+
+    @property
+    def now(self) -> SessionState | None:
+        """What would be kept; None while there is nothing to keep."""
+        from inspector.ui.timeline.arrangement import Order
+
+        plans, detail = self._controller.plans, self._detail.detail
+        if plans is None or detail is None:
+            return None
+        order = self._rows.arrangement.order
+        return SessionState(
+            plans.by_letter,
+            plans.letter,
+            self._rows.cursor_block,
+            self._controller.call,
+            self._focus.is_plan_open,
+            filter=self._rows.filter,
+            order="" if order is Order.RECORDED else order.name,
+            view=detail.shown,
+            pane=self._focus.last,
+        )
+
+    def save_soon(self) -> None:
+        """Save it in a while: changes come in bursts."""
+        if self._saving is not None:
+            self._saving.stop()
+        self._saving = self._controller.host.later(SECONDS_TO_SAVE, self.save)
+
+    def save(self) -> None:
+        """Save it, unless it is what was saved."""
+        if self._saving is not None:
+            self._saving.stop()
+            self._saving = None
+        state = self.now
+        if state is None or state == self._saved:
+            return
+        self._saved = state
+        try:
+            save_state(self._controller.path, state)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            self._controller.host.tell(f"the plan could not be kept for the next time: {reason}", is_problem=True)

@@ -1,0 +1,205 @@
+"""The plan: what its controls ask for is done to it, and what comes of it is shown beside them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from inspector.ui.controller.changes import Change
+from inspector.ui.main import plan_files
+from inspector.ui.main.session_pane import SessionPane
+from inspector.ui.toolkit.pane import entitle, subtitle
+
+if TYPE_CHECKING:
+    from inspector.ui.controller.session import SessionController
+    from inspector.ui.plan.controls import TextControl
+    from inspector.ui.plan.entry import StrategyToggle
+    from inspector.ui.plan.panel import PlanPanel
+
+
+class PlanPane(SessionPane):
+    """Shows the plan and changes it."""
+
+    def __init__(self, controller: SessionController) -> None:
+        super().__init__("Plan", id="plan-pane", controller=controller)
+        self._panel: PlanPanel | None = None
+        controller.changes.listen(
+            {
+                Change.PLAN: self._show_plan,
+                Change.OUTCOME: self._show_outcome,
+                Change.RISKS: self._show_risks,
+                Change.SIZES: self._show_sizes,
+                Change.RIVAL: self._show_rival,
+            }
+        )
+
+    async def open(self) -> PlanPanel:
+        """Make the widget with the controls."""
+        from inspector.ui.plan.panel import PlanPanel
+
+        self._panel = PlanPanel()
+        await self.mount(self._panel)
+        return self._panel
+
+    @property
+    def panel(self) -> PlanPanel | None:
+        """The widget with the controls; None before there is a session to plan for."""
+        return self._panel
+
+    def focus_control(self, entry: int | None = None) -> None:
+        """Give the focus to the control that had it last, or to the switch of an entry."""
+        if self._panel is not None:
+            self._panel.focus_control(entry)
+
+    def _show_plan(self) -> None:
+        if self.controller.plan is not None and self._panel is not None:
+            self._panel.show_soon(self.controller.plan)
+            entitle(self, self.controller.plan_title)
+
+    def _show_outcome(self) -> None:
+        outcome = self.controller.outcome
+        if outcome is not None and self._panel is not None:
+            self._panel.show_outcomes(outcome.replay.groups)
+            subtitle(self, "tokens by our count, estimated")
+
+    def _show_risks(self) -> None:
+        if self._panel is not None:
+            risks = self.controller.risks
+            is_final = risks is None or risks.needed is not None
+            self._panel.show_findings(() if risks is None else risks.lines(), is_final=is_final)
+
+    def _show_sizes(self) -> None:
+        sizes, plan = self.controller.sizes, self.controller.plan
+        if sizes is not None and plan is not None and self._panel is not None and sizes.serves(sizes.history, plan):
+            self._panel.show_sizes(sizes.of)
+
+    def _show_rival(self) -> None:
+        from inspector.ui.plan.difference import brief
+
+        if self._panel is not None:
+            rival, outcome = self.controller.rival, self.controller.outcome
+            self._panel.show_rival("" if rival is None or outcome is None else brief(outcome.totals, rival))
+
+    def on_plan_panel_value_changed(self, event: PlanPanel.ValueChanged) -> None:
+        """A control was moved."""
+        self.controller.set_value(event.entry, event.parameter, event.value, is_final=event.is_final)
+
+    def on_strategy_toggle_switched(self, event: StrategyToggle.Switched) -> None:
+        """A strategy was switched."""
+        self.switch(event.entry)
+
+    def switch(self, entry: int) -> None:
+        """Switch a strategy on or off, if there is one at that place."""
+        plan = self.controller.plan
+        if plan is not None and entry < len(plan.entries):
+            self.controller.edit_plan(plan.toggled(entry))
+
+    def on_strategy_toggle_removed(self, event: StrategyToggle.Removed) -> None:
+        """A strategy was taken out."""
+        plan = self.controller.plan
+        if plan is not None:
+            name = plan.entries[event.entry].strategy.name
+            self.controller.edit_plan(plan.removed(event.entry))
+            self.focus_control()
+            self.tell(f"{name} is out of the plan: ctrl+z brings it back")
+
+    async def on_strategy_toggle_moved(self, event: StrategyToggle.Moved) -> None:
+        """A strategy was given another place."""
+        plan, target = self.controller.plan, event.entry + event.places
+        if plan is not None and 0 <= target < len(plan.entries):
+            self.controller.edit_plan(plan.moved(event.entry, target))
+            await self._show_at_once(target)
+
+    async def _show_at_once(self, entry: int) -> None:
+        """Show the plan as it is, and give an entry the focus."""
+        if self._panel is not None and self.controller.plan is not None:
+            await self._panel.show(self.controller.plan)
+            self._panel.focus_control(entry)
+
+    def on_text_control_edit_requested(self, event: TextControl.EditRequested) -> None:
+        """A text, or a list of tools, should be edited."""
+        from inspector.strategies.core.parameters import ParameterKind
+
+        if event.text_control.parameter.kind is ParameterKind.TOOLS:
+            self.run_dialog(self._edit_tools(event.text_control), "edit a list of tools")
+        else:
+            self.run_dialog(self._edit_text(event.text_control), "edit a value")
+
+    async def _edit_tools(self, control: TextControl) -> None:
+        from inspector.ui.plan.tools import tool_choices, with_tools
+        from inspector.ui.plan.tools_dialog import ToolsDialog
+
+        plan, history = self.controller.plan, self.controller.history
+        if plan is None or history is None or not isinstance(control.value, tuple):
+            return
+        parameter, strategy = control.parameter, plan.entries[control.entry].strategy
+        tools = tool_choices(history, strategy, parameter)
+        title = f"{strategy.name}: {parameter.name.replace('-', ' ')}"
+        chosen = await self.app.push_screen_wait(ToolsDialog(title, parameter.help, tools, control.value))
+        if chosen is None or chosen == control.value:
+            return
+        plan = self.controller.plan or plan
+        entry = plan.entries[control.entry] if control.entry < len(plan.entries) else None
+        if entry is not None and entry.strategy.name == strategy.name:
+            self.controller.edit_plan(plan.with_strategy(control.entry, with_tools(entry.strategy, parameter, chosen)))
+
+    async def _edit_text(self, control: TextControl) -> None:
+        from inspector.strategies.core.parameters import ParameterError
+        from inspector.ui.dialogs.value_dialog import ValueDialog
+
+        parameter = control.parameter
+
+        def problem(text: str) -> str:
+            try:
+                parameter.parsed(text)
+            except ParameterError as error:
+                return str(error)
+            return ""
+
+        title, value = parameter.name.replace("-", " "), control.editable
+        text = await self.app.push_screen_wait(ValueDialog(title, control.explanation, value, problem))
+        if text is not None:
+            self.controller.set_value(control.entry, parameter.name, parameter.parsed(text))
+
+    def swap(self) -> None:
+        """Put the plan aside and take the other one; at first, a copy of it to change."""
+        self.controller.swap_plans()
+        plans = self.controller.plans
+        if plans is not None:
+            letter = plans.letter
+            self.tell(f"this is plan {letter} now: A shows what it differs in from plan {plans.other_letter}")
+
+    def show_difference(self) -> None:
+        """Everything the two plans differ in."""
+        from inspector.ui.plan.difference import figure_rows, setting_rows
+        from inspector.ui.plan.difference_dialog import DifferenceScreen
+
+        rival, outcome, plans = self.controller.rival, self.controller.outcome, self.controller.plans
+        if rival is None or outcome is None or plans is None:
+            self.tell("there is one plan yet: a puts it aside and takes another, to compare")
+            return
+        figures, settings = figure_rows(outcome.totals, rival.totals), setting_rows(plans.plan, rival.plan)
+        self.app.push_screen(DifferenceScreen(plans.letter, plans.other_letter, figures, settings))
+
+    def on_add_strategy_pressed(self) -> None:
+        """A strategy should be added."""
+        self.add()
+
+    def add(self) -> None:
+        """Choose a strategy and put it at the end of the plan, switched on; or take a ready plan in its place."""
+        self.run_dialog(self._add(), "choose a strategy")
+
+    async def _add(self) -> None:
+        if await plan_files.add_strategy(self.app, self.controller) and self.controller.plan is not None:
+            await self._show_at_once(len(self.controller.plan.entries) - 1)
+
+    def open_other(self) -> None:
+        """Take a saved plan, a ready one, or one in a file, in place of this one."""
+        self.run_dialog(plan_files.open_plan(self.app, self.controller), "open a plan")
+
+    def save(self) -> None:
+        """Save the plan under a name, or in a file of the user's choice."""
+        self.run_dialog(plan_files.save_plan(self.app, self.controller), "save the plan")
+
+    def export(self) -> None:
+        """Show the plan as other agents' configuration, to save or to copy."""
+        self.run_dialog(plan_files.export_plan(self.app, self.controller), "export the plan")

@@ -1,0 +1,124 @@
+"""From a session to those that belong to it, its subagents and its parent, and to what reading its file came to."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from textual.screen import Screen
+
+    from inspector.session.model import Session, SessionLink
+    from inspector.ui.controller.host import IsCancelled, Post
+    from inspector.ui.controller.session import SessionController
+    from inspector.ui.main.timeline_pane import TimelinePane
+
+
+class RelatedSessions:
+    """Knows where the row under the cursor leads to, and goes there."""
+
+    def __init__(
+        self, controller: SessionController, rows: TimelinePane, open_beside: Callable[[Path], object]
+    ) -> None:
+        """Look at a session.
+
+        Args:
+            controller: The session.
+            rows: Its rows.
+            open_beside: Opens another session beside it.
+        """
+        self._controller = controller
+        self._rows = rows
+        self._open_beside = open_beside
+
+    @property
+    def are_there(self) -> bool:
+        """Whether any session belongs to this one."""
+        return self._controller.session is not None and bool(self._controller.session.links)
+
+    @property
+    def subagent(self) -> tuple[Session, SessionLink] | None:
+        """The subagent the cursor leads to, and the session that started it; None where it leads to none."""
+        session, view = self._controller.session, self._rows.view
+        if session is None or view is None or not session.links:
+            return None
+        row = self._rows.timeline.cursor_row
+        if row >= 0 and view.rows.subagent[row] >= 0:
+            from inspector.ui.timeline.subagents import started_at
+
+            started = started_at(view.rows, row)
+            return None if started is None else (started.session, started.link)
+        block = self._rows.cursor_block
+        if not 0 <= block < len(session.all_blocks):
+            return None
+        from inspector.session.related import subagent_of
+
+        link = subagent_of(session, session.all_blocks[block].tool_call_id)
+        return None if link is None else (session, link)
+
+    @property
+    def parent(self) -> SessionLink | None:
+        """The session that started this one; None where nothing did."""
+        session = self._controller.session
+        if session is None or not session.links:
+            return None
+        from inspector.session.related import parent_of
+
+        return parent_of(session)
+
+    def open_subagent(self) -> None:
+        """Open the subagent that the call under the cursor started."""
+        if (subagent := self.subagent) is not None:
+            self._open(*subagent)
+
+    def open_parent(self) -> None:
+        """Open the session that started this one."""
+        if self._controller.session is not None and (link := self.parent) is not None:
+            self._open(self._controller.session, link)
+
+    def _open(self, session: Session, link: SessionLink) -> None:
+        def work(post: Post[Path | None], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  done in a moment
+            from inspector.session.related import locate
+
+            post(locate(session, link))
+
+        take = partial(self._located, link)
+        description = "find a session that belongs to this one"
+        self._controller.host.run(work, take, group="link", description=description)
+
+    def _located(self, link: SessionLink, path: Path | None) -> None:
+        if path is not None:
+            self._open_beside(path)
+        else:
+            self._controller.host.tell(f"the file of {link.title or link.identifier} is not there")
+
+    def show_diagnostics(self, screen: Screen[Any]) -> None:
+        """Say what the file was taken for and why, what is in it, and what could not be read.
+
+        Args:
+            screen: Over which screen.
+        """
+        session, path, width = self._controller.session, self._controller.path, max(screen.size.width - 12, 40)
+        if session is None:
+            self._controller.host.tell("nothing was read yet")
+            return
+
+        def work(post: Post[str], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  done in a moment
+            from inspector.report.session_listings import reading_text
+            from inspector.session.errors import SessionError
+            from inspector.session.registry import detect
+
+            try:
+                post(reading_text(detect(path), session, width=width))
+            except SessionError as error:
+                post(error.message)
+
+        def show(text: str) -> None:
+            from inspector.ui.dialogs.diagnostics_dialog import DiagnosticsScreen
+
+            screen.app.push_screen(DiagnosticsScreen(text))
+
+        self._controller.host.run(work, show, group="diagnostics", description="say how the file was read")

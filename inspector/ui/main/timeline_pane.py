@@ -1,0 +1,471 @@
+"""The rows of a session: in which order they stand, what is folded, found and pinned, and going to what matters."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from inspector.ui import numbers
+from inspector.ui.controller.changes import Change
+from inspector.ui.main.row_search import RowSearch, words_of
+from inspector.ui.main.session_pane import SessionPane
+from inspector.ui.toolkit.pane import Placeholder, Word, entitle, subtitle
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from inspector.ui.controller.host import IsCancelled, Post
+    from inspector.ui.controller.session import SessionController
+    from inspector.ui.outcome import Outcome
+    from inspector.ui.timeline.arrangement import Arrangement, Order
+    from inspector.ui.timeline.find_bar import FindBar
+    from inspector.ui.timeline.jumps import Jump
+    from inspector.ui.timeline.view import TimelineView
+    from inspector.ui.timeline.widget import Timeline
+
+
+class TimelinePane(SessionPane):
+    """Decides what the timeline shows."""
+
+    def __init__(self, controller: SessionController) -> None:
+        super().__init__("Timeline", Placeholder(), id="timeline-pane", controller=controller)
+        self.search = RowSearch(controller.host, self._rows_found)
+        self.find_bar: FindBar | None = None
+        """Made when it is first asked for."""
+        self._timeline: Timeline | None = None
+        self._arrangement: Arrangement | None = None
+        self._arranged: tuple[tuple[object, ...], TimelineView] | None = None
+        self._carried: NDArray[np.int64] | None = None
+        self._begins_anew = False
+        self._goes_to_found = False
+        self._jumps: tuple[object, Callable[[Outcome], tuple[Jump, ...]], tuple[Jump, ...]] | None = None
+        controller.changes.listen(
+            {
+                Change.FORGOTTEN: self._forget,
+                Change.SESSION: self._show_session,
+                Change.OUTCOME: self._show_outcome,
+                Change.CALL: self._show_call,
+                Change.SUBAGENTS: self._show_subagents,
+                Change.READY: self._begin,
+            }
+        )
+
+    async def open(self, *, logarithmic: bool) -> Timeline:
+        """Make the widget that shows the rows.
+
+        Args:
+            logarithmic: Bars show ratios, not amounts.
+        """
+        from inspector.ui.timeline.widget import Timeline
+
+        self._timeline = Timeline(id="timeline")
+        self._timeline.logarithmic = logarithmic
+        await self.mount(self._timeline)
+        return self._timeline
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there are rows."""
+        return self._timeline is not None
+
+    @property
+    def timeline(self) -> Timeline:
+        """The widget that shows the rows; there is one once there is a session."""
+        if self._timeline is None:
+            raise AssertionError("no rows without a session")
+        return self._timeline
+
+    @property
+    def view(self) -> TimelineView | None:
+        """What is shown; None before there is anything."""
+        return None if self._timeline is None else self._timeline.view
+
+    @property
+    def row(self) -> int:
+        """The row under the cursor, -1 for none."""
+        view = self.view
+        if view is None or self.timeline.cursor < 0:
+            return -1
+        return view.row_at(min(self.timeline.cursor, view.count - 1))
+
+    @property
+    def cursor_block(self) -> int:
+        """The block under the cursor; of a boundary's row, the first one after it; -1 for none."""
+        return -1 if self._timeline is None else self._timeline.cursor_block
+
+    def focus_rows(self) -> None:
+        """The focus to the rows, at once."""
+        if self._timeline is not None:
+            self.screen.set_focus(self._timeline)
+
+    def say_instead(self, word: Word | None) -> None:
+        """Say something in place of the rows; None to show the rows."""
+        placeholder = self.query_one(Placeholder)
+        placeholder.display = word is not None
+        if word is not None:
+            placeholder.word = word
+        if self._timeline is not None:
+            self._timeline.display = word is None
+
+    def _forget(self) -> None:
+        self.search.stop()
+        self._arrangement = self._carried = self._arranged = None
+        self.name_rows()
+
+    def _show_session(self) -> None:
+        rows = self.controller.rows
+        if rows is not None:
+            empty = Word("there is nothing in this session yet", ("Rows appear as the agent writes them.",))
+            self.say_instead(None if len(rows) else empty)
+            self.show_rows()
+            self.search.look_through(self.view)
+
+    def _show_outcome(self) -> None:
+        self.name_rows()
+        self.show_rows()
+        table = self.controller.table
+        if table is not None:
+            counter = f" ({table.counter.name})" if table.counter.is_exact_tokenizer else " of characters"
+            subtitle(self, f"tokens by our count{counter}, estimated")
+        self._add_up_carried()
+        self.search.look_again(self.view)
+
+    def _show_call(self) -> None:
+        if self.controller.call is not None and self._timeline is not None:
+            self._timeline.follow = False
+        self.name_rows()
+        self.show_rows()
+
+    def _show_subagents(self) -> None:
+        self.show_rows()
+        self.controller.changes.publish(Change.SHOWN)
+        self.search.look_through(self.view)
+
+    def _begin(self) -> None:
+        """Stay on the newest rows of a session that is being written."""
+        if self._timeline is not None:
+            self._timeline.mark_all_seen()
+            self._timeline.follow = self.controller.is_being_written
+
+    def show_rows(self) -> None:
+        """Rows and bars as of the call looked at."""
+        from inspector.ui.timeline.view import view_of
+
+        rows, table = self.controller.rows, self.controller.table
+        if rows is not None and table is not None and self._timeline is not None:
+            view = view_of(self.controller.subagents.among(rows), table, self.controller.outcome)
+            self._timeline.view = self._arranged_view(self.search.marked(view))
+
+    @property
+    def arrangement(self) -> Arrangement:
+        """How the rows are shown."""
+        from inspector.ui.timeline.arrangement import Arrangement
+
+        if self._arrangement is None:
+            self._arrangement = Arrangement()
+        return self._arrangement
+
+    def _arranged_view(self, view: TimelineView) -> TimelineView:
+        """The rows of a view in the order asked for, what is folded folded."""
+        from inspector.ui.timeline.arrangement import Order, arrange
+
+        arrangement = self.arrangement
+        carried = self._carried if arrangement.order is Order.CARRIED else None
+        weight = view.tokens if carried is None else carried
+        # A drag changes what is sent, not which rows there are.
+        about = (view.rows, weight, arrangement.order, arrangement.folds, self.search.rows, self.search.is_filter)
+        if self._arranged is not None and all(old is new for old, new in zip(self._arranged[0], about, strict=True)):
+            done = self._arranged[1]
+            shown, folded = done.visible, done.folded
+        else:
+            shown, folded = arrange(view.rows, arrangement, weight, view.visible)
+        view = replace(
+            view,
+            visible=shown,
+            folded=folded,
+            order=arrangement.order,
+            carried=carried,
+            pins=arrangement.pins,
+            folded_threads=arrangement.folds.threads,
+        )
+        self._arranged = (about, view)
+        return view
+
+    def _arrange_by(self, **changes: Any) -> None:
+        """Arrange the rows in another way; the arguments are fields of `Arrangement`."""
+        self._arrangement = replace(self.arrangement, **changes)
+        self.show_rows()
+        self.controller.changes.publish(Change.SHOWN)
+
+    def next_order(self) -> None:
+        """Order the rows as recorded, by size, or by what was carried."""
+        from inspector.ui.timeline.arrangement import Order
+
+        order = self.arrangement.order.next
+        self._begins_anew = order is Order.CARRIED and self._carried is None
+        self.order_by(order)
+        self.tell(f"rows {order.value}: s changes it")
+        if order is not Order.RECORDED and self._timeline is not None:
+            self._timeline.action_first()
+
+    def order_by(self, order: Order) -> None:
+        """Show the rows in an order."""
+        self._arrange_by(order=order)
+        self.name_rows()
+        self._add_up_carried()
+
+    def _add_up_carried(self) -> None:
+        """Find out what was carried, where the rows are ordered by it."""
+        from inspector.ui.timeline.arrangement import Order
+
+        outcome = self.controller.outcome
+        if outcome is None or self.arrangement.order is not Order.CARRIED:
+            return
+
+        def work(post: Post[NDArray[np.int64]], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  done in a moment
+            import numpy as np
+
+            from inspector.replay.analysis.resend_cost import resend_cost
+
+            post(np.round(resend_cost(outcome.replay).tokens).astype(np.int64))
+
+        take = partial(self._take_carried, outcome)
+        self.controller.host.run(work, take, group="carried", description="add up what was carried")
+
+    def _take_carried(self, outcome: Outcome, carried: NDArray[np.int64]) -> None:
+        newest = self.controller.outcome
+        if newest is not None and outcome.replay is newest.replay:
+            begins, self._begins_anew = self._begins_anew, False
+            self._carried = carried
+            self.show_rows()
+            if begins and self._timeline is not None:
+                self._timeline.action_first()
+
+    def name_rows(self) -> None:
+        """Say in the frame the order of the rows, and how the prompts of a chart without a frame are known."""
+        title, outcome, call = "Timeline", self.controller.outcome, self.controller.call
+        if self._arrangement is not None and self._arrangement.order.name != "RECORDED":
+            title = f"Timeline, {self._arrangement.order.value}"
+        if outcome is not None and self.screen.has_class("-short") and not self.screen.has_class("-zoom-chart"):
+            from inspector.ui.chart.view import prompt_at, prompts_known
+
+            above = f"above: {prompts_known(outcome)}" if call is None else prompt_at(outcome, call)
+            title = f"{title} · {above}"
+        entitle(self, title)
+
+    def on_timeline_order_asked(self) -> None:
+        """Order the rows in another way."""
+        self.next_order()
+
+    def on_timeline_fold_asked(self, event: Timeline.FoldAsked) -> None:
+        """Fold or unfold a message, a subagent, or everything."""
+        from inspector.ui.timeline.arrangement import Folds
+
+        view, folds = self.view, self.arrangement.folds
+        if view is None:
+            return
+        if event.row is None:
+            self._arrange_by(folds=Folds(not folds.all_messages, threads=folds.threads))
+            return
+        rows = view.rows
+        thread = int(rows.thread[event.row])
+        if rows.subagent[event.row] >= 0:
+            self._fold_subagent(view, event.row, event.folded)
+        elif rows.boundary[event.row] >= 0 and thread:
+            folded = thread not in folds.threads if event.folded is None else event.folded
+            self._arrange_by(folds=folds.with_thread(thread, folded=folded))
+        elif view.can_fold(event.row):
+            message = int(rows.history.message[rows.block[event.row]])
+            folded = not folds.is_folded(message) if event.folded is None else event.folded
+            self._arrange_by(folds=folds.with_message(message, folded=folded))
+        elif event.folded is None:
+            self.tell("there is nothing to fold: the message has one block")
+
+    def _fold_subagent(self, view: TimelineView, row: int, folded: bool | None) -> None:
+        from inspector.ui.timeline.subagents import started_at
+
+        started, table = started_at(view.rows, row), self.controller.table
+        if started is not None:
+            counter = None if table is None else table.counter
+            self.controller.subagents.fold(started, counter, folded=folded)
+
+    def show_all(self) -> None:
+        """Show every row: forget what they are filtered by, and unfold what is folded."""
+        from inspector.ui.timeline.arrangement import Folds
+
+        if self.find_bar is not None and self.search.is_filter:
+            self.find_bar.action_close()
+        if self.arrangement.folds != Folds():
+            self._arrange_by(folds=Folds())
+
+    def on_timeline_pin_asked(self, event: Timeline.PinAsked) -> None:
+        """Pin a row, or take the pin away."""
+        self._arrange_by(pins=self.arrangement.pins ^ {event.block})
+
+    def on_timeline_follow_changed(self) -> None:
+        """Following was turned on or off; whoever follows looks at the present."""
+        if self._timeline is not None and self._timeline.follow and self.controller.call is not None:
+            self.controller.look_at(None)
+        self.controller.changes.publish(Change.SHOWN)
+
+    async def find(self, *, is_filter: bool) -> None:
+        """Ask what to search or filter the rows with."""
+        if self._timeline is not None:
+            (await self._open_find_bar()).open(is_filter=is_filter, words=self._words())
+
+    async def filter_by(self, text: str) -> None:
+        """Show only what a query finds, the focus where it is."""
+        if self._timeline is not None:
+            (await self._open_find_bar()).put(text, words=self._words())
+
+    @property
+    def filter(self) -> str:
+        """The query that hides other rows; empty where none does."""
+        is_filtered = self.find_bar is not None and self.search.is_filter and not self.search.is_idle
+        return self.find_bar.text if self.find_bar is not None and is_filtered else ""
+
+    async def _open_find_bar(self) -> FindBar:
+        from inspector.ui.timeline.find_bar import FindBar
+
+        if self.find_bar is None:
+            self.find_bar = FindBar()
+            await self.mount(self.find_bar)
+        return self.find_bar
+
+    def _words(self) -> tuple[str, ...]:
+        history = self.controller.history
+        return words_of(self.view, history.tool_names if history is not None else ())
+
+    def on_find_bar_done(self) -> None:
+        """Back to the rows."""
+        self.timeline.focus()
+
+    def on_find_bar_changed(self, event: FindBar.Changed) -> None:
+        """Look for something else."""
+        from inspector.ui.timeline.search import QueryError
+
+        try:
+            self.search.search_for(event.text, is_filter=event.is_filter)
+        except QueryError as error:
+            self._say_found(str(error))
+            return
+        self._goes_to_found = not event.is_filter
+        if self.search.is_idle:
+            self._say_found("")
+            # The line is closed, mostly: first the rows have its place again.
+            self.call_after_refresh(self._show_all_found)
+        else:
+            self.search.look_through(self.view)
+
+    def _show_all_found(self) -> None:
+        self.show_rows()
+        self.controller.changes.publish(Change.SHOWN)
+
+    def _rows_found(self, told: str) -> None:
+        self._say_found(told)
+        self.show_rows()
+        self.controller.changes.publish(Change.SHOWN)
+        if self._goes_to_found and self.search.rows is not None and len(self.search.rows):
+            self._goes_to_found = False
+            self._go_to_match(0)
+
+    def _say_found(self, text: str) -> None:
+        if self.find_bar is not None:
+            self.find_bar.say(text)
+
+    def _go_to_match(self, step: int) -> None:
+        """To a matching row: the next, the one before, or (0) the first from the cursor on."""
+        view = self.view
+        places = None if view is None else view.hit_positions
+        if places is None or not len(places):
+            return
+        place = int(places.searchsorted(self.timeline.cursor, side="right" if step > 0 else "left")) - (step < 0)
+        place %= len(places)
+        self.timeline.move_to(int(places[place]))
+        self._say_found(f"{numbers.whole(place + 1)} of {numbers.plural(len(places), 'row')}")
+
+    def to_match(self, step: int) -> None:
+        """To the next or previous matching row, around the ends."""
+        if self.search.rows is None:
+            self.tell("nothing is searched for: / asks")
+        else:
+            self._go_to_match(step)
+
+    def to_cut(self, step: int) -> None:
+        """To another row the plan changed."""
+        none = "the plan changes no row of this prompt"
+        if self.controller.plan is not None and not self.controller.plan.strategies:
+            none = "nothing is cut: no strategy of the plan is on, 1 switches its first one"
+        none = "the plan is still being replayed" if self.controller.is_replaying else none
+        self._move_among(lambda view: view.changed_positions, step, none)
+
+    def to_boundary(self, step: int) -> None:
+        """To another place where a context begins."""
+        self._move_among(lambda view: view.boundary_positions, step, "nothing was compacted")
+
+    def to_error(self, step: int) -> None:
+        """To another failed tool result."""
+        self._move_among(lambda view: view.error_positions, step, "no tool result is marked as failed")
+
+    def to_pin(self, step: int) -> None:
+        """To another pinned row."""
+        self._move_among(lambda view: view.pin_positions, step, "no row is pinned: m pins the one under the cursor")
+
+    def to_risk(self, step: int) -> None:
+        """To another row at which something may go wrong, and say what."""
+        risks = self.controller.risks
+        if self.view is None:
+            return
+        if risks is None or not len(risks.blocks):
+            self.tell("nothing is known to go wrong with this plan")
+            return
+        self._move_among(risks.positions, step, "what may go wrong is not among the rows shown")
+        self.tell(risks.sentence(self.timeline.cursor_block))
+
+    def to_rise(self, step: int) -> None:
+        """To another of the places where the context grew most."""
+        from inspector.ui.timeline.jumps import rises_of
+
+        self._jump(rises_of, step, "the context never grew")
+
+    def to_break(self, step: int) -> None:
+        """To another call at which cached tokens were lost."""
+        from inspector.ui.timeline.jumps import breaks_of
+
+        self._jump(breaks_of, step, "no call loses what a cache held")
+
+    def _jump(self, find: Callable[[Outcome], tuple[Jump, ...]], step: int, none: str) -> None:
+        import numpy as np
+
+        outcome, view = self.controller.outcome, self.view
+        if outcome is None or view is None:
+            return
+        known = self._jumps
+        if known is None or known[0] is not outcome.replay or known[1] is not find:
+            known = self._jumps = (outcome.replay, find, find(outcome))
+        jumps = known[2]
+        places = view.positions_of_blocks(np.array([jump.block for jump in jumps], dtype=np.int32))
+        if not len(places):
+            self.tell(f"{none}, as far as rows are shown" if jumps else none)
+        elif not self.timeline.move_among(places, step):
+            below = "below the cursor; the other key goes up"
+            self.tell(f"none {below}" if step > 0 else "none above the cursor")
+        else:
+            cursor = self.timeline.cursor
+            here = (jump for jump in jumps if cursor in view.positions_of_blocks(np.array([jump.block])))
+            self.tell(next((jump.text for jump in here), ""))
+
+    def _move_among(self, positions: Callable[[TimelineView], NDArray[np.int32]], step: int, none: str) -> None:
+        view = self.view
+        if view is None:
+            return
+        found = positions(view)
+        if not self.timeline.move_among(found, step):
+            where = "none below the cursor; the capital letter goes up" if step > 0 else "none above the cursor"
+            self.tell(where if len(found) else none)
+        else:
+            self.tell("")  # what was said of another place

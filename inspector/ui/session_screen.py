@@ -1,0 +1,130 @@
+"""What all screens about an open session have in common: its name above, keys and notices below, work in threads."""
+
+from __future__ import annotations
+
+from math import isnan
+from time import time
+from typing import TYPE_CHECKING, TypeVar
+
+from textual import on
+from textual.getters import query_one
+from textual.screen import Screen
+from textual.worker import Worker, WorkerState
+
+from inspector.safe_text import clip_cells, one_line
+from inspector.ui import numbers
+from inspector.ui.help.keys import help_sections, key_hints
+from inspector.ui.toolkit.header import Heading, SessionHeader
+from inspector.ui.toolkit.screen_jobs import JobResult, ScreenJobs
+from inspector.ui.toolkit.status_bar import StatusBar
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+    from typing import Any
+
+    from textual.timer import Timer
+
+    from inspector.ui.controller.session import SessionController
+
+Left = TypeVar("Left")
+
+SECONDS_OF_NOTICE = 6.0
+LONGEST_IDENTIFIER = 18
+LEAST_RESIDUAL = 0.001
+"""A fit is never said to be better than to a tenth of a percent, which is what is written of it."""
+
+
+class SessionScreen(Screen[Left]):
+    """A screen with the session in its first line, and in its last one keys, notices and what is being worked on."""
+
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-normal"), (160, "-wide")]  # noqa: RUF012  as Textual declares it
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (32, "-medium"), (50, "-tall")]  # noqa: RUF012  as Textual declares it
+    AUTO_FOCUS = ""
+
+    header = query_one(SessionHeader)
+    status = query_one(StatusBar)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.jobs = ScreenJobs(self)
+        self._notice_timer: Timer | None = None
+
+    def on_mount(self) -> None:
+        """Keep the first line and the last one up to date."""
+        self.set_interval(1, self._tick)
+        self.bindings_updated_signal.subscribe(self, self._show_keys)
+
+    def _tick(self) -> None:
+        self.header.now = time()
+
+    def _show_keys(self, _: object = None) -> None:
+        self.status.keys = key_hints(help_sections(self.app))
+
+    def tell(self, notice: str, *, is_problem: bool = False) -> None:
+        """Say something in the last line for a while; may hold session text."""
+        self.status.tell(one_line(notice), is_problem=is_problem)
+        if self._notice_timer is not None:
+            self._notice_timer.stop()
+        self._notice_timer = self.set_timer(SECONDS_OF_NOTICE, self.forget_notice)
+
+    def forget_notice(self) -> None:
+        """Say nothing any more."""
+        self.status.tell("")
+
+    def run_dialog(self, dialog: Coroutine[Any, Any, None], description: str) -> None:
+        """Run what asks the user for something: one at a time.
+
+        Args:
+            dialog: Pushes a dialog and does what is answered.
+            description: What it is about, as an infinitive. A failure is told with it.
+        """
+        self.run_worker(dialog, group="dialog", description=description, exclusive=True, exit_on_error=False)
+
+    @on(JobResult)
+    async def _take_result(self, message: JobResult) -> None:
+        await self.jobs.deliver(message)
+
+    @on(Worker.StateChanged)
+    def _worker_changed(self, event: Worker.StateChanged) -> None:
+        if event.state is WorkerState.ERROR:
+            error = event.worker.error
+            reason = str(error).splitlines()[0] if error is not None and str(error) else type(error).__name__
+            self.jobs.fail(event.worker)
+            self.tell(f"could not {event.worker.description}: {reason}", is_problem=True)
+
+
+def heading_of(controller: SessionController) -> Heading:
+    """What the first line says of a session."""
+    session = controller.session
+    if session is None:
+        return Heading(controller.path.stem, state=controller.state)
+    last = session.calls[-1] if session.calls else None
+    window = None if controller.outcome is None else controller.outcome.inputs.window
+    return Heading(
+        title=session.title or clip_cells(one_line(session.identifier or controller.path.stem), LONGEST_IDENTIFIER),
+        model=last.model if last is not None else "",
+        window=session.window if window is None else window.size,
+        window_is_exact=window is None or window.tokens.known.value == "exact",
+        messages=len(session.messages),
+        calls=len(session.calls),
+        tokens=how_tokens_are_known(controller),
+        state=controller.state,
+        changed=controller.changed,
+    )
+
+
+def how_tokens_are_known(controller: SessionController) -> str:
+    """How the tokens of a session are known, in a few words; empty before they are."""
+    table, outcome = controller.table, controller.outcome
+    if table is None:
+        return ""
+    if controller.is_counting:
+        return "tokens estimated so far"
+    if not table.counter.is_exact_tokenizer:
+        return "tokens estimated"
+    if outcome is None:
+        return f"tokens {table.counter.name}"
+    scale = outcome.inputs.scale
+    if scale.known.value != "calibrated" or isnan(scale.calibration.residual):
+        return f"tokens {scale.known.value}"
+    return f"tokens calibrated ±{numbers.percent(max(scale.calibration.residual, LEAST_RESIDUAL))}"

@@ -1,0 +1,301 @@
+"""The open session without a screen: what is read, counted, replayed and looked at, and who is told."""
+
+from __future__ import annotations
+
+from collections import Counter as Tally
+from contextlib import asynccontextmanager
+from inspect import isawaitable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from inspector.session.follow import Follower
+from inspector.strategies.history.history import History
+from inspector.strategies.plan import Plan
+from inspector.ui.controller.changes import Change
+from inspector.ui.controller.jobs import Counting, FileChanged, SessionAppended
+from inspector.ui.controller.session import SessionController
+from inspector.ui.timeline.rows import Rows
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
+
+STALE = Plan.from_specs(["tiered-stale"])
+
+
+class Later:
+    """Something that happens when the host is told to let time pass."""
+
+    def __init__(self, do: Callable[[], object]) -> None:
+        self.do: Callable[[], object] | None = do
+
+    def stop(self) -> None:
+        self.do = None
+
+
+class Bench:
+    """A host without a screen: work is done when its turn comes, and results are taken one after another."""
+
+    def __init__(self) -> None:
+        self.work: list[tuple[str, Any, Any, Any, str]] = []
+        self.told: list[str] = []
+        self.timers: list[Later] = []
+        self.current: dict[str, Any] = {}
+
+    def run(
+        self, work: Any, take: Any, *, group: str, description: str, failed: Callable[[], object] | None = None
+    ) -> None:
+        self.current[group] = take
+        self.work.append((group, work, take, failed, description))
+
+    def stop(self, group: str) -> None:
+        self.current.pop(group, None)
+
+    def later(self, seconds: float, do: Callable[[], object]) -> Later:
+        self.timers.append(Later(do))
+        return self.timers[-1]
+
+    def after_frame(self, do: Callable[[], object]) -> None:
+        self.timers.append(Later(do))
+
+    def hold_frame(self) -> None: ...
+
+    @asynccontextmanager
+    async def one_frame(self) -> AsyncIterator[None]:
+        yield
+
+    async def take_newest_move(self) -> None: ...
+
+    def warm_up(self) -> None: ...
+
+    async def make_room(self) -> None: ...
+
+    def tell(self, notice: str, *, is_problem: bool = False, is_over: bool = False) -> None:
+        self.told.append(notice)
+
+    async def give(self, group: str, result: object) -> None:
+        """Let something come of work in a group."""
+        if (take := self.current.get(group)) is not None:
+            taken = take(result)
+            if isawaitable(taken):
+                await taken
+
+    async def work_once(self) -> None:
+        """Do what waits to be done, but for following, which never ends."""
+        waiting, self.work = self.work, []
+        for group, work, take, failed, description in waiting:
+            if group == "follow":
+                continue
+            results: list[object] = []
+            try:
+                work(results.append, lambda take=take, group=group: self.current.get(group) is not take)
+            except ArithmeticError:
+                if failed is not None:
+                    failed()
+                self.told.append(f"could not {description}")
+            for result in results:
+                if self.current.get(group) is take:
+                    await self.give(group, result)
+
+    async def pass_time(self) -> None:
+        """Let all timers ring."""
+        ringing, self.timers = self.timers, []
+        for each in ringing:
+            if each.do is not None:
+                done = each.do()
+                if isawaitable(done):
+                    await done
+
+    async def settle(self) -> None:
+        """Until nothing is left to be done."""
+        while self.work or self.timers:
+            await self.work_once()
+            await self.pass_time()
+
+
+class Opened:
+    """A session controller on a bench, and what it told of."""
+
+    def __init__(self, path: Path, plan: Plan | None = None) -> None:
+        self.bench = Bench()
+        self.controller = SessionController(path, self.bench, plan)
+        self.changes: list[Change] = []
+        for change in Change:
+            self.controller.changes.listen({change: lambda change=change: self.changes.append(change)})  # type: ignore[misc]  # bound as it is
+
+    @classmethod
+    async def ready(cls, path: Path, plan: Plan | None = None) -> Opened:
+        opened = cls(path, plan)
+        opened.controller.open()
+        await opened.bench.settle()
+        opened.changes.clear()
+        return opened
+
+
+@pytest.fixture(autouse=True)
+def kept_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+async def test_a_session_is_read_then_counted_then_replayed(session_file) -> None:
+    opened = Opened(session_file.path)
+    controller = opened.controller
+
+    controller.open()
+    await opened.bench.work_once()
+
+    assert controller.session is not None
+    assert controller.outcome is None
+    assert controller.counting is Counting.AWAITING
+    assert opened.changes.index(Change.SESSION) < opened.changes.index(Change.PLAN) < opened.changes.index(Change.READY)
+
+    await opened.bench.settle()
+
+    assert controller.state == "live"
+    assert not controller.is_counting
+    assert controller.outcome is not None
+    assert controller.outcome.plan == controller.plan
+    assert controller.table is controller.outcome.replay.table
+
+
+async def test_a_file_that_cannot_be_read_leaves_no_session_and_says_why(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("these are notes")
+    opened = Opened(path)
+
+    opened.controller.open()
+    await opened.bench.settle()
+
+    assert opened.controller.is_unopened
+    assert opened.controller.reason
+    assert opened.controller.session is None
+    assert Change.STATE in opened.changes
+
+
+async def test_changes_while_a_replay_is_under_way_are_replayed_once_together(session_file) -> None:
+    opened = await Opened.ready(session_file.path, STALE)
+    controller = opened.controller
+
+    for value in (10, 20, 30):
+        controller.set_value(0, "confirmation", value, is_final=False)
+    await opened.bench.settle()
+
+    counts = Tally(opened.changes)
+    assert counts[Change.PLAN] == counts[Change.EDITED] == 3
+    assert counts[Change.OUTCOME] <= 2
+    assert controller.outcome is not None
+    assert controller.outcome.plan == controller.plan
+
+
+async def test_a_drag_is_one_change_to_take_back(session_file) -> None:
+    opened = await Opened.ready(session_file.path, STALE)
+    controller = opened.controller
+    before = controller.plan
+
+    for value in (10, 20, 30):
+        controller.set_value(0, "confirmation", value, is_final=value == 30)
+    assert controller.plan != before
+    controller.undo()
+    assert controller.plan == before
+    controller.redo()
+    assert controller.plan is not None
+    assert controller.plan.entries[0].strategy.confirmation == 30  # type: ignore[attr-defined]
+
+
+async def test_a_plan_put_aside_is_replayed_too_and_comes_back(session_file) -> None:
+    opened = await Opened.ready(session_file.path, STALE)
+    controller = opened.controller
+
+    controller.swap_plans()
+    controller.set_value(0, "confirmation", 10)
+    await opened.bench.settle()
+
+    assert controller.plans is not None
+    assert controller.plans.letter == "B"
+    assert controller.rival is not None
+    assert (controller.rival.letter, controller.rival.plan) == ("A", STALE)
+    controller.swap_plans()
+    assert controller.plan == STALE
+
+
+async def test_another_call_is_looked_at_without_another_replay(session_file) -> None:
+    opened = await Opened.ready(session_file.path, STALE)
+    controller = opened.controller
+    replay = controller.outcome.replay  # type: ignore[union-attr]
+
+    controller.look_further(-1)
+
+    assert controller.call == replay.history.call_count - 1
+    assert controller.outcome is not None
+    assert controller.outcome.replay is replay
+    assert controller.outcome.state.call == controller.call
+    assert opened.changes == [Change.CALL]
+    controller.look_further(5)
+    assert controller.call is None
+
+
+async def test_a_replay_that_fails_is_told_and_the_next_one_is_made(session_file, monkeypatch) -> None:
+    opened = await Opened.ready(session_file.path, STALE)
+    controller = opened.controller
+
+    def fail(*_: object) -> None:
+        raise ArithmeticError
+
+    with monkeypatch.context() as broken:
+        broken.setattr("inspector.ui.controller.jobs.replay_plan", fail)
+        controller.set_value(0, "confirmation", 10)
+        await opened.bench.settle()
+
+    assert "could not replay the plan" in opened.bench.told
+    assert not controller.is_replaying
+    controller.set_value(0, "confirmation", 20)
+    await opened.bench.settle()
+    assert controller.outcome is not None
+    assert controller.outcome.plan == controller.plan
+
+
+async def test_a_session_that_grows_before_its_tokenizer_is_there_is_counted_anew_when_it_is(session_file) -> None:
+    opened = Opened(session_file.path)
+    controller, bench = opened.controller, opened.bench
+    controller.open()
+    await bench.work_once()
+    counting = [each for each in bench.work if each[0] == "count"]
+    session_file.turn()
+    session = Follower(session_file.path).session
+    history = History.of(session, controller.history)
+    appended = SessionAppended(session, history, Rows.of(history, controller.rows), is_new=False, changed=None)
+
+    await bench.give("follow", appended)
+
+    assert appended.shown.is_set()
+    assert controller.counting is Counting.OUTDATED
+    assert [each for each in bench.work if each[0] == "count"] == counting
+    await bench.settle()
+    assert controller.counting is Counting.NONE
+    assert controller.table is not None
+    assert controller.table.session is session
+
+
+async def test_what_comes_of_work_that_was_called_off_is_dropped(session_file, tmp_path: Path) -> None:
+    opened = await Opened.ready(session_file.path)
+
+    opened.controller.forget(tmp_path / "other.jsonl")
+    await opened.bench.give("follow", FileChanged("vanished", "it is gone"))
+
+    assert opened.controller.session is None
+    assert opened.controller.state == "loading"
+    assert "it is gone" not in opened.bench.told
+    assert Change.FORGOTTEN in opened.changes
+
+
+def test_who_listens_no_more_is_told_no_more(session_file) -> None:
+    opened = Opened(session_file.path)
+    heard: list[str] = []
+    stop = opened.controller.changes.listen({Change.PLAN: lambda: heard.append("plan")})
+
+    opened.controller.changes.publish(Change.PLAN)
+    stop()
+    opened.controller.changes.publish(Change.PLAN)
+
+    assert heard == ["plan"]
