@@ -107,4 +107,5 @@ def open_screen(paths: Sequence[Path], *, folders: Sequence[Path] | None = None,
         app.run()
     finally:
         gc.enable()
+        gc.unfreeze()
     return app.return_code or ExitCode.FINE

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import sys
 from contextlib import suppress
 from functools import partial
 from pathlib import Path, PurePath
@@ -34,13 +33,6 @@ if TYPE_CHECKING:
 
 MOST_AT_ONCE = 9
 """Named sessions that are opened together; more of them stand in the list."""
-
-SWITCH_INTERVAL = 0.0001
-"""Seconds a thread computes before another may.
-
-Decoding and counting then cost the screen little, and painting little the replay, which asks for its turn hundreds of
-times: after every computation on columns.
-"""
 
 SECONDS_OF_PROBLEM = 10.0
 
@@ -224,12 +216,11 @@ class InspectorApp(DraggingApp, CollectingApp, PaintingApp):
         self.show_tabs()
 
     def on_mount(self) -> None:
-        """Keep the screen quick while threads compute, give keys the user's names, and lose nothing when stopped."""
+        """Give keys the user's names, and lose nothing when stopped."""
         loop = asyncio.get_running_loop()
         for name in ENDINGS & {each.name for each in signal.Signals}:
             with suppress(NotImplementedError, RuntimeError):  # not on this platform, or not in this thread
                 loop.add_signal_handler(signal.Signals[name], self._leave)
-        sys.setswitchinterval(SWITCH_INTERVAL)
         self.set_keymap(dict(self.settings.keymap))
         self.call_after_refresh(self._open_others)
         self.set_interval(1, self.show_tabs)

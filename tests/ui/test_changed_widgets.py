@@ -1,15 +1,22 @@
 """Only widgets that changed are painted, and the screen shows what it would if all were."""
 
+import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from textual._compositor import Compositor
 from textual.app import App, ComposeResult
 from textual.geometry import Region
 from textual.screen import Screen
 from textual.widgets import Static
 
-from inspector.ui.performance.partial_compositor import ChangedWidgetsCompositor, seen_in
+from inspector.ui.performance.partial_compositor import (
+    changed_widgets_compositor,
+    paint_changed_widgets_only,
+    seen_in,
+)
 from tests.terminal import TerminalProgram
 
 SAMPLE = Path(__file__).parents[2] / "sample_sessions" / "coding-agent.jsonl"
@@ -54,7 +61,7 @@ class Asked(Static):
 class ThreeLines(Screen[None]):
     def __init__(self) -> None:
         super().__init__()
-        self._compositor = ChangedWidgetsCompositor()
+        assert paint_changed_widgets_only(self)
 
     def compose(self) -> ComposeResult:
         yield from (Asked(name, id=name) for name in ("first", "second", "third"))
@@ -71,6 +78,22 @@ async def test_a_widget_between_two_that_changed_is_not_asked_for_its_lines():
         third.update("other")
         await pilot.pause()
         assert [each.asked - was for each, was in zip((first, second, third), before, strict=True)] == [1, 0, 1]
+
+
+@pytest.mark.parametrize("lacking", ["the module", "an attribute", "the screen's own"])
+async def test_where_textual_keeps_its_compositor_otherwise_all_widgets_are_asked_and_nothing_fails(
+    lacking, monkeypatch
+):
+    changed_widgets_compositor.cache_clear()
+    if lacking == "the module":
+        monkeypatch.setitem(sys.modules, "textual._compositor", None)
+    elif lacking == "an attribute":
+        monkeypatch.delattr(Compositor, "visible_widgets")
+    screen = Screen[None]()
+    if lacking == "the screen's own":
+        monkeypatch.delattr(screen, "_compositor")
+    assert not paint_changed_widgets_only(screen)
+    changed_widgets_compositor.cache_clear()
 
 
 def test_the_terminal_shows_what_it_shows_once_everything_is_painted_anew(tmp_path):

@@ -24,7 +24,7 @@ from inspector.ui.main.pane_focus import PaneFocus
 from inspector.ui.main.plan_pane import PlanPane
 from inspector.ui.main.related import RelatedSessions
 from inspector.ui.main.timeline_pane import TimelinePane
-from inspector.ui.performance.partial_compositor import ChangedWidgetsCompositor
+from inspector.ui.performance.partial_compositor import paint_changed_widgets_only
 from inspector.ui.session_screen import SessionScreen, heading_of
 from inspector.ui.sessions.tabs import SessionTabs
 from inspector.ui.toolkit.header import Heading, SessionHeader
@@ -96,7 +96,7 @@ class InspectScreen(SessionScreen[None]):
         self.kept = KeptState(controller, self.timeline, self.detail, self.pane_focus)
         self.related = RelatedSessions(controller, self.timeline, self.open_beside)
         self._tells_problem = self._says_unopened = False
-        self._compositor = ChangedWidgetsCompositor()
+        paint_changed_widgets_only(self)
         controller.changes.listen(
             {
                 Change.PROGRESS: self._show_progress,

@@ -2,42 +2,67 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from textual._compositor import ChopsUpdate, Compositor
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from textual._compositor import ChopsUpdate, Compositor
     from textual.geometry import Region
+    from textual.screen import Screen
     from textual.widget import Widget
 
+USED_OF_COMPOSITOR = ("visible_widgets", "render_partial_update", "cuts")
+"""What is used of Textual's compositor, which is no part of its public interface."""
 
-class ChangedWidgetsCompositor(Compositor):
-    """Textual's compositor, which asks every widget between the highest and the lowest change for its lines.
 
-    Most of them have none to give. It reaches into what Textual keeps to itself, because nothing else decides who is
-    asked; should that be named otherwise one day, all are asked again.
+def paint_changed_widgets_only(screen: Screen[Any]) -> bool:
+    """Have a screen ask only the widgets that changed for their lines.
+
+    Textual asks every widget between the highest and the lowest change; most of them have nothing new to give. Only the
+    compositor it keeps to itself decides who is asked. Where this release of Textual has another one, nothing is
+    changed and all are asked, as without this.
+
+    Returns:
+        Whether the screen paints so from now on.
     """
+    compositor = changed_widgets_compositor()
+    if compositor is None or type(getattr(screen, "_compositor", None)) is not compositor.__base__:
+        return False
+    screen._compositor = compositor()  # noqa: SLF001  there is no public place for it
+    return True
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._asked: dict[Widget, tuple[Region, Region]] | None = None
 
-    @property
-    def visible_widgets(self) -> dict[Widget, tuple[Region, Region]]:
-        """Widgets, from front to back, with their region and what it is clipped to; those asked while they are."""
-        return super().visible_widgets if self._asked is None else self._asked
+@cache
+def changed_widgets_compositor() -> type[Compositor] | None:
+    """Textual's compositor, asking changed widgets only; None where this release has none that it can be made from."""
+    try:
+        from textual._compositor import Compositor
+    except ImportError:
+        return None
+    if not all(hasattr(Compositor, name) for name in USED_OF_COMPOSITOR) or not hasattr(Compositor(), "_dirty_regions"):
+        return None
 
-    def render_partial_update(self) -> ChopsUpdate | None:
-        """What changed since the screen was painted."""
-        # Remembered until the next layout, so it has to be worked out from all widgets.
-        _ = self.cuts
-        self._asked = seen_in(self.visible_widgets, self._dirty_regions)
-        try:
-            return super().render_partial_update()
-        finally:
-            self._asked = None
+    class ChangedWidgetsCompositor(Compositor):
+        def __init__(self) -> None:
+            super().__init__()
+            self._asked: dict[Widget, tuple[Region, Region]] | None = None
+
+        @property
+        def visible_widgets(self) -> dict[Widget, tuple[Region, Region]]:
+            return super().visible_widgets if self._asked is None else self._asked
+
+        def render_partial_update(self) -> ChopsUpdate | None:
+            # Remembered until the next layout, so it has to be worked out from all widgets.
+            _ = self.cuts
+            self._asked = seen_in(self.visible_widgets, self._dirty_regions)
+            try:
+                return super().render_partial_update()
+            finally:
+                self._asked = None
+
+    return ChangedWidgetsCompositor
 
 
 def seen_in(
