@@ -71,7 +71,10 @@ class Measure(TextMemo[int]):
 
     def recorded(self, session: Session, block: Block) -> int:
         """The number of a recorded block; that of its length in blanks where its text cannot be read any more."""
-        number = self(session, block)
+        # Asked of every block of every call, and known after the first time.
+        number = self._known.get(block.digest)
+        if number is None:
+            number = self(session, block)
         return number if number >= 0 else self.of_text(" " * block.characters)
 
     def sent(self, moment: Moment, block: int) -> int:
