@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import signal
 import time
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import pexpect
@@ -13,7 +16,6 @@ from tests.program import COMMAND, environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 KEYS = {
     "up": "\x1b[A",
@@ -30,7 +32,27 @@ KEYS = {
     "shift+tab": "\x1b[Z",
 }
 _UNKNOWN_TO_PYTE = re.compile(rb"\x1b[P_^X].*?\x1b\\|\x1b\[[<=>][0-9;]*[a-zA-Z]|\x1b\[[0-9;?]*\$p", re.DOTALL)
-SECONDS_TO_WAIT = 30
+SECONDS_TO_WAIT = 120
+"""Before something is taken never to show: many, for a machine that is busy with other things."""
+SECONDS_AT_REST = 0.1
+"""A program in which no thread has run for so long has done what it was asked; its timers are shorter."""
+
+
+def kill(child: pexpect.spawn[bytes]) -> None:
+    """End a program at once. (`close` gives up on one that is slow to go.)"""
+    with suppress(ProcessLookupError):
+        child.kill(signal.SIGKILL)
+    child.wait()
+    child.close()
+
+
+def is_running(process: int) -> bool:
+    """Whether a thread of a program runs, or waits for a processor; False where the system does not tell."""
+    for told in Path(f"/proc/{process}/task").glob("*/stat"):
+        with suppress(OSError):
+            if told.read_text().rpartition(")")[2].split()[0] in "RD":
+                return True
+    return False
 
 
 class TerminalProgram:
@@ -41,6 +63,7 @@ class TerminalProgram:
         env = environment(TERM="xterm-256color", HOME=str(folder), **homes, **variables)
         command, *words = (*COMMAND, *arguments)
         self.written = b""
+        self._text: str | None = None
         self._screen = pyte.Screen(*size)
         self._stream = pyte.ByteStream(self._screen)
         self.child = pexpect.spawn(command, words, env=env, dimensions=size[::-1], timeout=5)
@@ -49,37 +72,52 @@ class TerminalProgram:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.child.close(force=True)
+        kill(self.child)
 
     @property
     def text(self) -> str:
         """What the screen shows."""
-        return "\n".join(self._screen.display)
+        if self._text is None:
+            self._text = "\n".join(self._screen.display)
+        return self._text
 
     @property
     def last_line(self) -> str:
         """The status line."""
-        return self._screen.display[-1]
+        return self.text.rpartition("\n")[2]
+
+    def take(self, seconds: float) -> bool:
+        """Take in what is written next; whether anything was, in so many seconds."""
+        try:
+            data = self.child.read_nonblocking(65_536, timeout=seconds)
+        except (pexpect.TIMEOUT, pexpect.EOF):
+            return False
+        self.written += data
+        self._text = None
+        self._stream.feed(_UNKNOWN_TO_PYTE.sub(b"", data))
+        return True
 
     def read(self, seconds: float) -> None:
         """Take in what is written for a while."""
         until = time.monotonic() + seconds
         while time.monotonic() < until and self.child.isalive():
-            try:
-                data = self.child.read_nonblocking(65_536, timeout=0.05)
-            except pexpect.TIMEOUT:
-                continue
-            except pexpect.EOF:
-                return
-            self.written += data
-            self._stream.feed(_UNKNOWN_TO_PYTE.sub(b"", data))
+            self.take(0.05)
+
+    def rest(self) -> None:
+        """Take in what is written until the program has nothing to do any more, however long it waits for its turn."""
+        deadline = time.monotonic() + SECONDS_TO_WAIT
+        rested = time.monotonic()
+        while time.monotonic() < rested + SECONDS_AT_REST:
+            assert time.monotonic() < deadline, f"it never came to rest:\n{self.text}"
+            if self.take(0.01) or is_running(self.child.pid):
+                rested = time.monotonic()
 
     def until(self, fact: Callable[[], bool], what: str) -> None:
         """Wait until something shows."""
         deadline = time.monotonic() + SECONDS_TO_WAIT
         while not fact():
             assert time.monotonic() < deadline, f"{what} never showed:\n{self.text}"
-            self.read(0.05)
+            self.take(0.05)
 
     def press(self, *keys: str, shows: str = "", hides: str = "") -> None:
         """Press keys; wait until the screen shows a text, or does not any more."""
@@ -98,5 +136,6 @@ class TerminalProgram:
 
     def resize(self, columns: int, rows: int) -> None:
         """Give the terminal another size; everything is painted anew."""
+        self._text = None
         self._screen.resize(rows, columns)
         self.child.setwinsize(rows, columns)

@@ -173,7 +173,7 @@ def test_ctrl_c_ends_a_command_quietly(corpus: Path):
         preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509  this process has no threads
     ) as program:
         assert program.stderr is not None
-        time.sleep(0.5)  # past Python's own start, amid reading or counting
+        wait_for_opening(program.pid, corpus / LARGE)
         program.send_signal(signal.SIGINT)
         complaint = program.stderr.read()
         code = program.wait(60)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 SAMPLE = ROOT / "sample_sessions/coding-agent.jsonl"
 DESK = {"width": 1280, "height": 800}
-PATIENCE = 30.0
+PATIENCE = 120.0
 """Seconds until a screen that does not come is given up."""
 
 
@@ -42,7 +42,7 @@ def address() -> Iterator[str]:
         assert program.stdout is not None
         yield program.stdout.readline().strip()
         program.terminate()
-        assert program.wait(20) == 0
+        assert program.wait(PATIENCE) == 0
 
 
 @dataclass
@@ -146,7 +146,7 @@ def test_the_address_works_once_and_nothing_is_shown_without_it(address: str):
     def status(url: str, **headers: str) -> int:
         opener = urllib.request.build_opener(_Unfollowed)
         try:
-            return opener.open(urllib.request.Request(url, headers=headers), timeout=20).status  # noqa: S310  the address is this machine's
+            return opener.open(urllib.request.Request(url, headers=headers), timeout=PATIENCE).status  # noqa: S310  the address is this machine's
         except urllib.error.HTTPError as error:
             return error.code
 

@@ -49,7 +49,7 @@ for line in sys.stdin:
             os.replace(path + ".new", path)
         elif name == "sql":
             if database is None:
-                database = sqlite3.connect(path, isolation_level=None, timeout=10)
+                database = sqlite3.connect(path, isolation_level=None, timeout=60)
                 database.execute("PRAGMA journal_mode = WAL")
             database.execute("BEGIN IMMEDIATE")
             for statement, values in step["statements"]:
@@ -118,4 +118,4 @@ def quiet_moments(
             done = min(done + count, len(steps))
             yield done
         process.stdin.close()
-        assert process.wait(10) == 0
+        assert process.wait(60) == 0

@@ -58,7 +58,7 @@ async def test_a_session_that_is_not_there_yet_can_be_waited_for_and_followed(tm
             if len(updates) == 2:
                 stop.set()
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         listening = asyncio.create_task(listen())
         await asyncio.sleep(0.05)
         path.write_bytes(rollout().encoded()[0][:30])

@@ -218,7 +218,7 @@ def test_a_connection_nobody_reads_from_is_closed_by_itself(tmp_path: Path) -> N
     held = HeldConnection(Database(path))
     with held.reading() as connection:
         connection.execute("SELECT * FROM t")
-    for _ in range(200):
+    for _ in range(1_200):
         try:
             connection.execute("SELECT 1")
         except sqlite3.ProgrammingError:

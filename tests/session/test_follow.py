@@ -54,7 +54,7 @@ async def following(path: Path) -> AsyncIterator[AsyncIterator[Update]]:
     stop = asyncio.Event()
     updates = follow(path, stop)
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             yield updates
     finally:
         stop.set()
@@ -84,7 +84,7 @@ async def test_what_another_process_appends_arrives_whole(tmp_path: Path, corpus
                 update = await anext(updates)
                 assert update.change == "appended"
         finally:
-            writer.wait(20)
+            writer.wait(60)
     assert update.session.messages == expected.messages
     assert update.session.calls == expected.calls
 

@@ -167,7 +167,7 @@ def test_a_tree_written_by_another_process_is_followed(tmp_path: Path) -> None:
             follower.poll()
             assert follower.session == open_session(path)
         process.stdin.close()
-        assert process.wait(10) == 0
+        assert process.wait(60) == 0
     assert_sound(follower.session)
 
 

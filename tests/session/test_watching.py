@@ -47,7 +47,7 @@ def test_looking_instead_of_events_can_be_asked_for(tmp_path: Path, monkeypatch:
 async def test_a_folder_that_does_not_exist_is_looked_for(tmp_path: Path) -> None:
     stop = asyncio.Event()
     count = 0
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         async for _ in wakes((tmp_path / "not yet",), stop):
             count += 1
             if count == 3:
@@ -57,6 +57,6 @@ async def test_a_folder_that_does_not_exist_is_looked_for(tmp_path: Path) -> Non
 
 async def test_waking_ends_when_told(tmp_path: Path) -> None:
     stop = asyncio.Event()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         async for _ in wakes((tmp_path,), stop):
             stop.set()

@@ -9,6 +9,7 @@ import pytest
 from inspector.tokens.counter import Counter, load_counter
 from tests.ui.facade import started
 from tests.ui.recordings import Recording, recording
+from tests.ui.waiting import use_in_textual
 
 
 @pytest.fixture(scope="session")
@@ -21,6 +22,12 @@ def counter() -> Counter:
 def tokenizer_at_hand(counter: Counter, monkeypatch: pytest.MonkeyPatch) -> None:
     """Give the application the tokenizer that is already built."""
     monkeypatch.setattr("inspector.tokens.counter.load_counter", lambda: counter)
+
+
+@pytest.fixture(autouse=True)
+def idle_when_nothing_is_due(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have pauses and keys wait for what is due, and no longer."""
+    use_in_textual(monkeypatch)
 
 
 @pytest.fixture

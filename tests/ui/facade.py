@@ -23,6 +23,7 @@ from inspector.ui.outcome import Outcome
 from inspector.ui.session_screen import how_tokens_are_known
 from inspector.ui.settings import Settings
 from inspector.ui.toolkit.screen_jobs import JobResult
+from tests.ui.waiting import PATIENCE, until
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
@@ -37,9 +38,6 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from inspector.ui.controller.session import SessionController
-
-PATIENCE = 400
-"""Looks, a fiftieth of a second apart, before something is taken never to happen."""
 
 SCREENS = {
     "InspectScreen": "session",
@@ -351,13 +349,10 @@ class Running:
         """The screen on top, for the other parts of the facade alone."""
         return self._top
 
-    async def until(self, fact: Callable[[], Any], patience: int = PATIENCE) -> None:
-        """Wait until something is true."""
-        for _ in range(patience):
-            if fact():
-                return
-            await self._pilot.pause(0.02)
-        raise AssertionError(f"it never became true; the screen shows\n{self.text()}")
+    async def until(self, fact: Callable[[], Any], patience: float = PATIENCE) -> None:
+        """Wait until something is true, for at most so many seconds."""
+        if not await until(self._pilot, fact, patience):
+            raise AssertionError(f"it never became true; the screen shows\n{self.text()}")
 
     async def until_shown(self, words: str) -> None:
         """Wait until the screen says something."""

@@ -145,7 +145,8 @@ async def test_calls_are_looked_at_with_brackets_and_end_comes_back(running, ses
 
 async def test_the_detail_says_why_a_block_is_cut(running, session_file) -> None:
     async with running(session_file.path) as run:
-        await run.press("1", "X")
+        await run.press("1")
+        await run.press("X")
         await run.until(lambda: run.detail.content is not None and run.detail.content.note is not None)
         content = run.detail.content
 
@@ -402,7 +403,7 @@ async def test_a_replay_that_takes_a_while_is_told(running, session_file, monkey
         real, going_on = inspector.replay.engine.replay.replay, threading.Event()
 
         def slow(inputs: object, plan: object) -> object:
-            going_on.wait(10)
+            going_on.wait(60)
             return real(inputs, plan)
 
         monkeypatch.setattr(inspector.replay.engine.replay, "replay", slow)
@@ -426,7 +427,7 @@ async def test_a_session_that_grows_while_the_tokenizer_is_built_waits_for_one_t
 
     def load_slowly():
         asked.append(1)
-        is_built.wait(20)
+        is_built.wait(60)
         return counter
 
     monkeypatch.setattr("inspector.tokens.counter.load_counter", load_slowly)

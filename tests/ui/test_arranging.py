@@ -120,7 +120,8 @@ async def test_a_full_stop_goes_to_the_next_call_that_loses_its_cache(running, s
         response = replay.history.session.calls[first].response
         assert timeline.cursor_block == replay.history.message_first_block[response]
         assert f"call {first + 1}: changed from message" in run.text()
-        await run.press("1", "comma")
+        await run.press("1")
+        await run.press("comma")
         assert "no call loses what a cache held" in run.text()
 
 

@@ -16,6 +16,7 @@ from inspector.ui.detail.content import CutNote, DetailContent, SectionKind
 from inspector.ui.detail.views import EMPTY
 from inspector.ui.detail.widget import LOADING, NOTHING_CHOSEN, Detail
 from tests.hostile import HOSTILE_TEXTS
+from tests.ui.waiting import PATIENCE, until
 
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 LINES = "".join(f"line {number} of the text\n" for number in range(300))
@@ -190,7 +191,7 @@ async def test_without_a_text_it_says_why() -> None:
                 await settle(pilot)
             # That a worker failed is told in a message of its own, which may come later.
             with suppress(TimeoutError):
-                async with asyncio.timeout(20):
+                async with asyncio.timeout(PATIENCE):
                     while shown(app.detail)[1].strip() == LOADING:
                         await pilot.pause(0.01)
             assert shown(app.detail)[1].strip() == sentence
@@ -201,15 +202,14 @@ async def test_a_slow_text_is_said_to_be_loading_and_a_stale_one_is_dropped(monk
     release = threading.Event()
 
     def slow() -> str:
-        release.wait(5)
+        release.wait(PATIENCE)
         return "slow"
 
     app = DetailApp(DetailContent("slow", "", slow))
     async with app.run_test(size=(60, 10)) as pilot:
-        await pilot.pause(0.1)
-        assert shown(app.detail)[1].strip() == LOADING
+        assert await until(pilot, lambda: shown(app.detail)[1].strip() == LOADING)
         app.detail.content = DetailContent("quick", "", lambda: "quick")
-        await pilot.pause(0.1)
+        await pilot.pause()
         release.set()
         await settle(pilot)
         assert shown(app.detail)[1].strip() == "quick"

@@ -3,10 +3,13 @@
 import pytest
 from textual import events
 from textual.app import ComposeResult
+from textual.pilot import Pilot
 from textual.widget import Widget
 
+from inspector.ui.performance import mouse_throttle
 from inspector.ui.performance.frame_batching import FRAME
 from inspector.ui.performance.mouse_throttle import DraggingApp
+from tests.ui.waiting import until
 
 
 class Held(Widget):
@@ -45,34 +48,48 @@ async def pressed():
         yield pilot
 
 
+@pytest.fixture
+def no_second_move_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long a test takes, it is less than lies between two moves."""
+    monkeypatch.setattr(mouse_throttle, "BETWEEN_MOVES", 30.0)
+
+
+async def until_told(pilot: Pilot[None], *told: tuple[str, int]) -> None:
+    assert await until(pilot, lambda: pilot.app.query_one(Held).told == list(told))
+
+
+@pytest.mark.usefixtures("no_second_move_in_time")
 async def test_of_many_moves_at_once_the_first_and_the_last_are_told(pressed):
     for x in range(10, 60):
         pressed.app.post_message(mouse(events.MouseMove, x))
-    await pressed.pause(3 * FRAME)
-    told = pressed.app.query_one(Held).told
-    assert told[:2] == [("down", 5), ("move", 10)]
-    assert told[-1] == ("move", 59)
-    assert len(told) < 10
+    await until_told(pressed, ("down", 5), ("move", 10))
+    await pressed.app.take_newest_move()
+    await until_told(pressed, ("down", 5), ("move", 10), ("move", 59))
 
 
+async def test_the_last_move_is_told_though_nothing_else_happens(pressed):
+    for x in range(10, 60):
+        pressed.app.post_message(mouse(events.MouseMove, x))
+    assert await until(pressed, lambda: pressed.app.query_one(Held).told[-1] == ("move", 59))
+
+
+@pytest.mark.usefixtures("no_second_move_in_time")
 async def test_a_release_comes_after_the_last_move(pressed):
     for x in (10, 20, 30):
         pressed.app.post_message(mouse(events.MouseMove, x))
     pressed.app.post_message(mouse(events.MouseUp, 30))
-    await pressed.pause(3 * FRAME)
-    assert pressed.app.query_one(Held).told == [("down", 5), ("move", 10), ("move", 30), ("up", 30)]
+    await until_told(pressed, ("down", 5), ("move", 10), ("move", 30), ("up", 30))
 
 
 async def test_moves_a_frame_apart_are_all_told(pressed):
     for x in (10, 20, 30):
         pressed.app.post_message(mouse(events.MouseMove, x))
         await pressed.pause(2 * FRAME)
-    assert pressed.app.query_one(Held).told == [("down", 5), ("move", 10), ("move", 20), ("move", 30)]
+    await until_told(pressed, ("down", 5), ("move", 10), ("move", 20), ("move", 30))
 
 
 async def test_moves_are_told_one_by_one_while_nobody_holds_the_mouse():
     async with HeldApp().run_test(size=(80, 24)) as pilot:
         for x in range(10, 60):
             pilot.app.post_message(mouse(events.MouseMove, x))
-        await pilot.pause(3 * FRAME)
-        assert pilot.app.query_one(Held).told == [("move", x) for x in range(10, 60)]
+        await until_told(pilot, *(("move", x) for x in range(10, 60)))

@@ -8,6 +8,7 @@ from textual.widgets import Static
 
 from inspector.ui.performance import frame_batching
 from inspector.ui.performance.frame_batching import FRAME, PaintingApp, hold_painting, in_one_frame
+from tests.ui.waiting import PATIENCE
 
 if TYPE_CHECKING:
     import pytest
@@ -39,7 +40,7 @@ class TwoLines(PaintingApp):
 
 
 async def until_drawn(pilot: Pilot[None], drawn: list[str], wanted: set[str]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while not wanted <= set(drawn):
             await pilot.pause(2 * FRAME)
 
@@ -61,7 +62,10 @@ async def test_what_is_held_back_is_painted_when_the_rest_of_it_is_there(monkeyp
         assert set(app.drawn) == {"first after", "second after"}
 
 
-async def test_what_was_ready_before_the_frame_is_painted_after_it_though_nothing_else_happens() -> None:
+async def test_what_was_ready_before_the_frame_is_painted_after_it_though_nothing_else_happens(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(frame_batching, "SECONDS_HELD", 60.0)
     app = TwoLines()
     async with app.run_test() as pilot:
         await pilot.pause(2 * FRAME)
@@ -70,7 +74,7 @@ async def test_what_was_ready_before_the_frame_is_painted_after_it_though_nothin
             app.query_one("#first", Drawn).update("after")
             await asyncio.sleep(2 * FRAME)
             assert app.drawn == []
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             while not app.drawn:
                 await asyncio.sleep(2 * FRAME)
         assert set(app.drawn) == {"first after"}

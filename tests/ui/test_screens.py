@@ -1,6 +1,7 @@
 """Whole screens as text, kept beside this file: what a change does to the layout is read in its difference."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ import textual
 
 from inspector.ui.settings import Settings
 from tests.hostile import hostile_copy
-from tests.ui.facade import stop_clock
+from tests.ui.facade import Running, stop_clock
 from tests.ui.test_themes import contrast
 
 GOLDEN = Path(__file__).parent / "screens"
@@ -20,18 +21,29 @@ LEAST_CONTRAST = 3.0
 
 NOW = 1_777_900_000.0
 
+SECONDS_TO_DIFFER = 30
+"""After which a screen that is not as it was kept is another one."""
+
 pytestmark = pytest.mark.skipif(
     not textual.__version__.startswith(DRAWN_WITH), reason=f"the screens were drawn with Textual {DRAWN_WITH}x"
 )
 
 
-def compare(name: str, shown: str) -> None:
+async def compare(run: Running, name: str) -> None:
+    """The screen is what was kept, once all that is worked out is shown."""
     path = GOLDEN / name
-    text = "\n".join(line.rstrip() for line in shown.split("\n")) + "\n"
+    kept = path.read_text(encoding="utf-8") if path.exists() else ""
+    with suppress(AssertionError):
+        await run.until(lambda: shown_by(run) == kept, SECONDS_TO_DIFFER)
+    text = shown_by(run)
     if os.environ.get("INSPECTOR_UPDATE_GOLDEN"):
         path.write_text(text, encoding="utf-8")
 
     assert text == path.read_text(encoding="utf-8"), "read the difference; INSPECTOR_UPDATE_GOLDEN=1 keeps it"
+
+
+def shown_by(run: Running) -> str:
+    return "\n".join(line.rstrip() for line in run.text().split("\n")) + "\n"
 
 
 @pytest.fixture
@@ -59,8 +71,7 @@ async def test_the_screen_is_laid_out_as_kept(
             await run.press(key)
         await run.until(lambda: run.risks is None or run.risks.needed is not None)
         run.forget_notice()
-        await run.pause(0.3)
-        compare(name, run.text())
+        await compare(run, name)
 
 
 async def test_without_colour_the_same_is_shown(running, old_session: Path, monkeypatch) -> None:
@@ -70,8 +81,7 @@ async def test_without_colour_the_same_is_shown(running, old_session: Path, monk
             await run.press(key)
         await run.until(lambda: run.knows_needed)
         run.forget_notice()
-        await run.pause(0.3)
-        compare("120x36-no-color.txt", run.text())
+        await compare(run, "120x36-no-color.txt")
 
 
 async def test_an_empty_session_says_what_will_happen(running, tmp_path: Path) -> None:
@@ -87,14 +97,14 @@ async def test_a_hostile_session_is_laid_out_as_kept(running, old_session: Path)
     async with running(path, size=(120, 36)) as run:
         await run.press("home", "down")
         run.forget_notice()
-        await run.pause(0.3)
-        compare("120x36-hostile.txt", run.text())
+        await compare(run, "120x36-hostile.txt")
 
 
 @pytest.mark.parametrize("theme", ["dark", "light", "contrast", "colour-blind"])
 async def test_every_letter_stands_out_from_what_is_behind_it(running, session_file, theme: str) -> None:
     async with running(session_file.path, settings=Settings(theme=theme)) as run:
-        await run.press("1", "x", "p", "down")
+        await run.press("1")
+        await run.press("x", "p", "down")
         faint = {}
         for front, back in run.colors():
             ratio = contrast(front, back)
@@ -105,6 +115,7 @@ async def test_every_letter_stands_out_from_what_is_behind_it(running, session_f
 
 async def test_the_terminals_own_colours_are_all_that_is_used(running, session_file) -> None:
     async with running(session_file.path, settings=Settings(theme="ansi")) as run:
-        await run.press("1", "x", "p", "down")
+        await run.press("1")
+        await run.press("x", "p", "down")
         used = {name for pair in run.colors() for name in pair}
         assert not [name for name in used if name.startswith("#")]

@@ -254,7 +254,8 @@ async def test_counting_that_fails_is_over(running, session_file, monkeypatch) -
 @pytest.mark.parametrize("size", [(20, 6), (40, 10), (80, 24), (120, 36), (200, 60)])
 async def test_every_size_of_terminal_is_drawn(running, session_file, size: tuple[int, int]) -> None:
     async with running(session_file.path, size=size) as run:
-        await run.press("1", "x", "p")
+        await run.press("1")
+        await run.press("x", "p")
         lines = run.lines()
 
         assert len(lines) == size[1]

@@ -12,11 +12,12 @@ from textual.binding import Binding
 
 from inspector.ui.main.keys import BINDINGS
 from tests.program import COMMAND, environment
+from tests.terminal import kill
 
 CORPUS_SESSION = "claude-code/fe5e1c67-53e7-4862-81ae-d0e013e3270b.jsonl"
 """A session of a real agent, with tool results of many sizes."""
 
-PATIENCE = 20.0
+PATIENCE = 120.0
 
 ODD = re.compile("\x1b]52|\x1bP|\x1b_|[\x80-\x9f]")
 CUT_FOR_THE_EMULATOR = re.compile(rb"\x1b[P_^X].*?\x1b\\|\x1b\[[<=>][0-9;]*[a-zA-Z]|\x1b\[[0-9;?]*\$p", re.DOTALL)
@@ -87,7 +88,7 @@ def terminal(corpus: Path) -> Iterator[Terminal]:
         opened.until(lambda text: "recorded $" in text and "tokens calibrated" in text, "the session is shown")
         yield opened
     finally:
-        opened.child.close(force=True)
+        kill(opened.child)
 
 
 def has(*words: str) -> Callable[[str], bool]:

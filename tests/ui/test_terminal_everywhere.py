@@ -18,7 +18,6 @@ from tests.terminal import KEYS, TerminalProgram
 ROW = r"▶.*"
 """The row the cursor is on."""
 CALL = r"as of (?:now|call \d+)"
-SECONDS_AT_REST = 0.5
 HERE = r"◆here +\S.*"
 SLIDER = r"▸ +\w+ .*"
 """The control of the plan that has the focus."""
@@ -73,19 +72,17 @@ class Tried(TerminalProgram):
         if hides:
             self.until(lambda: hides not in self.text, f"{name} ({key}): a screen without {hides}")
 
-    def go(self, *keys: str, shows: str) -> None:
-        """Press keys to get somewhere; nothing is claimed of them."""
+    def go(self, *keys: str, shows: str = "") -> None:
+        """Press keys to get somewhere, each when the one before has done what it does; nothing is claimed of them."""
         for key in keys:
             self.child.send((KEYS | MORE_KEYS).get(key, key))
-            self.read(0.1)
+            self.rest()
         self.until(lambda: shows in self.text, shows)
 
     def come_to_rest(self) -> None:
         """Wait until nothing is replayed and nothing changes by itself any more."""
-        before = ""
-        while "replaying" in self.last_line or self.text != before:
-            before = self.text
-            self.read(SECONDS_AT_REST)
+        self.until(lambda: "replaying" not in self.last_line, "an end of replays")
+        self.rest()
 
 
 @pytest.fixture
@@ -121,25 +118,25 @@ def test_keys_of_the_timeline_the_chart_and_the_detail(program: Tried) -> None:
     act("timeline.next-compaction", "b", shows="▶── ")
     program.go("home", shows="▶  1")
     act("timeline.next-error", "f", changes=ROW)
-    program.go("f", shows="▶")
+    program.go("f")
     act("timeline.previous-error", "F", changes=ROW)
     act("timeline.previous-pin", "U", shows="◆")
     program.go("1", shows="saves $")
     act("timeline.next-cut", "x", changes=ROW)
-    program.go("x", shows="▶")
+    program.go("x")
     act("timeline.previous-cut", "X", changes=ROW)
     act("timeline.next-rise", "r", changes=ROW)
     act("timeline.previous-rise", "R", changes=ROW)
     act("timeline.next-break", ".", changes=ROW)
-    program.go(".", ".", shows="▶")
+    program.go(".", ".")
     act("timeline.previous-break", ",", changes=ROW)
     program.until(lambda: "used what was cut" in program.text, "the risks")
     program.go("home", shows="▶  1")
     act("timeline.next-risk", "h", changes=ROW)
-    program.go("h", shows="▶")
+    program.go("h")
     act("timeline.previous-risk", "H", changes=ROW)
 
-    program.go("tab", "tab", "tab", shows="▶")
+    program.go("tab", "tab", "tab")
     act("chart.before", "left", changes=CALL)
     act("chart.ten-before", "shift+left", changes=CALL)
     act("chart.after", "right", changes=CALL)
@@ -147,9 +144,7 @@ def test_keys_of_the_timeline_the_chart_and_the_detail(program: Tried) -> None:
     act("chart.first", "home", shows="as of call 1 ")
     act("chart.now", "end", shows="as of now")
 
-    program.press("escape")
-    program.read(0.3)
-    program.go("home", "x", "tab", "tab", shows="r raw")
+    program.go("escape", "home", "x", "tab", "tab", shows="r raw")
     program.go("z", shows="cut here")
     act("detail.raw", "r", hides="cut here")
     act("detail.sent", "s", shows="cut here")
@@ -280,7 +275,7 @@ def test_keys_of_the_window_and_the_costs(program: Tried) -> None:
     act("composition.far-after", "}", changes=r"╭─ Window.*")
     act("composition.enter", "enter", changes=r"\? help .*")
     act("composition.other", "tab", changes=r"\? help .*")
-    program.go("tab", shows="▶")
+    program.go("tab")
     act("composition.jump", "enter", shows="╭─ Timeline")
 
     program.go("$", shows="Totals over all calls")

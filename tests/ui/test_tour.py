@@ -9,8 +9,8 @@ from inspector.ui.tour.player import LAST_WORD, Step, Tour
 from inspector.ui.tour.steps import STEPS
 from tests.ui.facade import toured
 
-PATIENCE = 1500
-"""Looks until a tour is taken never to end."""
+PATIENCE = 180
+"""Seconds until a tour is taken never to end."""
 
 SAMPLE = Path(__file__).resolve().parents[2] / "sample_sessions" / "coding-agent.jsonl"
 

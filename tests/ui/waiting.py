@@ -1,0 +1,71 @@
+"""Waiting in tests of an application: for a fact, or until all that is due is done.
+
+For the latter Textual's own test driver looks at the processor's clock: it takes an application for idle that used
+little of it for a fiftieth of a second. That makes every pause and every key wait that long several times over, and on
+a busy machine it takes one for idle that waits for its turn. Here the event loop itself is asked what is left to do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from itertools import chain, repeat
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pytest
+    from textual.pilot import Pilot
+
+PATIENCE = 60
+"""Seconds before something is taken never to happen: many, for a machine that is busy with other things."""
+LOOKS = (0.002, 0.005, 0.01, 0.02)
+"""Seconds between looks whether something has happened, the last of them from then on."""
+SOON = 0.025
+"""Seconds ahead in which what is timed is waited for: a frame is painted, a debounced key taken."""
+TURNS = 3
+"""Turns of the loop without anything to do, after which there is nothing left that one thing hands to the next."""
+
+
+async def until(pilot: Pilot[Any], fact: Callable[[], Any], patience: float = PATIENCE) -> bool:
+    """Wait until something is true, for at most so many seconds; whether it is."""
+    end = time.monotonic() + patience
+    for wait in chain(LOOKS, repeat(LOOKS[-1])):
+        if fact():
+            return True
+        if time.monotonic() > end:
+            break
+        await pilot.pause(wait)
+    return False
+
+
+async def wait_for_idle(min_sleep: float = 0, max_sleep: float = 1) -> None:
+    """Return once nothing is to be done now or within a frame, in place of Textual's function of that name.
+
+    What threads and other processes will hand over later is not waited for: a test waits for the fact itself.
+
+    Args:
+        min_sleep: Not needed here.
+        max_sleep: Seconds after which to return though something is always due, such as an animation.
+    """
+    loop: Any = asyncio.get_running_loop()
+    end = loop.time() + max_sleep
+    quiet = 0
+    while quiet < TURNS:
+        await asyncio.sleep(0)
+        if loop._ready:
+            quiet = 0
+            continue
+        quiet += 1
+        due = min((timed.when() for timed in loop._scheduled if not timed.cancelled()), default=end)
+        now = loop.time()
+        if due - now < SOON and now < end:
+            await asyncio.sleep(max(due - now, 0))
+            quiet = 0
+
+
+def use_in_textual(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the test driver wait like this."""
+    for module in ("textual.app", "textual.pilot"):
+        monkeypatch.setattr(f"{module}.wait_for_idle", wait_for_idle)
