@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.replay.analysis.plan_outcome import outcome_of
+from inspector.replay.analysis.plan_outcome import plan_outcome
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay
 from inspector.replay.pricing.prices import Pricing
@@ -37,7 +37,7 @@ def outcomes() -> dict[str, PlanOutcome]:
     *_, table = count_session(session, load_counter())
     inputs = ReplayInputs.of(History.of(session), table, pricing=Pricing(), precise=True)
     baseline = replay(inputs, Plan())
-    return {spec: outcome_of(baseline, replay(inputs, Plan.from_specs([spec], session=session))) for spec in CASES}
+    return {spec: plan_outcome(baseline, replay(inputs, Plan.from_specs([spec], session=session))) for spec in CASES}
 
 
 def rows() -> list[tuple[str, ...]]:

@@ -78,7 +78,7 @@ def _picture(name: str, limits: Mapping[str, ParameterValue], said: str = "") ->
         strategy = with_values(strategy_for(name, sample(each).history.session), limits)
         outcomes.append((each, replay(sample(each), Plan.of(strategy))))
     file, outcome = max(outcomes, key=lambda made: int(np.abs(made[1].ledger.removed_tokens).sum()))
-    if not len(outcome.changes.block):
+    if not len(outcome.edits.block):
         return None
     call = int(np.abs(outcome.ledger.removed_tokens).argmax())
     return f"On `{file}`, call {call + 1}{said}, what it changes most:\n\n```text\n{rows(outcome, call)}```\n"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay
-from inspector.replay.engine.simulation import Circumstances
+from inspector.replay.engine.simulation import NextCall
 from inspector.replay.provider_messages import ROLE_OF_KIND, tool_input, with_rendition
 from inspector.session.formats.plain.reader import read_conversation
 from inspector.session.model import BlockKind
@@ -283,7 +283,7 @@ def apply_once(
     plan = plan_of_given(plan)
     session = read_conversation(entries, form)
     session = replaced(session, calls=(), window=session.window if window is None else window)
-    outcome = replay(inputs_of_given(session), plan, Circumstances(input_tokens, clock))
+    outcome = replay(inputs_of_given(session), plan, NextCall(input_tokens, clock))
     return rewritten(entries, session, outcome.changed_renditions(0))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.replay.analysis.resend_cost import resend_cost
-from inspector.replay.engine.changes import RECORDED
+from inspector.replay.engine.edits import RECORDED
 from inspector.replay.figure import HowKnown
 from inspector.report.document import BlockFacts, CallFacts, CallFigures, Ledger, PlannedBlock, PlannedCall
 from inspector.report.numbers import DOLLAR_DIGITS
@@ -160,7 +160,7 @@ def _planned_blocks(replay: Replay, before: ResendCost) -> list[PlannedBlock]:
     cut = np.rint(before.tokens - after.tokens).astype(np.int64).tolist()
     saved = (before.cost - after.cost).tolist()
     state = replay.state(replay.history.call_count)
-    changes = replay.changes
+    changes = replay.edits
     rows = []
     for index, row in enumerate(state.row.tolist()):
         reason = None if row < 0 else changes.reasons[int(changes.reason[row])]

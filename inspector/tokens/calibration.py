@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from inspector.tokens.model_fit import Shift, calibrate_model, growth_error
-from inspector.tokens.model_names import Coded
+from inspector.tokens.model_names import Categorical
 from inspector.tokens.typical_ratios import Coefficients, typical_coefficients
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class Calibration:
 
 
 def calibrate(
-    models: Sequence[str] | Coded,
+    models: Sequence[str] | Categorical,
     contexts: NDArray[np.integer],
     counted: Integers,
     blocks: Integers,
@@ -154,7 +154,7 @@ def calibrate(
     columns = {Reading.SIGNATURES: PromptContents(counted, blocks, signature_characters), **(responses or {})}
     features = {reading: np.column_stack(each).astype(np.float64) for reading, each in columns.items()}
     values = reported.astype(np.float64)
-    names, code = Coded.of(models)
+    names, code = Categorical.of(models)
     found: dict[str, Coefficients] = {}
     readings: dict[str, Reading] = {}
     fitted: list[bool] = []

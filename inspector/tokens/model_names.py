@@ -45,7 +45,7 @@ class ModelName(NamedTuple):
 
 
 @lru_cache(maxsize=1024)  # asked for every call of a session, which knows a few names
-def taken_apart(model: str) -> ModelName:
+def parse_model_name(model: str) -> ModelName:
     """The parts of a recorded model name; every part is empty for an empty name."""
     *route, served = _BRACKETS.sub("", model.strip().lower()).split("/")
     on_bedrock = bool(_BEDROCK.match(served))
@@ -56,7 +56,7 @@ def taken_apart(model: str) -> ModelName:
     return ModelName(tuple(part for part in route if part), name, served, on_bedrock)
 
 
-def version_of(name: str, family: str) -> tuple[int, int] | None:
+def model_version(name: str, family: str) -> tuple[int, int] | None:
     """Major and minor version of a model of a family, in either order of words and with dots or dashes.
 
     `claude-opus-4-8`, `claude-opus-4.8`, `claude-4-8-opus` are all (4, 8) of `opus`; `gpt-5.6-sol` is (5, 6) of `gpt`.
@@ -73,7 +73,7 @@ def version_of(name: str, family: str) -> tuple[int, int] | None:
     return (int(found[1]), int(found[2] or 0)) if found else None
 
 
-class Coded(NamedTuple):
+class Categorical(NamedTuple):
     """Words, each as a number.
 
     Attributes:
@@ -85,16 +85,16 @@ class Coded(NamedTuple):
     code: NDArray[np.intp]
 
     @classmethod
-    def of(cls, words: Sequence[str] | Coded) -> Coded:
+    def of(cls, words: Sequence[str] | Categorical) -> Categorical:
         """The words as numbers, unless they are already."""
-        if isinstance(words, Coded):
+        if isinstance(words, Categorical):
             return words
         codes: dict[str, int] = {}
         code = np.array([codes.setdefault(word, len(codes)) for word in words], dtype=np.intp)
         return cls(tuple(codes), code)
 
     @classmethod
-    def renumbered(cls, names: Sequence[str], code: NDArray[np.integer]) -> Coded:
+    def renumbered(cls, names: Sequence[str], code: NDArray[np.integer]) -> Categorical:
         """Words numbered in any order, renumbered in the order of first use; `names` may hold others."""
         used = {number: int(np.argmax(code == number)) for number in np.flatnonzero(np.bincount(code)).tolist()}
         order = sorted(used, key=used.__getitem__)
@@ -102,8 +102,8 @@ class Coded(NamedTuple):
         numbers[order] = np.arange(len(order))
         return cls(tuple(names[number] for number in order), numbers[code])
 
-    def and_again(self) -> Coded:
+    def and_again(self) -> Categorical:
         """The words and the last of them once more; a single empty word where there is none."""
         if not len(self.code):
-            return Coded(("",), np.zeros(1, dtype=np.intp))
-        return Coded(self.names, np.append(self.code, self.code[-1]))
+            return Categorical(("",), np.zeros(1, dtype=np.intp))
+        return Categorical(self.names, np.append(self.code, self.code[-1]))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from inspector.tokens.model_names import taken_apart, version_of
+from inspector.tokens.model_names import model_version, parse_model_name
 
 
 class Coefficients(NamedTuple):
@@ -43,7 +43,7 @@ _OTHERS = Coefficients(1.1, 8.0, 0.2)
 
 def typical_coefficients(model: str) -> Coefficients:
     """What is typical of a model's family; of models nobody measured, a guess."""
-    name = taken_apart(model).name
+    name = parse_model_name(model).name
     if "claude" in name:
         return Coefficients(_claude_ratio(name), _CLAUDE_BLOCK, _CLAUDE_SIGNATURE)
     if _is_openai(name):
@@ -56,7 +56,7 @@ def drops_reasoning(model: str) -> bool:
 
     Claude models keep it; recorded sessions of both confirm that.
     """
-    return _is_openai(taken_apart(model).name)
+    return _is_openai(parse_model_name(model).name)
 
 
 def _is_openai(name: str) -> bool:
@@ -65,7 +65,7 @@ def _is_openai(name: str) -> bool:
 
 def _claude_ratio(name: str) -> float:
     for family in ("opus", "sonnet", "haiku", "fable", "mythos"):
-        if version := version_of(name, family):
+        if version := model_version(name, family):
             newer = version >= (4, 7)
             return _CLAUDE_RATIOS.get((family, version), _CLAUDE_SINCE_4_7 if newer else _CLAUDE_UNTIL_4_6)
     return _CLAUDE_UNTIL_4_6

@@ -9,10 +9,10 @@ import pytest
 from inspector.replay.analysis.forecast import project_runs
 from inspector.replay.assumptions import Assumptions, RatesError, rates_of, rates_text
 from inspector.replay.cache.prompt_usage import PromptUsage
-from inspector.replay.engine.context_window import CLAUDE_USUAL, context_window
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay
 from inspector.replay.figure import HowKnown
+from inspector.replay.pricing.context_window import CLAUDE_USUAL, context_window
 from inspector.replay.pricing.prices import Pricing
 from inspector.session.model import BlockKind, Role, Usage
 from inspector.strategies.history.history import History

@@ -57,8 +57,8 @@ def test_a_token_budget_says_what_its_program_prints_with_the_numbers():
 
     tokens = planned.ledger.prompt_tokens.tolist()
     over = [call for call in range(1, 6) if tokens[call - 1] > 1_500]
-    assert [notice.call for notice in planned.changes.notices] == over == [3, 4, 5]
-    assert [notice.text for notice in planned.changes.notices] == [
+    assert [notice.call for notice in planned.edits.notices] == over == [3, 4, 5]
+    assert [notice.text for notice in planned.edits.notices] == [
         f"Note: Compacted 1 old tool result(s) — input tokens ({tokens[call - 1]:,}) exceeded budget (1,500)"
         for call in over
     ]
@@ -67,4 +67,4 @@ def test_a_token_budget_says_what_its_program_prints_with_the_numbers():
 def test_a_program_that_did_nothing_prints_nothing():
     _, planned = replayed(session_of(("Bash", 900), ("Bash", 900)), "token-budget:budget=1000000")
 
-    assert planned.changes.notices == ()
+    assert planned.edits.notices == ()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from inspector.replay.analysis.forecast import project_runs
 from inspector.replay.analysis.placeholder_outputs import placeholder_outputs
-from inspector.replay.analysis.plan_outcome import outcome_of
+from inspector.replay.analysis.plan_outcome import plan_outcome
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.ledger import Figures
 from inspector.replay.engine.replay import replay
@@ -56,7 +56,7 @@ def numbers(explanation: Explanation, *labels: str) -> list[float]:
 def test_every_figure_has_an_explanation_with_its_own_value(session, strategy):
     inputs = ReplayInputs.of(History.of(session), CountedTable(session), pricing=PRICING)
     baseline, planned = replay(inputs, Plan()), replay(inputs, Plan((PlanEntry(strategy),)))
-    outcome = outcome_of(baseline, planned)
+    outcome = plan_outcome(baseline, planned)
     projection = project_runs(baseline.ledger.cost, planned.ledger.cost, 24)
 
     explained = outcome_explanations(baseline, planned, outcome, projection)
@@ -79,7 +79,7 @@ def test_every_figure_has_an_explanation_with_its_own_value(session, strategy):
 def test_what_goes_into_a_figure_makes_it(inputs: ReplayInputs, spec: str):
     session = inputs.history.session
     baseline, planned = replay(inputs, Plan()), replay(inputs, Plan.from_specs([spec], session=session))
-    outcome = outcome_of(baseline, planned)
+    outcome = plan_outcome(baseline, planned)
     explained = outcome_explanations(baseline, planned, outcome, None)
 
     whole, left_out = numbers(explained["prompt_tokens"], "prompts with nothing cut", "left out by the plan")

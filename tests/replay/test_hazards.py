@@ -154,7 +154,7 @@ def test_editing_before_bound_thinking_is_found_only_on_models_that_bind_it():
 def test_a_summary_is_paid_for():
     session = steps(30, "x" * 4000)
     outcome = replayed(session, strategy("summarize", threshold=20_000))
-    made = outcome.changes.model_calls
+    made = outcome.edits.model_calls
     assert made
     assert all(each.prompt_tokens > 0 and each.output_tokens == 1_500 for each in made)
     assert outcome.ledger.strategy_cost[made[0].call] > 0

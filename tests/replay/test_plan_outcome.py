@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from inspector.replay.analysis.breakdown import BESIDE_TEXTS, Breakdown
 from inspector.replay.analysis.cache_misses import cache_misses
-from inspector.replay.analysis.plan_outcome import outcome_of
+from inspector.replay.analysis.plan_outcome import plan_outcome
 from inspector.replay.cache.cache_models import CacheColumns, CacheModel
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay
@@ -75,7 +75,7 @@ def test_a_break_costs_writing_less_reading_of_the_suffix():
     cut = Decision(CutText(limit=50, head=50, tail=0, marker="~"), "stale")
     baseline, planned = replay(inputs, Plan()), replay(inputs, Plan((PlanEntry(Told(((2, 3, cut),))),)))
 
-    outcome = outcome_of(baseline, planned)
+    outcome = plan_outcome(baseline, planned)
 
     ratio, around = inputs.sizes.ratio[3], inputs.scale.beside[0]
     behind = ratio * (51 + 1000 + 2) + 3 * around
@@ -148,8 +148,8 @@ def test_tiers_hold_the_blocks_they_changed_and_what_that_cut(session, data):
 
     tiers = Breakdown(baseline, planned).by_tier().values()
 
-    state = planned.changes.in_force(inputs.history.call_count)
-    touched = int((planned.changes.action[state] != Action.WHOLE).sum())
+    state = planned.edits.in_force(inputs.history.call_count)
+    touched = int((planned.edits.action[state] != Action.WHOLE).sum())
     assert sum(tier.blocks for tier in tiers) == touched
     assert {tier.name for tier in tiers} <= {"told"}
 
@@ -203,7 +203,7 @@ def test_without_a_price_there_are_tokens_and_no_dollars():
     gone = Decision(ReplaceText("-"), "for the test")
     baseline, planned = replay(inputs, Plan()), replay(inputs, Plan((PlanEntry(Told(((2, 2, gone),))),)))
 
-    outcome = outcome_of(baseline, planned)
+    outcome = plan_outcome(baseline, planned)
 
     assert outcome.savings.tokens.value > 0
     assert [outcome.savings.usd.value, outcome.rebuild_usd.value, outcome.break_usd.value] == [None, None, None]

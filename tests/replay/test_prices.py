@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from inspector.replay.pricing.price_file import PriceFile, PriceFileError, default_price_file, read_price_file
 from inspector.replay.pricing.prices import Pricing
 from inspector.replay.pricing.rates import RateRow, Rates
-from inspector.tokens.model_names import taken_apart, version_of
+from inspector.tokens.model_names import model_version, parse_model_name
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC).timestamp()
 CENT = 0.005
@@ -290,10 +290,10 @@ def test_a_wrong_price_file_is_refused_in_one_line_that_says_what_is_wrong(tmp_p
 
 
 def test_a_model_name_is_taken_apart():
-    parts = taken_apart("OpenRouter/Anthropic/Claude-Opus-4.8-20260401:thinking [1m]")
+    parts = parse_model_name("OpenRouter/Anthropic/Claude-Opus-4.8-20260401:thinking [1m]")
     assert parts.route == ("openrouter", "anthropic")
     assert parts.name == "claude-opus-4.8"
-    assert taken_apart("") == ((), "", "", False)
+    assert parse_model_name("") == ((), "", "", False)
 
 
 @pytest.mark.parametrize(
@@ -311,7 +311,7 @@ def test_a_model_name_is_taken_apart():
     ],
 )
 def test_a_version_is_read_from_a_name(name: str, family: str, version: tuple[int, int] | None):
-    assert version_of(name, family) == version
+    assert model_version(name, family) == version
 
 
 def test_money_is_exact_to_the_cent_over_many_calls():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.replay.engine.plan_changes import plan_changes
+from inspector.replay.engine.plan_edits import plan_edits
 from inspector.replay.engine.prompt_edits import PromptEdits
 from inspector.replay.engine.prompt_layout import Layout
 from inspector.replay.engine.renderer import Renderer
@@ -62,7 +62,7 @@ def placed_under(session: Session, *strategies):
     whole = layout.whole_tokens
     sizes = PromptSizes(whole.astype(float), np.ones(len(whole)))
     plan = Plan(tuple(PlanEntry(strategy) for strategy in strategies))
-    changes = plan_changes(history, Renderer(history, table), plan, sizes)
+    changes = plan_edits(history, Renderer(history, table), plan, sizes)
     return layout, PromptEdits.of(layout, changes)
 
 

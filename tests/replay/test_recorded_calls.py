@@ -13,7 +13,7 @@ from inspector.replay.pricing.prices import Pricing
 from inspector.session.follow import Follower
 from inspector.session.model import Call, Usage
 from inspector.strategies.history.history import History
-from inspector.tokens.model_names import Coded
+from inspector.tokens.model_names import Categorical
 from inspector.tokens.token_table import TokenTable
 from tests.replay.synthetic import sessions
 
@@ -24,18 +24,18 @@ words = st.lists(st.sampled_from(["a", "b", "", "c"]), max_size=12)
 
 @given(words)
 def test_coded_words_are_the_words_in_order_of_first_use(given_words):
-    coded = Coded.of(given_words)
+    coded = Categorical.of(given_words)
 
     assert [coded.names[code] for code in coded.code] == given_words
     assert list(coded.names) == list(dict.fromkeys(given_words))
-    assert Coded.of(coded) is coded
+    assert Categorical.of(coded) is coded
 
 
 @given(words, st.permutations(["a", "b", "", "c", "unused"]))
 def test_words_numbered_in_any_order_are_renumbered_in_order_of_first_use(given_words, names):
     code = np.array([names.index(word) for word in given_words], dtype=np.int64)
 
-    renumbered, coded = Coded.renumbered(names, code), Coded.of(given_words)
+    renumbered, coded = Categorical.renumbered(names, code), Categorical.of(given_words)
 
     assert renumbered.names == coded.names
     assert renumbered.code.tolist() == coded.code.tolist()
@@ -43,7 +43,7 @@ def test_words_numbered_in_any_order_are_renumbered_in_order_of_first_use(given_
 
 @given(words)
 def test_the_last_word_again_is_an_empty_one_where_there_is_none(given_words):
-    again = Coded.of(given_words).and_again()
+    again = Categorical.of(given_words).and_again()
 
     assert [again.names[code] for code in again.code] == [*given_words, given_words[-1] if given_words else ""]
 

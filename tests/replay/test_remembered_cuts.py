@@ -36,4 +36,4 @@ def test_a_plan_replays_as_if_no_other_had_been_replayed_before_it(session, stra
         assert after_others.figures == alone.figures
         assert after_others.groups == alone.groups
         for column in ("block", "call", "tokens", "previous_tokens", "action"):
-            assert getattr(after_others.changes, column).tolist() == getattr(alone.changes, column).tolist()
+            assert getattr(after_others.edits, column).tolist() == getattr(alone.edits, column).tolist()

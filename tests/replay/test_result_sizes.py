@@ -1,6 +1,6 @@
 """Sizes of single results by the provider's own count, and explanations of parts."""
 
-from inspector.replay.analysis.plan_outcome import outcome_of
+from inspector.replay.analysis.plan_outcome import plan_outcome
 from inspector.replay.analysis.result_sizes import results_by_difference
 from inspector.replay.assumptions import Assumptions
 from inspector.replay.engine.inputs import ReplayInputs
@@ -58,7 +58,7 @@ def test_explanations_of_parts_hold_the_figures_that_are_shown():
     inputs = inputs_of(one_result_a_call())
     baseline = replay(inputs, Plan())
     planned = replay(inputs, Plan.from_specs(["keep-recent:keep=1"]))
-    sheet = cost_sheet(baseline, planned, outcome_of(baseline, planned), Assumptions(next_calls=5), 24)
+    sheet = cost_sheet(baseline, planned, plan_outcome(baseline, planned), Assumptions(next_calls=5), 24)
 
     for place, row in enumerate(sheet.kinds):
         assert sheet.explained["kind", place].value == row.sent.value

@@ -31,7 +31,7 @@ class ToldBatched(Batching):
 
 
 def changes(outcome):
-    found = outcome.changes
+    found = outcome.edits
     return sorted(zip(found.call.tolist(), found.block.tolist(), found.tokens.tolist(), strict=True))
 
 
@@ -94,7 +94,7 @@ def test_a_gate_opens_only_for_enough_tokens(data):
     orders = order_by_call(data.draw(orders_for(session)))
     least = data.draw(st.integers(1, 60))
     outcome = replay(inputs_of(session), Plan((PlanEntry(ToldBatched(orders, batch_tokens=least)),)))
-    history, found = outcome.history, outcome.changes
+    history, found = outcome.history, outcome.edits
     reclaimed: dict[int, int] = {}
     for row in range(len(found.block)):
         call = int(found.call[row])

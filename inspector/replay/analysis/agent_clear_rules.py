@@ -22,7 +22,7 @@ import numpy as np
 
 from inspector.replay.analysis.compaction_forecast import compaction_forecasts
 from inspector.replay.analysis.without_compaction import first_call_after
-from inspector.replay.engine.plan_changes import CLEARED
+from inspector.replay.engine.plan_edits import CLEARED
 from inspector.session.model import BlockKind
 from inspector.strategies.core.operations import ReplaceText
 

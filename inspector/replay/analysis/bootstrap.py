@@ -78,7 +78,7 @@ def band(middle: float, draws: NDArray[np.float64]) -> Band:
     return Band(min(float(low), float(middle)), float(middle), max(float(high), float(middle)))
 
 
-def drawn_totals(costs: NDArray[np.float64], draws: int) -> NDArray[np.float64]:
+def resampled_totals(costs: NDArray[np.float64], draws: int) -> NDArray[np.float64]:
     """Totals of runs put together from stretches of the recorded one.
 
     Args:
@@ -100,7 +100,7 @@ def drawn_totals(costs: NDArray[np.float64], draws: int) -> NDArray[np.float64]:
     return totals
 
 
-def drawn_calls(count: int, calls: int, draws: int) -> NDArray[np.int64]:
+def resampled_calls(count: int, calls: int, draws: int) -> NDArray[np.int64]:
     """Indices below `count`, one row a draw, `calls` columns made of stretches of consecutive indices."""
     length = _stretch_length(count)
     starts = np.random.default_rng(_SEED).integers(0, count, (draws, -(-calls // length)))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from inspector.replay.analysis.resend_cost import resend_cost
-from inspector.replay.engine.changes import RECORDED
+from inspector.replay.engine.edits import RECORDED
 from inspector.replay.figure import Figure, weakest
 from inspector.session.model import BlockKind
 from inspector.strategies.core.rendition import Action
@@ -111,12 +111,12 @@ class Breakdown:
 
         By the strategy's index among the plan's entries, and the part's name.
         """
-        changes, entries = self.planned.changes, self.planned.plan.entries
-        rows = changes.in_force(self.planned.history.call_count)
-        rows = rows[changes.action[rows] != Action.WHOLE]
+        edits, entries = self.planned.edits, self.planned.plan.entries
+        rows = edits.in_force(self.planned.history.call_count)
+        rows = rows[edits.action[rows] != Action.WHOLE]
         blocks_of: dict[tuple[int, str], list[int]] = {}
-        for block, reason_index in zip(changes.block[rows].tolist(), changes.reason[rows].tolist(), strict=True):
-            reason = changes.reasons[reason_index]
+        for block, reason_index in zip(edits.block[rows].tolist(), edits.reason[rows].tolist(), strict=True):
+            reason = edits.reasons[reason_index]
             if reason.entry != RECORDED:
                 blocks_of.setdefault((reason.entry, reason.decision.group), []).append(block)
         return {
@@ -273,11 +273,11 @@ def cuts_by_tool(tallies: Breakdown) -> tuple[ToolCuts, ...]:
 
 def _last_sent(planned: Replay) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """The results a plan changed at any call, and their tokens after its last change."""
-    changes, history = planned.changes, planned.history
-    if not len(changes.block):
-        return changes.block, changes.tokens
-    entries = np.array([reason.entry for reason in changes.reasons], dtype=np.int64)[changes.reason]
-    acting = (changes.action != Action.WHOLE) & (entries != RECORDED)
-    touched = np.unique(changes.block[acting & (history.kind[changes.block] == BlockKind.TOOL_RESULT)])
-    last = np.searchsorted(changes.block, touched, side="right") - 1
-    return touched, changes.tokens[last]
+    edits, history = planned.edits, planned.history
+    if not len(edits.block):
+        return edits.block, edits.tokens
+    entries = np.array([reason.entry for reason in edits.reasons], dtype=np.int64)[edits.reason]
+    acting = (edits.action != Action.WHOLE) & (entries != RECORDED)
+    touched = np.unique(edits.block[acting & (history.kind[edits.block] == BlockKind.TOOL_RESULT)])
+    last = np.searchsorted(edits.block, touched, side="right") - 1
+    return touched, edits.tokens[last]

@@ -39,7 +39,7 @@ def cache_misses(replay: Replay) -> CacheMisses:
     """What the changes of a replay's plan put out of the cache, call by call."""
     inputs, ledger = replay.inputs, replay.ledger
     prompt = ledger.prompt_tokens
-    prefix = replay.placed.reusable(inputs.cached_blocks, unbroken=True)
+    prefix = replay.prompt_edits.reusable(inputs.cached_blocks, unbroken=True)
     # Every other call is served what it would be if nothing broke.
     calls = np.flatnonzero(prefix.blocks[:-1] != replay.reusable_blocks[:-1])
     held = usage_of(inputs, prefix, prompt, calls)

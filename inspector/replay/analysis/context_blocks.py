@@ -114,18 +114,18 @@ def repeats_in(history: History, context: ContextBlocks) -> tuple[Repeat, ...]:
     session, blocks = history.session, history.session.blocks
     reads = reads_of(history, ())
     file_of = dict(zip(reads.results.tolist(), reads.files.tolist(), strict=True))
-    edits = meaning_mask(history.tool_names, (Meaning.EDIT, Meaning.WRITE))[history.tool[context.blocks]]
-    edits &= history.kind[context.blocks] == BlockKind.TOOL_CALL
+    edit_calls = meaning_mask(history.tool_names, (Meaning.EDIT, Meaning.WRITE))[history.tool[context.blocks]]
+    edit_calls &= history.kind[context.blocks] == BlockKind.TOOL_CALL
     results = (history.kind[context.blocks] == BlockKind.TOOL_RESULT) & (context.sent > 0)
     same: dict[bytes, int] = {}
     later_reads: dict[int, list[int]] = {}
     edited: dict[str, int] = {}
     found: list[Repeat] = []
-    places = np.flatnonzero(edits | results)[::-1].tolist()
+    places = np.flatnonzero(edit_calls | results)[::-1].tolist()
     for place in places:
         index = int(context.blocks[place])
         block = blocks[index]
-        if edits[place]:
+        if edit_calls[place]:
             edited[path_of(session, block)] = index
             continue
         file = file_of.get(index, -1)

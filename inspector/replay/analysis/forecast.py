@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from inspector.replay.analysis.bootstrap import Band, CostComparison, band, drawn_calls, drawn_totals
+from inspector.replay.analysis.bootstrap import Band, CostComparison, band, resampled_calls, resampled_totals
 from inspector.replay.pricing.rates import CallRates
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def project_next_calls(
     steps = np.flatnonzero(previous_call >= 0)
     if not len(steps):
         return None
-    draws = steps[drawn_calls(len(steps), calls, _DRAWS)]
+    draws = steps[resampled_calls(len(steps), calls, _DRAWS)]
     without, without_prompt = _continued(baseline, previous_call, draws, rates, factor, window)
     with_plan, plan_prompt = _continued(plan, previous_call, draws, rates, factor, window)
     return NextCallsProjection(
@@ -206,5 +206,5 @@ def project_runs(
     costs = np.stack((baseline_cost, plan_cost, baseline_cost - plan_cost)).astype(np.float64)
     if not costs.shape[1] or not np.isfinite(costs).all():
         return None
-    without, with_plan, saved = zip(costs.sum(axis=1), drawn_totals(costs, _RUN_DRAWS), strict=True)
+    without, with_plan, saved = zip(costs.sum(axis=1), resampled_totals(costs, _RUN_DRAWS), strict=True)
     return RunProjection(CostComparison(band(*without), band(*with_plan), band(*saved)), runs_per_day, days_per_month)

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.engine.changes import RECORDED
+from inspector.replay.engine.edits import RECORDED
 from inspector.session.model import BlockKind, Role
 from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.rendition import Action, Slice
 from inspector.strategies.history.arguments import path_of
 from inspector.strategies.history.history import NEVER
-from inspector.tokens.model_names import taken_apart, version_of
+from inspector.tokens.model_names import model_version, parse_model_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,11 +56,11 @@ def orphaned_pairs(replay: Replay) -> Iterator[tuple[int, int]]:
 
 def _stretches_without(replay: Replay) -> dict[int, list[tuple[int, bool]]]:
     """Per block that is ever removed: from which call on it is removed (True) or sent again (False)."""
-    changes = replay.changes
-    removed = np.unique(changes.block[changes.action == Action.REMOVED])
-    rows = np.flatnonzero(np.isin(changes.block, removed))
+    edits = replay.edits
+    removed = np.unique(edits.block[edits.action == Action.REMOVED])
+    rows = np.flatnonzero(np.isin(edits.block, removed))
     stretches: dict[int, list[tuple[int, bool]]] = {}
-    columns = (changes.block[rows].tolist(), changes.call[rows].tolist(), changes.action[rows].tolist())
+    columns = (edits.block[rows].tolist(), edits.call[rows].tolist(), edits.action[rows].tolist())
     for block, call, action in zip(*columns, strict=True):
         stretches.setdefault(block, []).append((call, action == Action.REMOVED))
     return stretches
@@ -81,10 +81,10 @@ def dangling_pointers(replay: Replay) -> Iterator[tuple[int, int, int]]:
     A pointer's target is a result of a call that names the same file, or has the same arguments where it names none,
     before or after it as the strategy's decision says.
     """
-    changes, history = replay.changes, replay.history
-    pointing = [reason.decision.points_to for reason in changes.reasons]
-    rows = [row for row, reason in enumerate(changes.reason.tolist()) if pointing[reason]]
-    rows = [row for row in rows if changes.action[row] == Action.REPLACED]
+    edits, history = replay.edits, replay.history
+    pointing = [reason.decision.points_to for reason in edits.reasons]
+    rows = [row for row, reason in enumerate(edits.reason.tolist()) if pointing[reason]]
+    rows = [row for row in rows if edits.action[row] == Action.REPLACED]
     if not rows:
         return
     subjects = _subjects(replay)
@@ -93,8 +93,8 @@ def dangling_pointers(replay: Replay) -> Iterator[tuple[int, int, int]]:
         same_subject.setdefault(subject, []).append(block)
     blocks = history.session.blocks
     for row in rows:
-        block, call = int(changes.block[row]), int(changes.call[row])
-        reason = changes.reasons[changes.reason[row]]
+        block, call = int(edits.block[row]), int(edits.call[row])
+        reason = edits.reasons[edits.reason[row]]
         others = same_subject.get(subjects.get(block), [])
         earlier = reason.decision.points_to == "earlier"
         targets = [other for other in others if (other < block if earlier else other > block)]
@@ -120,8 +120,8 @@ def _is_whole(replay: Replay, block: int, call: int) -> bool:
     history = replay.history
     if not int(history.enters[block]) <= call < int(history.leaves[block]):
         return False
-    row = replay.changes.row(block, call)
-    return row < 0 or replay.changes.action[row] == Action.WHOLE
+    row = replay.edits.row(block, call)
+    return row < 0 or replay.edits.action[row] == Action.WHOLE
 
 
 _FIRST_PRESERVED = {"opus": (5, 5), "sonnet": (5, 5), "haiku": (5, 5), "fable": (5, 1), "mythos": (5, 1)}
@@ -133,8 +133,8 @@ Source: Anthropic's documentation on preserved thinking, 2026.
 
 def preserves_thinking(model: str) -> bool:
     """True where an edit of an earlier message makes the model's later thinking blocks invalid."""
-    name = taken_apart(model).name
-    versions = ((version_of(name, family), first) for family, first in _FIRST_PRESERVED.items())
+    name = parse_model_name(model).name
+    versions = ((model_version(name, family), first) for family, first in _FIRST_PRESERVED.items())
     return any(version is not None and version >= first for version, first in versions)
 
 
@@ -216,20 +216,20 @@ def _rows(replay: Replay) -> Iterator[tuple[HazardKind, int, int, int]]:
 
 
 def _of_changes(replay: Replay) -> Iterator[tuple[HazardKind, int, int, int]]:
-    history, changes = replay.history, replay.changes
+    history, edits = replay.history, replay.edits
     entry_of_row = _entry_of_rows(replay)
-    acting = (changes.action != Action.WHOLE) & (entry_of_row != RECORDED)
+    acting = (edits.action != Action.WHOLE) & (entry_of_row != RECORDED)
     retroactive = [isinstance(entry.strategy, Batching) for entry in replay.plan.entries]
-    at_arrival = acting & (changes.call == history.enters[changes.block])
-    unseen = at_arrival & (history.kind[changes.block] == BlockKind.TOOL_RESULT)
+    at_arrival = acting & (edits.call == history.enters[edits.block])
+    unseen = at_arrival & (history.kind[edits.block] == BlockKind.TOOL_RESULT)
     for row in np.flatnonzero(unseen).tolist():
-        block, call = int(changes.block[row]), int(changes.call[row])
+        block, call = int(edits.block[row]), int(edits.call[row])
         if retroactive[entry_of_row[row]] and not _is_sent_whole(replay, block, call):
             yield HazardKind.UNSEEN_SIBLING, int(entry_of_row[row]), call, block
-    longer = acting & (changes.tokens > replay.table.tokens[changes.block])
+    longer = acting & (edits.tokens > replay.table.tokens[edits.block])
     for row in np.flatnonzero(longer).tolist():
         kind = HazardKind.LONGER_THAN_ORIGINAL
-        yield kind, int(entry_of_row[row]), int(changes.call[row]), int(changes.block[row])
+        yield kind, int(entry_of_row[row]), int(edits.call[row]), int(edits.block[row])
 
 
 def _is_sent_whole(replay: Replay, block: int, call: int) -> bool:
@@ -238,7 +238,7 @@ def _is_sent_whole(replay: Replay, block: int, call: int) -> bool:
 
 
 def _lost_goals(replay: Replay) -> Iterator[tuple[HazardKind, int, int, int]]:
-    history, changes = replay.history, replay.changes
+    history, edits = replay.history, replay.edits
     goal = next(
         (
             int(history.message_first_block[index]) + at
@@ -251,18 +251,18 @@ def _lost_goals(replay: Replay) -> Iterator[tuple[HazardKind, int, int, int]]:
     )
     if goal is None:
         return
-    first, last = np.searchsorted(changes.block, (goal, goal + 1))
+    first, last = np.searchsorted(edits.block, (goal, goal + 1))
     for row in range(int(first), int(last)):
         entry = int(_entry_of_rows(replay)[row])
-        kept = any(not isinstance(piece, str) for piece in replay.rendition(goal, int(changes.call[row])).pieces)
+        kept = any(not isinstance(piece, str) for piece in replay.rendition(goal, int(edits.call[row])).pieces)
         if entry != RECORDED and not kept:
-            yield HazardKind.LOST_GOAL, entry, int(changes.call[row]), goal
+            yield HazardKind.LOST_GOAL, entry, int(edits.call[row]), goal
 
 
 def _of_strategies(replay: Replay) -> Iterator[tuple[HazardKind, int, int, int]]:
-    changes, history = replay.changes, replay.history
+    edits, history = replay.edits, replay.history
     entries = _entry_of_rows(replay)
-    retroactive = changes.call > history.enters[changes.block]
+    retroactive = edits.call > history.enters[edits.block]
     for index, entry in enumerate(replay.plan.entries):
         if not entry.enabled:
             continue
@@ -270,21 +270,21 @@ def _of_strategies(replay: Replay) -> Iterator[tuple[HazardKind, int, int, int]]
         if not own.any():
             yield HazardKind.NEVER_FIRES, index, -1, -1
             continue
-        breaking = np.unique(changes.call[own & retroactive])
+        breaking = np.unique(edits.call[own & retroactive])
         if len(breaking) > _SLIDING_CALLS:
             since = history.call_count - int(breaking[0]) + 1
             if len(breaking) >= _SLIDING_SHARE * since:
                 for call in breaking.tolist():
                     yield HazardKind.SLIDING_BOUNDARY, index, int(call), -1
     prompts = replay.ledger.prompt_tokens
-    for made in changes.estimates:
+    for made in edits.estimates:
         sent = float(prompts[made.call]) if made.call < len(prompts) else 0.0
         if sent and abs(made.tokens - sent) > _ESTIMATE_SHARE * sent:
             yield HazardKind.STALE_ESTIMATE, made.entry, made.call, -1
 
 
 def _invalidated_thinking(replay: Replay) -> Iterator[tuple[HazardKind, int, int, int]]:
-    history, changes = replay.history, replay.changes
+    history, edits = replay.history, replay.edits
     models = history.session.calls
     thinking = np.flatnonzero(
         (history.kind == BlockKind.THINKING)
@@ -293,9 +293,9 @@ def _invalidated_thinking(replay: Replay) -> Iterator[tuple[HazardKind, int, int
     if not len(thinking) or not any(preserves_thinking(model) for model in history.session.models):
         return
     entries = _entry_of_rows(replay)
-    retroactive = np.flatnonzero((changes.call > history.enters[changes.block]) & (entries != RECORDED))
+    retroactive = np.flatnonzero((edits.call > history.enters[edits.block]) & (entries != RECORDED))
     for row in retroactive.tolist():
-        call, block = int(changes.call[row]), int(changes.block[row])
+        call, block = int(edits.call[row]), int(edits.block[row])
         model = models[min(call, len(models) - 1)].model if models else ""
         later = thinking[np.searchsorted(thinking, block, side="right") :]
         sent = (history.enters[later] < call) & (history.leaves[later] > call)
@@ -305,10 +305,10 @@ def _invalidated_thinking(replay: Replay) -> Iterator[tuple[HazardKind, int, int
 
 def _entry_of_rows(replay: Replay) -> NDArray[np.int64]:
     """Per row of the changes, the entry of the plan that decided it."""
-    table = np.array([reason.entry for reason in replay.changes.reasons], dtype=np.int64)
-    return table[replay.changes.reason] if len(table) else np.zeros(0, dtype=np.int64)
+    table = np.array([reason.entry for reason in replay.edits.reasons], dtype=np.int64)
+    return table[replay.edits.reason] if len(table) else np.zeros(0, dtype=np.int64)
 
 
 def _entry_at(replay: Replay, block: int, call: int) -> int:
-    row = replay.changes.row(block, call)
-    return replay.changes.reasons[replay.changes.reason[row]].entry if row >= 0 else -1
+    row = replay.edits.row(block, call)
+    return replay.edits.reasons[replay.edits.reason[row]].entry if row >= 0 else -1

@@ -101,7 +101,7 @@ class PlanOutcome:
     by_call: CacheMisses
 
 
-def outcome_of(baseline: Replay, planned: Replay) -> PlanOutcome:
+def plan_outcome(baseline: Replay, planned: Replay) -> PlanOutcome:
     """The totals of a replay.
 
     Args:

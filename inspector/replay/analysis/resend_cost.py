@@ -92,12 +92,12 @@ def _stretches(
     Returns:
         Tokens, position in the context, first call and call after the last, both counted within the context.
     """
-    changes = replay.changes
+    edits = replay.edits
     enters = np.searchsorted(context.prompt_blocks[: len(calls)], np.arange(len(context.blocks)), side="right")
-    positions = context.positions(changes.block)
-    at = np.searchsorted(calls, changes.call)
+    positions = context.positions(edits.block)
+    at = np.searchsorted(calls, edits.call)
     inside = (positions >= 0) & (at < len(calls))
-    positions, at, sent = positions[inside], at[inside], changes.tokens[inside].astype(np.int64)
+    positions, at, sent = positions[inside], at[inside], edits.tokens[inside].astype(np.int64)
     at = np.maximum(at, enters[positions])
     owners = np.concatenate((np.arange(len(context.blocks)), positions))
     starts = np.concatenate((enters, at))

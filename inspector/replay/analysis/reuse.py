@@ -82,13 +82,13 @@ def needed_later(replay: Replay, uses: ReuseEvidence) -> NeededLater:
 
     What the recorded session itself no longer had in its prompt does not count against the plan.
     """
-    history, changes = replay.history, replay.changes
+    history, edits = replay.history, replay.edits
     touched = np.zeros(len(history.kind), dtype=bool)
-    touched[changes.block[changes.action != Action.WHOLE]] = True
+    touched[edits.block[edits.action != Action.WHOLE]] = True
     suspects = np.flatnonzero(
         touched[uses.block] & (uses.call >= history.enters[uses.block]) & (uses.call < history.leaves[uses.block])
     )
-    in_force = changes.rows(uses.block[suspects], uses.call[suspects])
+    in_force = edits.rows(uses.block[suspects], uses.call[suspects])
     missing = [
         row
         for row, change in zip(suspects.tolist(), in_force.tolist(), strict=True)
@@ -108,9 +108,9 @@ def needed_later(replay: Replay, uses: ReuseEvidence) -> NeededLater:
 
 def _holds(replay: Replay, change: int, start: int, stop: int) -> bool:
     """Whether what a change makes of its block still holds these characters of the recorded text."""
-    changes = replay.changes
-    stack = changes.stacks[int(changes.stack[change])]
-    pieces = replay.inputs.renderer.rendition(int(changes.block[change]), stack).pieces
+    edits = replay.edits
+    stack = edits.stacks[int(edits.stack[change])]
+    pieces = replay.inputs.renderer.rendition(int(edits.block[change]), stack).pieces
     return any(isinstance(piece, Slice) and piece.start <= start and stop <= piece.stop for piece in pieces)
 
 

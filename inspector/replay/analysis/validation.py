@@ -17,7 +17,7 @@ from inspector.replay.analysis.agent_clear_rules import RecordedCut, recorded_cu
 from inspector.replay.analysis.result_sizes import results_by_difference
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay
-from inspector.replay.engine.token_scale import calibrate_columns, columns_of_prompts
+from inspector.replay.engine.token_scale import fit_contents, prompt_contents
 from inspector.session.model import BlockKind
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
@@ -122,12 +122,12 @@ def prompt_fit(inputs: ReplayInputs) -> PromptFit:
 def _held_out(inputs: ReplayInputs) -> NDArray[np.float64]:
     """How far the fit is off at calls whose report was kept from it, a fifth of them at a time."""
     history, reported = inputs.history, np.append(inputs.recorded.prompt, 0)
-    columns = columns_of_prompts(history, inputs.table, inputs.recorded_removed)
+    columns = prompt_contents(history, inputs.table, inputs.recorded_removed)
     fold = np.arange(len(reported)) % _FOLDS
     found = []
     for each in range(_FOLDS):
         kept = np.where(fold == each, 0, reported)
-        fit = calibrate_columns(history, columns, kept)
+        fit = fit_contents(history, columns, kept)
         mine = (fold == each) & (reported > 0)
         found.append(np.abs(fit.prompt[mine] - reported[mine]) / reported[mine])
     return np.concatenate(found)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from inspector.errors import InspectorError
-from inspector.tokens.model_names import taken_apart, version_of
+from inspector.tokens.model_names import model_version, parse_model_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -140,7 +140,7 @@ def cache_model_for(model: str, *, rates: Rates | None = None, named: str | None
         CacheModelError: No cache model is called `named`.
     """
     reads_are_cheaper = rates is not None and rates.cache_read < rates.input
-    return _cache_model(taken_apart(model).name, named, reads_are_cheaper)
+    return _cache_model(parse_model_name(model).name, named, reads_are_cheaper)
 
 
 @lru_cache(maxsize=1024)  # asked for every call of a session, which knows a few models
@@ -160,7 +160,7 @@ def _named(named: str) -> CacheModel:
 def _by_model(name: str, *, reads_are_cheaper: bool) -> CacheModel:
     if "claude" in name:
         return CACHE_MODELS["anthropic"]
-    if version := version_of(name, "gpt"):
+    if version := model_version(name, "gpt"):
         return CACHE_MODELS["openai-30m" if version >= (5, 6) else "openai-24h" if version >= (5, 5) else "openai"]
     if name.startswith(("gpt-", "codex", "o1", "o3", "o4", "chatgpt")):
         return CACHE_MODELS["openai"]
@@ -183,12 +183,12 @@ def _minimum_prefix(cache: CacheModel, name: str) -> int:
 
 def _anthropic_minimum(name: str) -> int:
     """Shortest prefix the Claude API caches, by the table in its documentation; what it does not list gets 1,024."""
-    if version := version_of(name, "opus"):
+    if version := model_version(name, "opus"):
         if version == (5, 0):
             return 512
         return {(4, 5): 4096, (4, 6): 4096, (4, 7): 2048}.get(version, 1024)
-    if version := version_of(name, "haiku"):
+    if version := model_version(name, "haiku"):
         return 4096 if version >= (4, 5) else 2048
-    if version_of(name, "fable") or version_of(name, "mythos"):
+    if model_version(name, "fable") or model_version(name, "mythos"):
         return 512
     return 1024

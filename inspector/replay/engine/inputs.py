@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.replay.cache.cache_models import CacheColumns, cache_model_for
-from inspector.replay.engine.context_window import context_window
-from inspector.replay.engine.plan_changes import plan_changes
+from inspector.replay.engine.plan_edits import plan_edits
 from inspector.replay.engine.prompt_edits import PromptEdits
 from inspector.replay.engine.prompt_layout import Layout
 from inspector.replay.engine.recorded_calls import recorded_calls
 from inspector.replay.engine.renderer import Renderer
 from inspector.replay.engine.simulation import PromptSizes
 from inspector.replay.engine.token_scale import Scale
+from inspector.replay.pricing.context_window import context_window
 from inspector.replay.pricing.prices import Pricing
 from inspector.strategies.plan import Plan
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
     from inspector.replay.cache.cache_models import CacheModel
     from inspector.replay.cache.prompt_usage import PromptUsage
-    from inspector.replay.engine.changes import Changes
-    from inspector.replay.engine.context_window import ContextWindow
+    from inspector.replay.engine.edits import Edits
     from inspector.replay.engine.prompt_edits import ReusablePrefix
     from inspector.replay.engine.recorded_calls import RecordedCalls
+    from inspector.replay.pricing.context_window import ContextWindow
     from inspector.replay.pricing.rates import CallRates
     from inspector.strategies.history.history import History
     from inspector.tokens.token_table import TokenTable
@@ -41,7 +41,7 @@ def cached_blocks(
     ratio: NDArray[np.float64],
     recorded: PromptUsage,
     anchored: NDArray[np.bool_],
-    cleared: Changes,
+    cleared: Edits,
 ) -> NDArray[np.int64]:
     """How many blocks at its beginning every prompt's cache held: where the reported read ends, or the previous prompt.
 
@@ -71,7 +71,7 @@ def cached_blocks(
 
 
 def _blocks_before(
-    layout: Layout, tail: NDArray[np.float64], ratio: NDArray[np.float64], changes: Changes
+    layout: Layout, tail: NDArray[np.float64], ratio: NDArray[np.float64], edits: Edits
 ) -> NDArray[np.int64]:
     """Per call, how many blocks of its prompt come before its last so many tokens, to the nearest block. int64.
 
@@ -81,8 +81,8 @@ def _blocks_before(
         ratio: Per call, the provider's tokens for one counted token.
         changes: How its blocks are sent.
     """
-    if len(changes.block):
-        return _blocks_before_changed(layout, tail, ratio, changes)
+    if len(edits.block):
+        return _blocks_before_changed(layout, tail, ratio, edits)
     blocks = np.zeros(layout.history.call_count + 1, dtype=np.int64)
     for context in layout.contexts:
         if not len(context.calls) or not len(context.blocks):
@@ -99,21 +99,21 @@ def _blocks_before(
 
 
 def _blocks_before_changed(
-    layout: Layout, tail: NDArray[np.float64], ratio: NDArray[np.float64], changes: Changes
+    layout: Layout, tail: NDArray[np.float64], ratio: NDArray[np.float64], edits: Edits
 ) -> NDArray[np.int64]:
     """The same where blocks are not sent whole: their sizes differ from call to call, so ends are searched for."""
     everything = np.full(layout.history.call_count + 1, len(layout.tokens), dtype=np.int64)
-    placed = PromptEdits.of(layout, changes)
-    whole = placed.reusable(everything, unbroken=True)
+    prompt_edits = PromptEdits.of(layout, edits)
+    whole = prompt_edits.reusable(everything, unbroken=True)
     target = _prefix_tokens(whole, ratio) - tail
     # The fewest blocks that take so many tokens lie above `low` and no higher than `high`.
     low, high = np.full_like(everything, -1), whole.blocks
     while bool((high - low > 1).any()):
         middle = (low + high) // 2
-        enough = _prefix_tokens(placed.reusable(np.maximum(middle, 0), unbroken=True), ratio) >= target
+        enough = _prefix_tokens(prompt_edits.reusable(np.maximum(middle, 0), unbroken=True), ratio) >= target
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)
     low = np.maximum(low, 0)
-    below, above = (_prefix_tokens(placed.reusable(each, unbroken=True), ratio) for each in (low, high))
+    below, above = (_prefix_tokens(prompt_edits.reusable(each, unbroken=True), ratio) for each in (low, high))
     return np.where(target - below < above - target, low, high)
 
 
@@ -241,7 +241,7 @@ class ReplayInputs:
         reported = recorded.prompt > 0
         anchored = reported if cache is None else np.zeros_like(reported)
         nothing = np.zeros(history.call_count + 1)
-        cleared = plan_changes(history, renderer, Plan(), PromptSizes(nothing, nothing))
+        cleared = plan_edits(history, renderer, Plan(), PromptSizes(nothing, nothing))
         recorded_removed = PromptEdits.of(layout, cleared).removed
         scale = scale or Scale.of(history, table, recorded_removed)
         layout = layout.with_beside(scale.beside, scale.calibration.ratio)

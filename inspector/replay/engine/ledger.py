@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.cache.prompt_usage import PromptUsage
-    from inspector.replay.engine.changes import ModelCall
+    from inspector.replay.engine.edits import ModelCall
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.prompt_edits import PromptEdits, ReusablePrefix
 
@@ -95,7 +95,7 @@ def figures_of(ledger: Ledger, tokens: HowKnown, output: HowKnown, served: HowKn
 
 
 def ledger_of(
-    inputs: ReplayInputs, placed: PromptEdits, reusable: ReusablePrefix, model_calls: Sequence[ModelCall] = ()
+    inputs: ReplayInputs, prompt_edits: PromptEdits, reusable: ReusablePrefix, model_calls: Sequence[ModelCall] = ()
 ) -> Ledger:
     """One row of figures a call, from what a plan changes in the prompts.
 
@@ -107,13 +107,13 @@ def ledger_of(
     """
     ratio = inputs.sizes.ratio[:-1]
     whole = inputs.sizes.whole[:-1]
-    removed = np.rint(ratio * (placed.removed - inputs.recorded_removed)[:-1])
+    removed = np.rint(ratio * (prompt_edits.removed - inputs.recorded_removed)[:-1])
     prompt = np.maximum(np.rint(whole) - removed, 0).astype(np.int64)
     usage = usage_of(inputs, reusable, prompt)
     cost = inputs.rates.cost(
         usage.uncached, usage.cache_read, usage.cache_write_5m, usage.cache_write_1h, inputs.output
     )
-    first_changed = placed.first_changed[:-1]
+    first_changed = prompt_edits.first_changed[:-1]
     strategy_cost = _strategy_cost(inputs, model_calls)
     return Ledger(
         prompt_tokens=prompt,
@@ -126,7 +126,7 @@ def ledger_of(
         strategy_cost=strategy_cost,
         removed_tokens=removed.astype(np.int64),
         first_changed=first_changed,
-        edits=placed.edits[:-1],
+        edits=prompt_edits.edited_blocks[:-1],
         is_break=(first_changed >= 0) | inputs.restarts,
     )
 

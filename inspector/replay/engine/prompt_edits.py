@@ -17,12 +17,12 @@ from inspector.strategies.core.rendition import Action
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from inspector.replay.engine.changes import Changes
+    from inspector.replay.engine.edits import Edits
     from inspector.replay.engine.prompt_layout import ContextLayout, Layout, PromptColumns
 
 
 def shared_prefix(
-    changes: Changes,
+    edits: Edits,
     before: tuple[int, NDArray[np.int32]],
     after: tuple[int, NDArray[np.int32]],
 ) -> int:
@@ -33,8 +33,8 @@ def shared_prefix(
         before: The earlier call, and the block indices of its prompt, int32.
         after: The later one's.
     """
-    sent_before, rows_before, _ = _sent(changes, *before)
-    sent_after, rows_after, places = _sent(changes, *after)
+    sent_before, rows_before, _ = _sent(edits, *before)
+    sent_after, rows_after, places = _sent(edits, *after)
     length = min(len(sent_before), len(sent_after))
     differs = (sent_before[:length] != sent_after[:length]) | (rows_before[:length] != rows_after[:length])
     alike = int(np.argmax(differs)) if differs.any() else length
@@ -42,14 +42,14 @@ def shared_prefix(
 
 
 def _sent(
-    changes: Changes, call: int, blocks: NDArray[np.int32]
+    edits: Edits, call: int, blocks: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
     """The blocks that a prompt sends anything of, the rows in force for them, and their places in it."""
-    in_force = changes.in_force(call)
-    found = np.searchsorted(changes.block[in_force], blocks)
+    in_force = edits.in_force(call)
+    found = np.searchsorted(edits.block[in_force], blocks)
     rows = np.append(in_force, -1)[found]
-    rows = np.where(np.append(changes.block, -1)[rows] == blocks, rows, -1)
-    action = np.append(changes.action, np.uint8(Action.WHOLE))
+    rows = np.where(np.append(edits.block, -1)[rows] == blocks, rows, -1)
+    action = np.append(edits.action, np.uint8(Action.WHOLE))
     places = np.flatnonzero((rows < 0) | (action[rows] != Action.REMOVED))
     # A block sent whole again is sent as one that never changed.
     rows = np.where(action[rows] == Action.WHOLE, -1, rows)
@@ -91,31 +91,31 @@ class PromptEdits:
     """
 
     layout: Layout
-    changes: Changes
+    edits: Edits
     place: NDArray[np.int64]
     entry: NDArray[np.int64]
     tokens: NDArray[np.int64]
 
     @classmethod
-    def of(cls, layout: Layout, changes: Changes) -> PromptEdits:
+    def of(cls, layout: Layout, edits: Edits) -> PromptEdits:
         """Place changes.
 
         A change is due at a call of its block's thread or, where a strategy named another, at the thread's next one.
         One made between the last call of a thread's context and the first of its next is seen at that.
         """
         columns = layout.columns
-        by_call = changes.by_call
-        first, behind = np.searchsorted(changes.call[by_call], (columns.begins, columns.last_calls + 1))
+        by_call = edits.by_call
+        first, behind = np.searchsorted(edits.call[by_call], (columns.begins, columns.last_calls + 1))
         counts = np.maximum(behind - first, 0)
         context = np.repeat(np.arange(len(counts)), counts)
         rows = by_call[np.arange(len(context)) + (first - np.cumsum(counts) + counts)[context]]
-        place = columns.places(context, changes.block[rows])
+        place = columns.places(context, edits.block[rows])
         if not (here := place >= 0).all():
             rows, context, place = rows[here], context[here], place[here]
-        tokens = (changes.previous_tokens[rows] - changes.tokens[rows]).astype(np.int64)
-        if changes.removes_blocks:
-            tokens += changes.removals[rows] * layout.envelopes[changes.block[rows]]
-        return cls(layout, changes, place, columns.entries(context, changes.call[rows]), tokens)
+        tokens = (edits.previous_tokens[rows] - edits.tokens[rows]).astype(np.int64)
+        if edits.removes_blocks:
+            tokens += edits.removals[rows] * layout.envelopes[edits.block[rows]]
+        return cls(layout, edits, place, columns.entries(context, edits.call[rows]), tokens)
 
     @cached_property
     def removed(self) -> NDArray[np.int64]:
@@ -134,7 +134,7 @@ class PromptEdits:
         return self._columns.by_call(block, otherwise=-1)
 
     @cached_property
-    def edits(self) -> NDArray[np.int32]:
+    def edited_blocks(self) -> NDArray[np.int32]:
         """Per call, how many blocks changed their rendition at it. int32."""
         count = len(self._columns.calls)
         return self._columns.by_call(np.bincount(self.entry, minlength=count).astype(np.int32))
@@ -212,10 +212,10 @@ class PromptEdits:
         columns = self._columns
         is_mixed = np.zeros(len(columns.first_place), dtype=bool)
         is_mixed[columns.context[self.entry[falls]]] = True
-        changes, asked = is_mixed[columns.context[self.entry]], is_mixed[columns.context]
+        edits, asked = is_mixed[columns.context[self.entry]], is_mixed[columns.context]
         left_out = np.zeros(len(ends), dtype=np.int64)
-        left_out[~asked] = self._sums(~changes, made[~asked], before[~asked], ends[~asked], is_mixed=False)
-        left_out[asked] = self._sums(changes, made[asked], before[asked], ends[asked], is_mixed=True)
+        left_out[~asked] = self._sums(~edits, made[~asked], before[~asked], ends[~asked], is_mixed=False)
+        left_out[asked] = self._sums(edits, made[asked], before[asked], ends[asked], is_mixed=True)
         return left_out
 
     def _sums(
@@ -241,15 +241,15 @@ class PromptEdits:
     @cached_property
     def _carried_before(self) -> NDArray[np.int64] | None:
         """Per place, the tokens already left out of the blocks before it when its context began; None for none."""
-        if not len(self.changes.block):
+        if not len(self.edits.block):
             return None
-        columns, changes, layout = self._columns, self.changes, self.layout
+        columns, edits, layout = self._columns, self.edits, self.layout
         carried: NDArray[np.int64] | None = None
         for context, first in zip(layout.contexts, columns.first_place.tolist(), strict=True):
             if not context.carried or not len(context.calls):
                 continue
             blocks = context.blocks[: context.carried]
-            rows = changes.rows(blocks, context.call_before)
+            rows = edits.rows(blocks, context.call_before)
             changed = np.flatnonzero(rows >= 0)
             if not len(changed):
                 continue
@@ -257,8 +257,8 @@ class PromptEdits:
             if carried is None:
                 carried = np.zeros(len(columns.block), dtype=np.int64)
             left_out = np.zeros(len(context.blocks), dtype=np.int64)
-            left_out[changed] = layout.tokens[blocks] - changes.tokens[rows]
-            left_out[changed] += (changes.action[rows] == Action.REMOVED) * layout.envelopes[blocks]
+            left_out[changed] = layout.tokens[blocks] - edits.tokens[rows]
+            left_out[changed] += (edits.action[rows] == Action.REMOVED) * layout.envelopes[blocks]
             carried[first + 1 : first + 1 + len(left_out)] = np.cumsum(left_out)
         return carried
 
@@ -267,7 +267,7 @@ class PromptEdits:
 
         Where these are no more than were recorded, or the provider's cache held less than it could have, there is none.
         """
-        if not self.changes.removes_blocks:
+        if not self.edits.removes_blocks:
             return {}
         found: dict[int, int] = {}
         last_of_thread: dict[int, ContextLayout] = {}
@@ -281,7 +281,7 @@ class PromptEdits:
                 continue
             earlier = before.blocks[: int(before.prompt_blocks[-1])]
             later = int(context.calls[0]), context.blocks[:prompt]
-            alike = shared_prefix(self.changes, (context.call_before, earlier), later)
+            alike = shared_prefix(self.edits, (context.call_before, earlier), later)
             if alike > shared:
                 found[entry] = alike
         return found

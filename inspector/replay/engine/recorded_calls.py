@@ -10,7 +10,7 @@ import numpy as np
 
 from inspector.replay.cache.prompt_usage import PromptUsage
 from inspector.strategies.history.memo import once_a_history
-from inspector.tokens.model_names import Coded
+from inspector.tokens.model_names import Categorical
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +34,7 @@ class RecordedCalls:
         is_placeholder: What it reported of the response is not its size, bool.
     """
 
-    models: Coded
+    models: Categorical
     response: NDArray[np.int64]
     usage: PromptUsage
     output: NDArray[np.int64]
@@ -50,7 +50,7 @@ def recorded_calls(history: History) -> RecordedCalls:
     table = growing.over("recorded calls", history.session.calls, partial(_rows, numbers=numbers))
     model, response, uncached, cache_read, cache_write_5m, cache_write_1h, output, reasoning, is_placeholder = table.T
     return RecordedCalls(
-        models=Coded.renumbered(tuple(numbers), model),
+        models=Categorical.renumbered(tuple(numbers), model),
         response=response,
         usage=PromptUsage(uncached, cache_read, cache_write_5m, cache_write_1h),
         output=output,

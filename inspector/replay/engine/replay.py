@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.engine.changes import RECORDED
+from inspector.replay.engine.edits import RECORDED
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.ledger import Figures, Ledger, figures_of, ledger_of
-from inspector.replay.engine.plan_changes import plan_changes
+from inspector.replay.engine.plan_edits import plan_edits
 from inspector.replay.engine.prompt_edits import PromptEdits
 from inspector.replay.figure import HowKnown
 from inspector.strategies.core.rendition import Action, Rendition
@@ -22,8 +22,8 @@ from inspector.tokens.token_table import count_session
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from inspector.replay.engine.changes import Changes
-    from inspector.replay.engine.simulation import Circumstances
+    from inspector.replay.engine.edits import Edits
+    from inspector.replay.engine.simulation import NextCall
     from inspector.replay.pricing.prices import Pricing
     from inspector.session.model import Session
     from inspector.strategies.plan import Plan
@@ -88,8 +88,8 @@ class Replay:
 
     inputs: ReplayInputs
     plan: Plan
-    changes: Changes
-    placed: PromptEdits
+    edits: Edits
+    prompt_edits: PromptEdits
     ledger: Ledger
     figures: Figures
     reusable_blocks: NDArray[np.int64]
@@ -107,52 +107,52 @@ class Replay:
     @cached_property
     def groups(self) -> tuple[GroupEffect, ...]:
         """What each part of each enabled strategy does, in the plan's order."""
-        changes = self.changes
-        rows = changes.in_force(self.history.call_count)
-        rows = rows[changes.action[rows] != Action.WHOLE]
-        before = self.table.tokens[changes.block[rows]].astype(np.int64)
-        columns = (np.ones_like(before), before, before - changes.tokens[rows])
-        count = len(changes.reasons)
-        totals = [np.bincount(changes.reason[rows], column, count).astype(np.int64).tolist() for column in columns]
-        sums: dict[tuple[int, str], list[int]] = {key: [0, 0, 0] for key in changes.considered}
-        for reason, *of_reason in zip(changes.reasons, *totals, strict=True):
+        edits = self.edits
+        rows = edits.in_force(self.history.call_count)
+        rows = rows[edits.action[rows] != Action.WHOLE]
+        before = self.table.tokens[edits.block[rows]].astype(np.int64)
+        columns = (np.ones_like(before), before, before - edits.tokens[rows])
+        count = len(edits.reasons)
+        totals = [np.bincount(edits.reason[rows], column, count).astype(np.int64).tolist() for column in columns]
+        sums: dict[tuple[int, str], list[int]] = {key: [0, 0, 0] for key in edits.considered}
+        for reason, *of_reason in zip(edits.reasons, *totals, strict=True):
             if any(of_reason):
                 total = sums.setdefault((reason.entry, reason.decision.group), [0, 0, 0])
                 total[:] = [one + other for one, other in zip(total, of_reason, strict=True)]
         return tuple(
-            GroupEffect(entry, group, changes.considered.get((entry, group), touched), touched, whole, cut)
+            GroupEffect(entry, group, edits.considered.get((entry, group), touched), touched, whole, cut)
             for (entry, group), (touched, whole, cut) in sums.items()
-            if entry != RECORDED and (changes.considered.get((entry, group)) or touched)
+            if entry != RECORDED and (edits.considered.get((entry, group)) or touched)
         )
 
     def state(self, call: int) -> ContextState:
         """How every block stands at a call; `history.call_count` asks for the next one."""
-        history, changes = self.history, self.changes
+        history, edits = self.history, self.edits
         in_prompt = np.zeros(len(history.kind), dtype=bool)
         in_prompt[history.prompt(call)] = True
         recorded = self.table.tokens
         sent = recorded.astype(np.int32)
         action = np.zeros(len(sent), dtype=np.uint8)
         row = np.full(len(sent), -1, dtype=np.int64)
-        rows = changes.in_force(call)
-        blocks = changes.block[rows]
-        sent[blocks] = changes.tokens[rows]
-        action[blocks] = changes.action[rows]
-        row[blocks] = np.where(changes.action[rows] == Action.WHOLE, -1, rows)
+        rows = edits.in_force(call)
+        blocks = edits.block[rows]
+        sent[blocks] = edits.tokens[rows]
+        action[blocks] = edits.action[rows]
+        row[blocks] = np.where(edits.action[rows] == Action.WHOLE, -1, rows)
         sent[~in_prompt] = 0
         return ContextState(call, in_prompt, recorded, sent, action, row)
 
     def rendition(self, block: int, call: int) -> Rendition:
         """How a block is sent at a call."""
-        row = self.changes.row(block, call)
-        stack = self.changes.stacks[self.changes.stack[row]] if row >= 0 else ()
+        row = self.edits.row(block, call)
+        stack = self.edits.stacks[self.edits.stack[row]] if row >= 0 else ()
         return self.inputs.renderer.rendition(block, stack)
 
     def changed_renditions(self, call: int) -> dict[int, Rendition]:
         """How every block is sent at a call whose rendition was changed by then, by block index."""
-        rows = self.changes.in_force(call)
-        blocks, stacks = self.changes.block[rows].tolist(), self.changes.stack[rows].tolist()
-        stack_of = self.changes.stacks
+        rows = self.edits.in_force(call)
+        blocks, stacks = self.edits.block[rows].tolist(), self.edits.stack[rows].tolist()
+        stack_of = self.edits.stacks
         return {
             block: self.inputs.renderer.rendition(block, stack_of[stack])
             for block, stack in zip(blocks, stacks, strict=True)
@@ -169,17 +169,17 @@ class Replay:
 
     def reason(self, block: int, call: int) -> str:
         """Why a block is not sent whole at a call, naming the strategy; empty where it is."""
-        row = self.changes.row(block, call)
-        if row < 0 or self.changes.action[row] == Action.WHOLE:
+        row = self.edits.row(block, call)
+        if row < 0 or self.edits.action[row] == Action.WHOLE:
             return ""
-        reason = self.changes.reasons[self.changes.reason[row]]
+        reason = self.edits.reasons[self.edits.reason[row]]
         decided = reason.decision.reason
         return decided if reason.entry == RECORDED else f"{self.plan.entries[reason.entry].strategy.name}: {decided}"
 
     def changed_at(self, block: int, call: int) -> int:
         """The call from which on a block has been sent as it is at `call`; -1 where it is sent as recorded."""
-        row = self.changes.row(block, call)
-        return int(self.changes.call[row]) if row >= 0 else -1
+        row = self.edits.row(block, call)
+        return int(self.edits.call[row]) if row >= 0 else -1
 
 
 def replay_session(session: Session, plan: Plan, *, pricing: Pricing | None = None, precise: bool = True) -> Replay:
@@ -195,7 +195,7 @@ def replay_session(session: Session, plan: Plan, *, pricing: Pricing | None = No
     return replay(ReplayInputs.of(History.of(session), table, pricing=pricing, precise=precise), plan)
 
 
-def replay(inputs: ReplayInputs, plan: Plan, told: Circumstances | None = None) -> Replay:
+def replay(inputs: ReplayInputs, plan: Plan, told: NextCall | None = None) -> Replay:
     """Replay every call of a session under a plan.
 
     Work is proportional to what the plan changes and to the number of calls, not to calls times blocks.
@@ -205,18 +205,18 @@ def replay(inputs: ReplayInputs, plan: Plan, told: Circumstances | None = None) 
         plan: The plan; `Plan()` changes nothing.
         told: What is known of the next call by other means than working it out.
     """
-    changes = plan_changes(inputs.history_of_window, inputs.renderer, plan, inputs.sizes, told)
-    placed = PromptEdits.of(inputs.layout, changes)
-    reusable = placed.reusable(inputs.cached_blocks)
-    ledger = ledger_of(inputs, placed, reusable, changes.model_calls)
-    untouched = not any(entry.enabled for entry in plan.entries) or not _changed_by_plan(changes)
+    edits = plan_edits(inputs.history_of_window, inputs.renderer, plan, inputs.sizes, told)
+    prompt_edits = PromptEdits.of(inputs.layout, edits)
+    reusable = prompt_edits.reusable(inputs.cached_blocks)
+    ledger = ledger_of(inputs, prompt_edits, reusable, edits.model_calls)
+    untouched = not any(entry.enabled for entry in plan.entries) or not _changed_by_plan(edits)
     figures = figures_of(ledger, *how_known(inputs, untouched=untouched))
-    return Replay(inputs, plan, changes, placed, ledger, figures, reusable.blocks)
+    return Replay(inputs, plan, edits, prompt_edits, ledger, figures, reusable.blocks)
 
 
-def _changed_by_plan(changes: Changes) -> bool:
-    by_plan = np.array([reason.entry != RECORDED for reason in changes.reasons], dtype=bool)
-    return len(changes.reason) > 0 and bool(by_plan[changes.reason].any())
+def _changed_by_plan(edits: Edits) -> bool:
+    by_plan = np.array([reason.entry != RECORDED for reason in edits.reasons], dtype=bool)
+    return len(edits.reason) > 0 and bool(by_plan[edits.reason].any())
 
 
 def how_known(inputs: ReplayInputs, *, untouched: bool) -> tuple[HowKnown, HowKnown, HowKnown]:

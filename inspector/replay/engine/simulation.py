@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.errors import InspectorError
-from inspector.replay.engine.changes import Estimate, ModelCall, Notice, Reason, effective_changes
+from inspector.replay.engine.edits import Estimate, ModelCall, Notice, Reason, effective_edits
 from inspector.replay.engine.gc_pause import collector_paused
 from inspector.strategies.core.rendition import Action
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.replay.engine.changes import Changes
+    from inspector.replay.engine.edits import Edits
     from inspector.replay.engine.renderer import Renderer, Stack
     from inspector.strategies.core.batching import BatchedRun
     from inspector.strategies.core.rendition import Rendition
@@ -59,7 +59,7 @@ class PromptSizes:
 
 
 @dataclass(frozen=True, slots=True)
-class Circumstances:
+class NextCall:
     """What is told of the next call instead of being worked out from the calls before it; None for what is not.
 
     Attributes:
@@ -92,7 +92,7 @@ class Simulation:
     history: History
     renderer: Renderer
     sizes: PromptSizes
-    told: Circumstances
+    told: NextCall
     layers: list[StrategyRun] = field(default_factory=list)
     removed: dict[int, int] = field(default_factory=dict)
     sent_prompt_tokens: list[int] = field(default_factory=list)
@@ -121,12 +121,12 @@ class Simulation:
         self.call_count = self.history.call_count
         self.times: list[float] = self.history.call_time.tolist()
 
-    def changes(self) -> Changes:
+    def edits(self) -> Edits:
         """Walk every call, the next one included."""
         with collector_paused():
             return self._changes()
 
-    def _changes(self) -> Changes:
+    def _changes(self) -> Edits:
         history, layers = self.history, self.layers
         runs = [layer.run for layer in layers if layer.run is not None]
         self.measures_prompts = any(getattr(run, "measures_prompts", True) for run in runs)
@@ -163,11 +163,11 @@ class Simulation:
                 self.sent_prompt_tokens.append(self.prompt_tokens(call, self.settle(thread, call)))
             self.thread_call[thread] = call
         blocks, calls, stacks, reasons = np.array(self._rows, dtype=np.int32).reshape(-1, 4).T
-        changes = effective_changes(
+        edits = effective_edits(
             history, self.renderer, blocks, calls, stacks, reasons, tuple(self._stacks), tuple(self._reasons)
         )
         return replace(
-            changes,
+            edits,
             estimates=tuple(self.estimates),
             model_calls=tuple(self.model_calls),
             notices=tuple(self.notices),
@@ -304,7 +304,7 @@ class SimulatedMoment:
         return self.walk.history
 
     @property
-    def _told(self) -> Circumstances | None:
+    def _told(self) -> NextCall | None:
         """What is told of this call; of recorded ones nothing is."""
         return self.walk.told if self.call == self.walk.call_count else None
 

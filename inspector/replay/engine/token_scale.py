@@ -114,10 +114,10 @@ def calibrate_session(history: History, table: TokenTable, removed: NDArray[np.i
         removed: Per call, the next one included, counted tokens the agent itself had blanked by then.
     """
     reported = np.append(recorded_calls(history).usage.prompt, 0)
-    return calibrate_columns(history, columns_of_prompts(history, table, removed), reported)
+    return fit_contents(history, prompt_contents(history, table, removed), reported)
 
 
-def columns_of_prompts(
+def prompt_contents(
     history: History, table: TokenTable, removed: NDArray[np.int64] | None = None
 ) -> dict[Reading, PromptContents]:
     """On every reading, what prompts hold, the next one's included; arguments as for `calibrate_session`."""
@@ -130,10 +130,10 @@ def columns_of_prompts(
     return {reading: each._replace(counted=each.counted - removed) for reading, each in columns.items()}
 
 
-def calibrate_columns(
+def fit_contents(
     history: History, columns: Mapping[Reading, PromptContents], reported: NDArray[np.int64]
 ) -> Calibration:
-    """Fit columns as `columns_of_prompts` gives them to prompts that were reported, 0 for those to be predicted."""
+    """Fit columns as `prompt_contents` gives them to prompts that were reported, 0 for those to be predicted."""
     models = recorded_calls(history).models.and_again()
     others: dict[Reading, PromptContents] = {
         reading: each for reading, each in columns.items() if reading is not Reading.SIGNATURES

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock
     from inspector.replay.analysis.compaction_forecast import CompactionForecast
     from inspector.replay.analysis.forecast import NextCallsProjection
-    from inspector.replay.engine.context_window import ContextWindow
     from inspector.replay.engine.replay import ContextState, Replay
+    from inspector.replay.pricing.context_window import ContextWindow
 
 _SERVED = "each call's tokens at the rate they were served at: read from the cache, written to it, or plain"
 

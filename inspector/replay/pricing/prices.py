@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from inspector.replay.pricing.bundled_prices import listed_model, nearest_name, table_source
 from inspector.replay.pricing.price_file import PriceFile, default_price_file, read_price_file
-from inspector.replay.pricing.price_table import listed_model, nearest_name, table_source
 from inspector.replay.pricing.rates import CallRates, Rates
-from inspector.tokens.model_names import Coded, taken_apart
+from inspector.tokens.model_names import Categorical, parse_model_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.replay.pricing.price_table import ListedModel
+    from inspector.replay.pricing.bundled_prices import ListedModel
 
 _MOST_ALIASES = 8
 _DAY = 86_400
@@ -96,14 +96,14 @@ class Pricing:
             self._known[key] = listed.rates(moment)
         return self._known[key]
 
-    def call_rates(self, models: Sequence[str] | Coded, times: NDArray[np.float64]) -> CallRates:
+    def call_rates(self, models: Sequence[str] | Categorical, times: NDArray[np.float64]) -> CallRates:
         """The rates of every call, to price any number of replays of the same calls.
 
         Args:
             models: Per call, the model's name as recorded.
             times: Per call, seconds since the epoch, NaN where unknown.
         """
-        names, code = Coded.of(models)
+        names, code = Categorical.of(models)
         if not len(code):
             return CallRates.of((None,), np.zeros(0, dtype=np.int32), self.factor)
         within_day = np.array([self._changes_within_day(model) for model in names], dtype=np.bool_)
@@ -213,5 +213,5 @@ class Pricing:
 
 def _ways_to_write(name: str) -> tuple[str, ...]:
     """A model's name as recorded, and with less and less around it."""
-    parts = taken_apart(name)
+    parts = parse_model_name(name)
     return name, parts.as_served, parts.name

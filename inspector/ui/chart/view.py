@@ -173,7 +173,7 @@ def chart_of(outcome: Outcome, call: int | None, *, by_time: bool = False) -> Ch
 
 def firings(replay: Replay, triggers: tuple[Trigger, ...]) -> NDArray[np.int32]:
     """The calls at which strategies that wait for a prompt size change something, rising."""
-    changes = replay.changes
+    changes = replay.edits
     entries = {trigger.entry for trigger in triggers}
     waited = np.array([reason.entry in entries for reason in changes.reasons], dtype=np.bool_)
     if not waited.any():

@@ -313,7 +313,7 @@ def replay_plan(
         is_cancelled: Not asked.
     """
     from inspector.replay.analysis.comparison import first_firing
-    from inspector.replay.analysis.plan_outcome import outcome_of
+    from inspector.replay.analysis.plan_outcome import plan_outcome
     from inspector.replay.engine.replay import replay
     from inspector.strategies.plan import Plan
 
@@ -323,7 +323,7 @@ def replay_plan(
     looked_at = history.call_count if call is None else min(call, history.call_count)
     # Asked for here, because it is remembered and the screen asks for it again.
     _ = outcome.groups
-    totals = outcome_of(baseline, outcome)
+    totals = plan_outcome(baseline, outcome)
     first_change = first_firing(outcome)
     state = outcome.state(looked_at)
     post(Outcome(plan, baseline, outcome, totals, first_change, state, terms))
@@ -346,7 +346,7 @@ def measure(
         is_cancelled: True when nobody waits for it any more.
     """
     from inspector.replay.analysis.comparison import first_firing
-    from inspector.replay.analysis.plan_outcome import outcome_of
+    from inspector.replay.analysis.plan_outcome import plan_outcome
     from inspector.replay.engine.replay import replay
     from inspector.ui.plan.difference import Rival
     from inspector.ui.plan.sizes import sizes_of

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from inspector.replay.analysis.breakdown import Breakdown
 from inspector.replay.analysis.forecast import project_runs
-from inspector.replay.analysis.plan_outcome import outcome_of
+from inspector.replay.analysis.plan_outcome import plan_outcome
 from inspector.replay.analysis.result_sizes import results_by_difference
 from inspector.replay.engine.replay import replay
 from inspector.replay.explain.parts import block_explanation, carried_explanation, prompt_explanation, tally_explanation
@@ -70,7 +70,7 @@ def explained_plan(outcome: Outcome, plan: Plan, terms: Assumptions, runs_per_da
     baseline = outcome.baseline
     planned = replay(outcome.inputs, plan) if plan.strategies else baseline
     state = planned.state(outcome.inputs.history.call_count)
-    there = Outcome(plan, baseline, planned, outcome_of(baseline, planned), None, state, outcome.terms)
+    there = Outcome(plan, baseline, planned, plan_outcome(baseline, planned), None, state, outcome.terms)
     return _of_costs(there, terms, runs_per_day)
 
 

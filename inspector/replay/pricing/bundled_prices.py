@@ -14,7 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from inspector.replay.pricing.rates import RateRow, Rates
-from inspector.tokens.model_names import taken_apart
+from inspector.tokens.model_names import parse_model_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,7 +89,7 @@ def listed_model(model: str) -> ListedModel | None:
 
 def nearest_name(model: str) -> str | None:
     """The name in the table that is most like `model`, written so that it is found again, or None."""
-    name = taken_apart(model).name
+    name = parse_model_name(model).name
     if not name:
         return None
     names = _names()
@@ -112,7 +112,7 @@ def table_source() -> str:
 
 def _candidates(model: str) -> Iterator[tuple[str | None, str]]:
     """Provider and reference to look for, most faithful to what was written first."""
-    parts = taken_apart(model)
+    parts = parse_model_name(model)
     yield None, model
     segments = (*parts.route, parts.as_served)
     for position, segment in enumerate(parts.route):

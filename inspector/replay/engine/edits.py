@@ -83,7 +83,7 @@ class Notice(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Changes:
+class Edits:
     """One row for every time a block's rendition becomes another, sorted by block, then call.
 
     Attributes:
@@ -166,7 +166,7 @@ def _keys(blocks: NDArray[np.int32], calls: NDArray[np.int32] | int) -> NDArray[
     return (blocks.astype(np.int64) << 32) + calls
 
 
-def effective_changes(
+def effective_edits(
     history: History,
     renderer: Renderer,
     blocks: NDArray[np.int32],
@@ -175,7 +175,7 @@ def effective_changes(
     reasons: NDArray[np.int32],
     stack_table: tuple[Stack, ...],
     reason_table: tuple[Reason, ...],
-) -> Changes:
+) -> Edits:
     """Turn decisions into changes: work out what each makes of its block and leave out those that change nothing.
 
     A decision about a block that is not in the context yet takes effect when it enters; one about a block that never
@@ -201,7 +201,7 @@ def effective_changes(
     blocks, tokens = blocks[rows], outcome.tokens[rows]
     previous = renderer.table.tokens[blocks].astype(np.int32)
     previous[1:] = np.where(blocks[1:] == blocks[:-1], tokens[:-1], previous[1:])
-    return Changes(
+    return Edits(
         block=blocks,
         call=calls[rows],
         stack=stacks[rows],

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from inspector.replay.figure import Figure, HowKnown
-from inspector.tokens.model_names import taken_apart
+from inspector.tokens.model_names import parse_model_name
 
 if TYPE_CHECKING:
     from inspector.replay.cache.prompt_usage import PromptUsage
@@ -63,7 +63,7 @@ def context_window(
     if not listed:
         return ContextWindow(Figure(None, HowKnown.ESTIMATED), "neither the file nor the price table")
     longest = int(recorded.prompt.max(initial=0))
-    usual = "claude" in taken_apart(model).name and listed > CLAUDE_USUAL and _LONG not in model
+    usual = "claude" in parse_model_name(model).name and listed > CLAUDE_USUAL and _LONG not in model
     if usual and longest <= CLAUDE_USUAL:
         return ContextWindow(
             Figure(CLAUDE_USUAL, HowKnown.ESTIMATED),

@@ -56,7 +56,7 @@ def test_what_no_strategy_takes_away_is_sent_once(messages, plan):
 def test_only_a_strategy_that_removes_makes_a_block_go(messages, plan):
     session = read_conversation(messages)
     replayed = replay(inputs_of_given(session), plan)
-    changes = replayed.changes
+    changes = replayed.edits
     for row in range(len(changes.block)):
         if changes.action[row] == Action.REMOVED:
             removing = {"RemoveBlock", "ReplaceWithMessage", "AppendSummary"}

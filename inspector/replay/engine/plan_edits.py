@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.engine.changes import RECORDED, Changes, Reason, effective_changes
+from inspector.replay.engine.edits import RECORDED, Edits, Reason, effective_edits
 from inspector.replay.engine.gc_pause import collector_paused
-from inspector.replay.engine.simulation import Circumstances, PromptSizes, Simulation, StrategyRun
+from inspector.replay.engine.simulation import NextCall, PromptSizes, Simulation, StrategyRun
 from inspector.session.model import BlockKind
 from inspector.strategies.core.batching import BatchedRun, batched_schedule, batching_of
 from inspector.strategies.core.operations import ReplaceText
@@ -56,9 +56,9 @@ def recorded_clearing(history: History) -> list[tuple[int, Choice]]:
     return sorted(sent, key=lambda item: item[0])
 
 
-def plan_changes(
-    history: History, renderer: Renderer, plan: Plan, sizes: PromptSizes, told: Circumstances | None = None
-) -> Changes:
+def plan_edits(
+    history: History, renderer: Renderer, plan: Plan, sizes: PromptSizes, told: NextCall | None = None
+) -> Edits:
     """Everything the plan's enabled strategies change, on top of what the agent itself blanked."""
     entries = [(index, in_use(entry.strategy)) for index, entry in enumerate(plan.entries) if entry.enabled]
     cleared = recorded_clearing(history)
@@ -66,7 +66,7 @@ def plan_changes(
         index, only = entries[0]
         if isinstance(only, ScheduledStrategy) and not _waits(only):
             return _scheduled(history, renderer, index, _schedule(history, only))
-    walk = Simulation(history, renderer, sizes, told or Circumstances())
+    walk = Simulation(history, renderer, sizes, told or NextCall())
     if cleared:
         walk.layers.append(StrategyRun(RECORDED, by_call=iter(cleared)))
     for index, strategy in entries:
@@ -80,7 +80,7 @@ def plan_changes(
             continue
         layer.batched = None if batching is None else BatchedRun(batching, layer.decide)
         walk.layers.append(layer)
-    return walk.changes()
+    return walk.edits()
 
 
 def _waits(strategy: Strategy) -> bool:
@@ -98,10 +98,10 @@ def _schedule(history: History, strategy: ScheduledStrategy) -> Schedule:
     return batched_schedule(history, schedule, batching.batch_calls)
 
 
-def _scheduled(history: History, renderer: Renderer, entry: int, schedule: Schedule) -> Changes:
+def _scheduled(history: History, renderer: Renderer, entry: int, schedule: Schedule) -> Edits:
     stacks = tuple(() if decision.operation is None else (decision.operation,) for decision in schedule.table)
     reasons = tuple(Reason(entry, decision) for decision in schedule.table)
-    return effective_changes(
+    return effective_edits(
         history,
         renderer,
         schedule.blocks,
