@@ -86,10 +86,10 @@ def add_price_arguments(parser: ArgumentParser, *, cache: bool = True) -> None:
 
 
 def _rates(text: str) -> Rates:
-    from inspector.replay.assumptions import RatesError, rates_of
+    from inspector.replay.pricing.rates import RatesError, parse_rates
 
     try:
-        return rates_of(text)
+        return parse_rates(text)
     except RatesError as error:
         raise ArgumentTypeError(str(error)) from None
 

@@ -1,7 +1,7 @@
-"""On which terms a session is looked at: what calls are priced and served as, and what is projected from them.
+"""What is assumed of a session: what calls are priced and served as, and what is projected from them.
 
-None of it was recorded. Terms other than the default ask what would have been, and their figures are projected where
-they say otherwise than the provider reported.
+None of it was recorded. Assumptions other than the default ask what would have been, and their figures are projected
+where they say otherwise than the provider reported.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from inspector.errors import InspectorError
 from inspector.replay.analysis.forecast import DAYS_PER_MONTH
 from inspector.replay.pricing.prices import Pricing
-from inspector.replay.pricing.rates import RateRow, Rates
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from inspector.replay.pricing.rates import Rates
 
 NEXT_CALLS = 50
 """Calls a session is projected to go on for where nobody said how many."""
@@ -24,9 +24,6 @@ MOST_NEXT_CALLS = 10_000
 """So many calls more can be projected; nothing is known of what comes after."""
 
 MOST_DAYS = 31
-
-GIVEN_RATES = "given rates"
-"""Names the model of rates that were given as numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,36 +68,3 @@ class Assumptions:
             other.cache,
             other.window,
         )
-
-
-class RatesError(InspectorError, ValueError):
-    """Rates are written otherwise than `rates_of` takes them; the message says how they are written."""
-
-    advice = "write dollars per million tokens: input/output"
-
-
-def rates_of(text: str) -> Rates:
-    """Rates written as dollars per million tokens: `input/output`, or `input/output/cache read/cache write`.
-
-    What is left out costs what input costs.
-
-    Raises:
-        RatesError: The text is none.
-    """
-    try:
-        given = [float(part.strip().removeprefix("$")) for part in text.split("/")]
-    except ValueError:
-        given = []
-    if len(given) not in (2, 3, 4) or not all(0 <= value < float("inf") for value in given):
-        raise RatesError(
-            f"{text!r} are no rates; give dollars per million tokens as INPUT/OUTPUT[/READ[/WRITE]], as in 3/15/0.3"
-        )
-    plain, output = given[:2]
-    read = given[2] if len(given) > 2 else plain
-    write = given[3] if len(given) > 3 else plain
-    return Rates(GIVEN_RATES, "", (RateRow(0, plain, read, write, write, output),))
-
-
-def rates_text(rates: Rates) -> str:
-    """Rates as `rates_of` reads them."""
-    return "/".join(f"{value:g}" for value in (rates.input, rates.output, rates.cache_read, rates.cache_write_5m))

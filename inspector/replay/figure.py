@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from math import isnan
 
 
 class HowKnown(StrEnum):
@@ -33,3 +34,8 @@ class Figure:
 
     value: float | None
     known: HowKnown
+
+    @classmethod
+    def of(cls, value: float, known: HowKnown) -> Figure:
+        """A figure of a number that is NaN where it cannot be known."""
+        return cls(None if isnan(value) else value, known)

@@ -1,4 +1,8 @@
-"""A plan applied to a plain message list, for agents that shrink their own context with what was tuned here."""
+"""A plan applied to a plain message list, for agents that shrink their own context with what was tuned here.
+
+`Conversation` is held by an agent while it works, `compact` is the same for a list at hand, `apply_once` replays no
+earlier call. What the plan changes is written into the given messages; all others stay the same objects.
+"""
 
 from __future__ import annotations
 
@@ -29,27 +33,121 @@ if TYPE_CHECKING:
     from inspector.tokens.counter import Counter
     from inspector.tokens.token_table import TokenTable
 
-
 MessageDict = dict[str, Any]
 
 
-def inputs_of_given(session: Session, table: TokenTable | None = None) -> ReplayInputs:
-    """What replays of a conversation in memory start from; cut texts are counted for real.
+class Conversation:
+    """A plan an agent holds while it works: messages go in one by one, and what to send comes out before every call.
+
+    What it gives is what `compact` gives for the messages so far: every earlier call is replayed, so that strategies
+    that remember or wait for a trigger stand where they would. Texts are counted once, when they come.
 
     Args:
-        session: The conversation.
-        table: Its token counts; counted here where not given.
+        plan: A plan, its one-line form (`tiered-stale:data=400`), or the name of a ready one (`careful`).
+        form: The form of the messages; found from their content where not given.
+
+    Raises:
+        PlanError: The plan's text is none.
     """
-    return ReplayInputs.of(History.of(session), table or counted(session), precise=True)
+
+    def __init__(self, plan: Plan | str, form: Form | None = None) -> None:
+        self._plan = resolve_plan(plan)
+        self._form: Form | None = form
+        self._entries: list[MessageDict] = []
+        self._table: TokenTable | None = None
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def add(self, *messages: MessageDict) -> None:
+        """Add messages at the end: what was said, the model's responses, tool results. They are kept as they are."""
+        self._entries.extend(messages)
+
+    @property
+    def messages(self) -> Sequence[MessageDict]:
+        """Everything that was added, whole."""
+        return tuple(self._entries)
+
+    def to_send(self) -> list[MessageDict]:
+        """The messages to send with the next call, in the form they came in.
+
+        Raises:
+            SessionError: The messages are no conversation in either form.
+        """
+        if not self._entries:
+            return []
+        session = read_conversation(self._entries, self._form)
+        self._table = _counted(session, self._table)
+        outcome = replay(inputs_of_messages(session, self._table), self._plan)
+        return rewritten(self._entries, session, outcome.changed_renditions(outcome.history.call_count))
 
 
-def counted(session: Session, previous: TokenTable | None = None) -> TokenTable:
-    """The token counts of a conversation in memory, those of an earlier state of it taken over."""
-    *_, table = count_session(session, _counter(), previous)
-    return table
+def compact(messages: Sequence[MessageDict], plan: Plan | str, form: Form | None = None) -> list[MessageDict]:
+    """The messages to send next, under a plan, in the form they came in.
+
+    Every earlier call of the conversation is replayed, each assistant message being the answer to one, so that
+    strategies that remember or wait for a trigger stand where they would. The input is not changed; messages the plan
+    leaves alone are the same objects in the result.
+
+    Args:
+        messages: An Anthropic or OpenAI message list, oldest first.
+        plan: A plan, its one-line form (`tiered-stale:data=400`), or the name of a ready one (`careful`).
+        form: The form of the messages; found from their content where not given.
+
+    Raises:
+        PlanError: The plan's text is none.
+        SessionError: The messages are no conversation in either form.
+    """
+    entries = list(messages)
+    if not entries:
+        return []
+    conversation = Conversation(plan, form)
+    conversation.add(*entries)
+    return conversation.to_send()
 
 
-def plan_of_given(plan: Plan | str) -> Plan:
+def apply_once(
+    messages: Sequence[MessageDict],
+    plan: Plan | str,
+    *,
+    input_tokens: int | None = None,
+    window: int | None = None,
+    clock: float | None = None,
+    form: Form | None = None,
+) -> list[MessageDict]:
+    """The messages as a plan sends them when it is applied a single time, to the list as it stands.
+
+    No earlier call is replayed: every message arrives at one call, the next, as if an agent had been started with this
+    list. Nothing was cut, cleared or remembered before, a text that already is a system's marker apart. That is what
+    most systems' functions do when they are called with a list, and differs from `compact`, which replays every call,
+    in two ways: a strategy that remembers has nothing to remember, and triggers look at what is passed in here. The
+    input is not changed; messages the plan leaves alone are the same objects in the result.
+
+    Args:
+        messages: An Anthropic or OpenAI message list, oldest first.
+        plan: A plan, one strategy in its one-line form (`tiered-stale:data=400`), or a ready plan's name (`careful`).
+        input_tokens: What the provider reported of the prompt. It stands for the previous prompt, where a strategy
+            looks at that, and for this one, where a strategy looks at this one. Where not given, there was no previous
+            prompt, and this one is counted.
+        window: Size of the model's context window in tokens.
+        clock: Seconds that have passed since the previous call; unknown where not given.
+        form: The form of the messages; found from their content where not given.
+
+    Raises:
+        PlanError: The plan's text is none.
+        SessionError: The messages are no conversation in either form.
+    """
+    entries = list(messages)
+    if not entries:
+        return []
+    plan = resolve_plan(plan)
+    session = read_conversation(entries, form)
+    session = replaced(session, calls=(), window=session.window if window is None else window)
+    outcome = replay(inputs_of_messages(session), plan, NextCall(input_tokens, clock))
+    return rewritten(entries, session, outcome.changed_renditions(0))
+
+
+def resolve_plan(plan: Plan | str) -> Plan:
     """A plan, the plan of one strategy in its one-line form, or a ready plan by its name.
 
     Raises:
@@ -62,10 +160,33 @@ def plan_of_given(plan: Plan | str) -> Plan:
     return Plan.from_specs([plan])
 
 
+def inputs_of_messages(session: Session, table: TokenTable | None = None) -> ReplayInputs:
+    """What replays of a conversation in memory start from; cut texts are counted for real.
+
+    Args:
+        session: The conversation.
+        table: Its token counts; counted here where not given.
+    """
+    return ReplayInputs.of(History.of(session), table or _counted(session), precise=True)
+
+
+def _counted(session: Session, previous: TokenTable | None = None) -> TokenTable:
+    """The token counts of a conversation in memory, those of an earlier state of it taken over."""
+    *_, table = count_session(session, _shared_counter(), previous)
+    return table
+
+
 @cache
-def _counter() -> Counter:
+def _shared_counter() -> Counter:
     """One tokenizer for every list: an agent asks before each of its calls, and preparing one takes a second."""
     return load_counter()
+
+
+_Place = tuple[str, int]
+
+_CONTENT, _CALL = "content", "call"
+
+_REASONING = ("reasoning_content", "reasoning")
 
 
 class _Change(NamedTuple):
@@ -75,13 +196,8 @@ class _Change(NamedTuple):
     rendition: Rendition
 
 
-_CONTENT, _CALL = "content", "call"
-_REASONING = ("reasoning_content", "reasoning")
-_Place = tuple[str, int]
-
-
 def rewritten(entries: Sequence[MessageDict], session: Session, sent: Mapping[int, Rendition]) -> list[MessageDict]:
-    """The entries as a plan sends them; the given ones are not changed.
+    """The messages as a plan sends them; the given ones are not changed.
 
     Args:
         entries: The message list.
@@ -219,115 +335,3 @@ def _tool_call(made: Any, change: _Change | None) -> Any:
     if isinstance(function, dict):
         return {**made, "function": {**function, "arguments": change.text}}
     return {**made, "input": tool_input(change.text)}
-
-
-def compact(messages: Sequence[MessageDict], plan: Plan | str, form: Form | None = None) -> list[MessageDict]:
-    """The messages to send next, under a plan, in the form they came in.
-
-    Every earlier call of the conversation is replayed, each assistant message being the answer to one, so that
-    strategies that remember or wait for a trigger stand where they would. The input is not changed; messages the plan
-    leaves alone are the same objects in the result.
-
-    Args:
-        messages: An Anthropic or OpenAI message list, oldest first.
-        plan: A plan, its one-line form (`tiered-stale:data=400`), or the name of a ready one (`careful`).
-        form: The form of the messages; told from their content where not given.
-
-    Raises:
-        PlanError: The plan's text is none.
-        SessionError: The messages are no conversation in either form.
-    """
-    entries = list(messages)
-    if not entries:
-        return []
-    plan = plan_of_given(plan)
-    session = read_conversation(entries, form)
-    outcome = replay(inputs_of_given(session), plan)
-    return rewritten(entries, session, outcome.changed_renditions(outcome.history.call_count))
-
-
-def apply_once(
-    messages: Sequence[MessageDict],
-    plan: Plan | str,
-    *,
-    input_tokens: int | None = None,
-    window: int | None = None,
-    clock: float | None = None,
-    form: Form | None = None,
-) -> list[MessageDict]:
-    """The messages as a plan sends them when it is applied a single time, to the list as it stands.
-
-    No earlier call is replayed: every message arrives at one call, the next, as if an agent had been started with this
-    list. Nothing was cut, cleared or remembered before, a text that already is a system's marker apart. That is what
-    most systems' functions do when they are called with a list, and differs from `compact`, which replays every call,
-    in two ways: a strategy that remembers has nothing to remember, and triggers look at what is passed in here. The
-    input is not changed; messages the plan leaves alone are the same objects in the result.
-
-    Args:
-        messages: An Anthropic or OpenAI message list, oldest first.
-        plan: A plan, one strategy in its one-line form (`tiered-stale:data=400`), or a ready plan's name (`careful`).
-        input_tokens: What the provider reported of the prompt. It stands for the previous prompt, where a strategy
-            looks at that, and for this one, where a strategy looks at this one. Where not given, there was no previous
-            prompt, and this one is counted.
-        window: Size of the model's context window in tokens.
-        clock: Seconds that have passed since the previous call; unknown where not given.
-        form: The form of the messages; told from their content where not given.
-
-    Raises:
-        PlanError: The plan's text is none.
-        SessionError: The messages are no conversation in either form.
-    """
-    entries = list(messages)
-    if not entries:
-        return []
-    plan = plan_of_given(plan)
-    session = read_conversation(entries, form)
-    session = replaced(session, calls=(), window=session.window if window is None else window)
-    outcome = replay(inputs_of_given(session), plan, NextCall(input_tokens, clock))
-    return rewritten(entries, session, outcome.changed_renditions(0))
-
-
-class Conversation:
-    """A conversation under a plan.
-
-    What it gives is what `compact` gives for the messages so far: every earlier call is replayed, so that strategies
-    that remember or wait for a trigger stand where they would. Texts are counted once, when they come.
-
-    Args:
-        plan: A plan, its one-line form (`tiered-stale:data=400`), or the name of a ready one (`careful`).
-        form: The form of the messages; told from their content where not given.
-
-    Raises:
-        PlanError: The plan's text is none.
-    """
-
-    def __init__(self, plan: Plan | str, form: Form | None = None) -> None:
-        self._plan = plan_of_given(plan)
-        self._form: Form | None = form
-        self._entries: list[MessageDict] = []
-        self._table: TokenTable | None = None
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def add(self, *messages: MessageDict) -> None:
-        """Add messages at the end: what was said, the model's responses, tool results. They are kept as they are."""
-        self._entries.extend(messages)
-
-    @property
-    def messages(self) -> Sequence[MessageDict]:
-        """Everything that was added, whole."""
-        return tuple(self._entries)
-
-    def to_send(self) -> list[MessageDict]:
-        """The messages to send with the next call, in the form they came in.
-
-        Raises:
-            SessionError: The messages are no conversation in either form.
-        """
-        if not self._entries:
-            return []
-        session = read_conversation(self._entries, self._form)
-        self._table = counted(session, self._table)
-        outcome = replay(inputs_of_given(session, self._table), self._plan)
-        return rewritten(self._entries, session, outcome.changed_renditions(outcome.history.call_count))

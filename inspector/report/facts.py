@@ -11,7 +11,7 @@ from inspector.replay.analysis.breakdown import Breakdown, cuts_by_tool
 from inspector.replay.analysis.compaction_forecast import compaction_forecasts
 from inspector.replay.analysis.comparison import ComparedPlan, compared
 from inspector.replay.analysis.forecast import project_runs, project_session
-from inspector.replay.analysis.plan_outcome import Savings, outcome_of
+from inspector.replay.analysis.plan_outcome import Savings, plan_outcome
 from inspector.replay.analysis.reuse import ReuseEvidence, needed_later
 from inspector.replay.engine.ledger import Figures
 from inspector.replay.explain.plan import outcome_explanations
@@ -62,7 +62,7 @@ def plan_facts(planned: Replay, baseline: Replay, uses: ReuseEvidence | None, op
         options: What to say beside the totals.
     """
     found = compared(baseline, planned)
-    outcome = outcome_of(baseline, planned) if options.details or options.explain else None
+    outcome = plan_outcome(baseline, planned) if options.details or options.explain else None
     missed = None if uses is None else needed_later(planned, uses)
     tallies = Breakdown(baseline, planned) if options.details else None
     tiers = {} if tallies is None else tallies.by_tier()
@@ -138,7 +138,7 @@ def _notices(planned: Replay) -> list[NoticeFacts]:
     entries = planned.plan.entries
     return [
         NoticeFacts(strategy=entries[notice.entry].strategy.name, call=notice.call + 1, text=notice.text)
-        for notice in planned.changes.notices
+        for notice in planned.edits.notices
     ]
 
 
@@ -220,9 +220,7 @@ def recorded_figures(inputs: ReplayInputs) -> Figures | None:
     if not mine.any():
         return None
     usage = inputs.recorded
-    cost = inputs.rates.cost(
-        usage.uncached, usage.cache_read, usage.cache_write_5m, usage.cache_write_1h, inputs.output
-    )[mine]
+    cost = inputs.rates.cost(usage, inputs.output)[mine]
     output = HowKnown.EXACT if inputs.output_known else HowKnown.ESTIMATED
 
     def exact(value: float | None) -> Figure:

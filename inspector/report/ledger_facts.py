@@ -75,9 +75,7 @@ def _time(seconds: float | None) -> str:
 
 def _reported(inputs: ReplayInputs) -> list[CallFigures | None]:
     usage = inputs.recorded
-    cost = inputs.rates.cost(
-        usage.uncached, usage.cache_read, usage.cache_write_5m, usage.cache_write_1h, inputs.output
-    )
+    cost = inputs.rates.cost(usage, inputs.output)
     columns = (usage.prompt, usage.cache_read, usage.cache_write, usage.uncached, inputs.output)
     rows = zip(inputs.reported.tolist(), *(column.tolist() for column in columns), cost.tolist(), strict=True)
     return [
@@ -98,8 +96,7 @@ def _reported(inputs: ReplayInputs) -> list[CallFigures | None]:
 
 def _figures(replay: Replay, known: Sequence[HowKnown]) -> list[CallFigures]:
     ledger = replay.ledger
-    written = ledger.cache_write_5m + ledger.cache_write_1h
-    columns = (ledger.prompt_tokens, ledger.cache_read, written, ledger.uncached, ledger.output, ledger.cost)
+    columns = (ledger.prompt_tokens, ledger.cache_read, ledger.cache_write, ledger.uncached, ledger.output, ledger.cost)
     return [
         CallFigures(
             prompt_tokens=prompt,

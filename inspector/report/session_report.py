@@ -10,7 +10,7 @@ from inspector.replay.analysis.breakdown import Breakdown
 from inspector.replay.analysis.comparison import plans_to_compare
 from inspector.replay.analysis.reuse import find_reuse
 from inspector.replay.engine.replay import replay
-from inspector.replay.explain.plan import overhead_explanation, replay_explanations
+from inspector.replay.explain.totals import overhead_explanation, replay_explanations
 from inspector.replay.figure import HowKnown
 from inspector.report.catalogue import CarriedBlockFacts, FigureSet
 from inspector.report.document import SCHEMA_VERSION, CalibrationFacts, Report, SessionFacts, TokenFacts

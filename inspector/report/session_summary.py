@@ -22,6 +22,7 @@ import msgspec
 import numpy as np
 
 from inspector.atomic_files import cache_folder, replacing
+from inspector.replay.cache.prompt_usage import PromptUsage
 from inspector.replay.pricing.prices import Pricing
 from inspector.session.duplicate_calls import counted_here
 from inspector.session.errors import SessionError
@@ -160,11 +161,10 @@ def summary_of(session: Session, pricing: Pricing | None = None, *, is_whole: bo
 
 def _cost(calls: list[Call], pricing: Pricing) -> float | None:
     usages = [call.usage for call in calls if call.usage is not None]
-    counts = np.array(
-        [(u.uncached, u.cache_read, u.cache_write_5m, u.cache_write_1h, u.output) for u in usages], dtype=np.int64
-    ).T
+    output = np.array([usage.output for usage in usages], dtype=np.int64)
     times = np.array([call.time if call.time is not None else np.nan for call in calls])
-    usd = float(pricing.cost([call.model for call in calls], times, *counts).sum())
+    rates = pricing.call_rates([call.model for call in calls], times)
+    usd = float(rates.cost(PromptUsage.of(usages), output).sum())
     return None if isnan(usd) else usd
 
 

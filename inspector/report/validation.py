@@ -13,7 +13,7 @@ from inspector.report.layout import HEADING, WARNING, WIDTH, Page
 from inspector.report.numbers import DOLLAR_DIGITS, IN_TEXT, NOTHING, UNKNOWN, rounded
 
 if TYPE_CHECKING:
-    from inspector.replay.analysis.agent_clear_rules import RecordedCut
+    from inspector.replay.analysis.recorded_cuts import RecordedCut
     from inspector.replay.analysis.validation import Prediction, PromptFit, Validation
     from inspector.session.model import Session
 

@@ -31,7 +31,14 @@ if TYPE_CHECKING:
 
 
 class Reading(StrEnum):
-    """What stands for responses in prompts."""
+    """What stands for responses in the prompts after them.
+
+    A provider reports how long a response was, reasoning included, and the prompts after it hold it again. What they
+    hold of its reasoning differs by provider, by model and by how the agent sends it back, and files do not say: all of
+    it, that since the user's last message, that of the last response, or none. So each is tried on the session's own
+    reports. Where lengths were not reported, or are placeholders, responses are measured by their texts, and reasoning
+    by its signature.
+    """
 
     SIGNATURES = "texts and signatures"
     """Texts by our count, reasoning by the characters of its signature."""
@@ -57,38 +64,6 @@ class PromptContents(NamedTuple):
     counted: NDArray[np.int64]
     blocks: NDArray[np.int64]
     reasoning: NDArray[np.int64]
-
-
-_BETTER = 0.9
-"""A reading is preferred to one before it when it leaves less than this share of its error."""
-
-
-def typical_on(reading: Reading, typical: Coefficients) -> Coefficients:
-    """What is typical of a model's family on a reading: a token that was reported counts as one."""
-    return typical if reading is Reading.SIGNATURES else typical._replace(per_signature_character=1.0)
-
-
-def best_reading(
-    typical: Coefficients, contexts: NDArray[np.integer], features: Mapping[Reading, Floats], values: Floats
-) -> Reading:
-    """The reading on which growth from call to call is explained best; the first where no other is clearly better.
-
-    Args:
-        typical: What is typical of the model's family.
-        contexts: Per call, the context its prompt belongs to.
-        features: On every reading, per call, counted tokens, blocks, and signature characters or reported tokens.
-        values: Per call, prompt tokens reported, 0 where none were.
-    """
-    best, least = Reading.SIGNATURES, float("inf")
-    tried: list[Floats] = []
-    for reading, each in features.items():
-        if any(np.array_equal(each, other) for other in tried):
-            continue
-        tried.append(each)
-        error = growth_error(typical_on(reading, typical), contexts, each, values)
-        if error < _BETTER * least or (not np.isfinite(least) and np.isfinite(error)):
-            best, least = reading, error
-    return best
 
 
 @dataclass(frozen=True)
@@ -134,25 +109,19 @@ class Calibration:
 def calibrate(
     models: Sequence[str] | Categorical,
     contexts: NDArray[np.integer],
-    counted: Integers,
-    blocks: Integers,
-    signature_characters: Integers,
+    contents: Mapping[Reading, PromptContents],
     reported: Integers,
-    responses: Mapping[Reading, PromptContents] | None = None,
 ) -> Calibration:
     """Fit our counts to what was reported. All columns are per call, in call order, of any number of contexts.
 
     Args:
         models: The model's name as recorded.
         contexts: Which context the call's prompt belongs to; prompts of one context grow from one another.
-        counted: Counted tokens of the whole prompt, thinking that has a signature left out.
-        blocks: Blocks of the prompt.
-        signature_characters: Characters of signatures and encrypted content in the prompt.
+        contents: What the whole prompt holds on every reading, `Reading.SIGNATURES` first, thinking that has a
+            signature left out of the counted tokens; each model gets the reading that explains its reports best.
         reported: Prompt tokens the provider reported, 0 where it reported nothing: such calls are predicted.
-        responses: The same columns on other readings; each model gets the one that explains its reports best.
     """
-    columns = {Reading.SIGNATURES: PromptContents(counted, blocks, signature_characters), **(responses or {})}
-    features = {reading: np.column_stack(each).astype(np.float64) for reading, each in columns.items()}
+    features = {reading: np.column_stack(each).astype(np.float64) for reading, each in contents.items()}
     values = reported.astype(np.float64)
     names, code = Categorical.of(models)
     found: dict[str, Coefficients] = {}
@@ -194,3 +163,35 @@ def calibrate(
         call_ratio=ratio,
         prompt=prompt,
     )
+
+
+_BETTER = 0.9
+"""A reading is preferred to one before it when it leaves less than this share of its error."""
+
+
+def best_reading(
+    typical: Coefficients, contexts: NDArray[np.integer], features: Mapping[Reading, Floats], values: Floats
+) -> Reading:
+    """The reading on which growth from call to call is explained best; the first where no other is clearly better.
+
+    Args:
+        typical: What is typical of the model's family.
+        contexts: Per call, the context its prompt belongs to.
+        features: On every reading, per call, counted tokens, blocks, and signature characters or reported tokens.
+        values: Per call, prompt tokens reported, 0 where none were.
+    """
+    best, least = Reading.SIGNATURES, float("inf")
+    tried: list[Floats] = []
+    for reading, each in features.items():
+        if any(np.array_equal(each, other) for other in tried):
+            continue
+        tried.append(each)
+        error = growth_error(typical_on(reading, typical), contexts, each, values)
+        if error < _BETTER * least or (not np.isfinite(least) and np.isfinite(error)):
+            best, least = reading, error
+    return best
+
+
+def typical_on(reading: Reading, typical: Coefficients) -> Coefficients:
+    """What is typical of a model's family on a reading: a token that was reported counts as one."""
+    return typical if reading is Reading.SIGNATURES else typical._replace(per_signature_character=1.0)

@@ -2,7 +2,8 @@
 
 One model is written in many ways: `claude-opus-4-8[1m]`, `anthropic/claude-opus-4.8`,
 `us.anthropic.claude-opus-4-8-v1:0`, `claude-opus-4-8@20260401`, `openrouter/anthropic/claude-opus-4.8:thinking`.
-Prices, cache rules and tokenizer ratios all need to know which model is meant.
+Prices, cache rules and tokenizer ratios all need to know which model is meant. A session names one with every call, and
+few different ones: a `Categorical` column.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ def model_version(name: str, family: str) -> tuple[int, int] | None:
 
 
 class Categorical(NamedTuple):
-    """Words, each as a number.
+    """A column of words of which few are different, as numbers.
 
     Attributes:
         names: The different words in order of first use.

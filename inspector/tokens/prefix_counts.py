@@ -1,7 +1,9 @@
 """Counted texts: where each token of each text ends, found by digest, kept at a little over one byte a token.
 
 Per token only its length in characters is kept. Positions follow from the running total at every sixteenth token, so
-that the tokens before a position are found for thousands of texts at once, without any text.
+that the tokens before a position are found for thousands of texts at once, without any text. The exact tokens of a text
+put together from parts of another follow with little encoding: only the text around each seam, from the last boundary
+before it to the first one after it; what lies between has the tokens it has in the whole text.
 """
 
 from __future__ import annotations
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
 
     from inspector.tokens.counter import Counter
 
-
 EMPTY_ROW = 0
 """The row of the text without characters."""
 
@@ -32,9 +33,16 @@ NOT_COUNTED = -1
 """Stands for the row of a text that was not counted."""
 
 _STEP = 16
+
+_FEW = 4
+"""Queries below which they are answered one by one."""
+
 _SHORT_TEXT = 512
+
 _SHORT_TEXTS_KEPT = 16_384
+
 _LONG_TEXTS_KEPT = 100_000
+
 _Number = TypeVar("_Number", bound=np.generic)
 
 
@@ -65,10 +73,6 @@ class _Column(Generic[_Number]):
     def steps(self) -> NDArray[_Number]:
         """The numbers up to a whole step; the last step, never a full one, ends with whatever stands there."""
         return self._values[: _whole_steps(self.size)]
-
-
-_FEW = 4
-"""Queries below which they are answered one by one."""
 
 
 def _whole_steps(size: int) -> int:

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from inspector.replay.analysis.forecast import project_runs
-from inspector.replay.assumptions import Assumptions, RatesError, rates_of, rates_text
-from inspector.replay.cache.prompt_usage import PromptUsage
+from inspector.replay.assumptions import Assumptions
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.context_window import CLAUDE_USUAL, context_window
 from inspector.replay.pricing.prices import Pricing
+from inspector.replay.pricing.rates import RatesError, format_rates, parse_rates
 from inspector.session.model import BlockKind, Role, Usage
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
@@ -28,13 +28,14 @@ def session_of(model: str, usage: Usage, window: int | None = None):
 
 
 def window_of(session, pricing: Pricing | None = None, given: int | None = None):
-    return context_window(session, pricing or Pricing(), PromptUsage.of([call.usage for call in session.calls]), given)
+    longest = max((call.usage.prompt for call in session.calls if call.usage is not None), default=0)
+    return context_window(session, pricing or Pricing(), longest, given)
 
 
 def test_given_rates_price_every_call_whatever_its_model():
     usage = Usage(1_000_000, 2_000_000, 3_000_000, 0, output=4_000_000)
     session = session_of("a model nobody knows", usage)
-    terms = Assumptions(rates=rates_of("3/15/0.3/3.75"), factor=0.5)
+    terms = Assumptions(rates=parse_rates("3/15/0.3/3.75"), factor=0.5)
 
     inputs = ReplayInputs.of(History.of(session), CharacterTable(session), pricing=terms.pricing())
 
@@ -43,18 +44,18 @@ def test_given_rates_price_every_call_whatever_its_model():
 
 @pytest.mark.parametrize("text", ["3/15/3/3", "3/15/0.3/3", "0.25/2/0.025/0.3125"])
 def test_rates_are_written_as_they_are_read(text: str):
-    assert rates_text(rates_of(text)) == text
+    assert format_rates(parse_rates(text)) == text
 
 
 def test_rates_left_out_are_those_of_input():
-    rates = rates_of("$3 / 15")
+    rates = parse_rates("$3 / 15")
     assert (rates.input, rates.output, rates.cache_read, rates.cache_write_5m, rates.cache_write_1h) == (3, 15, 3, 3, 3)
 
 
 @pytest.mark.parametrize("text", ["", "3", "3/15/1/1/1", "a/b", "-1/2", "nan/2", "inf/1"])
 def test_what_is_no_rates_is_refused_saying_how_they_are_written(text: str):
     with pytest.raises(RatesError, match="INPUT/OUTPUT"):
-        rates_of(text)
+        parse_rates(text)
 
 
 def test_the_files_own_window_comes_before_the_models_and_what_is_given_before_both():

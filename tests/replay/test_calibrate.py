@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from inspector.replay.engine.token_scale import calibrate_session, response_columns, signature_columns
+from inspector.replay.engine.token_scale import calibrate_session, response_contents, signature_contents
 from inspector.session.model import BlockKind, Role, Usage
 from inspector.session.open import open_session
 from inspector.strategies.history.history import History
@@ -91,7 +91,7 @@ def _first_half_reported(history: History) -> History:
 def test_columns_of_prompts_are_those_of_the_blocks_in_them(session: tuple[History, TokenTable]):
     """Against adding up block by block, at the first and last call of every context and the next one."""
     history, table = session
-    counted, counts, signatures = signature_columns(history, table)
+    counted, counts, signatures = signature_contents(history, table)
     first_and_last: dict[int, tuple[int, int]] = {}
     for call, context in enumerate(history.call_context.tolist()):
         first_and_last[context] = (first_and_last.get(context, (call, call))[0], call)
@@ -122,7 +122,7 @@ def test_reasoning_leaves_prompts_of_openai_models_with_the_next_message_of_the_
         builder.add(Role.USER, builder.block(BlockKind.TOOL_RESULT, f"result {turn}", "shell", f"c{turn}"))
     session = builder.session()
 
-    _, _, signatures = signature_columns(History.of(session), CharacterTable(session))
+    _, _, signatures = signature_contents(History.of(session), CharacterTable(session))
 
     assert signatures.tolist() == kept
 
@@ -138,7 +138,7 @@ def test_prompts_hold_of_reasoning_what_each_reading_says():
         builder.respond(builder.block(BlockKind.ASSISTANT_TEXT, f"answer {turn}"), usage=usage)
     session = builder.session()
 
-    columns = response_columns(History.of(session), CharacterTable(session))
+    columns = response_contents(History.of(session), CharacterTable(session))
 
     assert {reading: each.reasoning.tolist() for reading, each in columns.items()} == {
         Reading.KEPT: [0, 100, 300, 600, 1000],
@@ -158,7 +158,7 @@ def test_a_response_without_a_reported_length_is_counted():
         builder.respond(builder.block(BlockKind.ASSISTANT_TEXT, "an answer"), usage=usage)
     session = builder.session()
 
-    kept = response_columns(History.of(session), CharacterTable(session))[Reading.KEPT]
+    kept = response_contents(History.of(session), CharacterTable(session))[Reading.KEPT]
 
     assert kept.reasoning.tolist() == [0, 70, 70]
     assert kept.counted.tolist() == [len("question"), len("question"), len("question") + len("an answer")]

@@ -2,7 +2,6 @@
 
 import json
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,6 +19,7 @@ from inspector.replay.analysis.context_breakdown import (
 from inspector.replay.analysis.resend_cost import resend_cost
 from inspector.replay.engine.replay import replay
 from inspector.replay.figure import HowKnown
+from inspector.replay.pricing.rates import RateColumn
 from inspector.session.model import BlockKind, Role, Session, Usage
 from inspector.strategies.library.tiered_stale import TieredStale
 from inspector.strategies.plan import Plan, PlanEntry
@@ -128,10 +128,10 @@ def test_over_the_whole_session_parts_add_up_to_every_prompt_and_its_dollars(dat
     state = outcome.state(outcome.history.call_count)
     found = context_breakdown(outcome, state, resend_cost(outcome), Grouping.ROLE, Scope.SESSION)
     ledger, rates = outcome.ledger, outcome.inputs.rates
-    nothing = np.zeros_like(ledger.output)
 
     assert sum(part.carried for part in found.parts) == pytest.approx(ledger.prompt_tokens.sum())
-    dollars = ledger.cost.sum() - rates.cost(nothing, nothing, nothing, nothing, ledger.output).sum()
+    responses = ledger.output * rates.of_prompts(ledger.prompt_tokens)[:, RateColumn.OUTPUT]
+    dollars = ledger.cost.sum() - responses.sum()
     assert sum(part.cost for part in found.parts) == pytest.approx(dollars)
     assert (found.everything.carried, found.everything.cost) == pytest.approx((ledger.prompt_tokens.sum(), dollars))
 

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.replay.analysis.forecast import project_runs
-from inspector.replay.analysis.placeholder_outputs import placeholder_outputs
 from inspector.replay.analysis.plan_outcome import plan_outcome
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.ledger import Figures
 from inspector.replay.engine.replay import replay
 from inspector.replay.explain.explanation import Explanation
-from inspector.replay.explain.plan import outcome_explanations, overhead_explanation, replay_explanations
+from inspector.replay.explain.plan import outcome_explanations
+from inspector.replay.explain.totals import overhead_explanation, placeholder_outputs, replay_explanations
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.prices import Pricing
 from inspector.session.open import open_session

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from inspector import compact
 from inspector.replay.engine.replay import replay
-from inspector.replay.message_lists import inputs_of_given
+from inspector.replay.message_lists import inputs_of_messages
 from inspector.session.formats.plain.reader import read_conversation
 from inspector.strategies.core.rendition import Action
 from inspector.strategies.plan import Plan
@@ -38,7 +38,7 @@ def tools_of(messages) -> tuple[Counter, Counter]:
 @settings(max_examples=50, deadline=None)
 def test_what_no_strategy_takes_away_is_sent_once(messages, plan):
     session = read_conversation(messages)
-    gone = taken_away(replay(inputs_of_given(session), plan))
+    gone = taken_away(replay(inputs_of_messages(session), plan))
     blocks = session.blocks
 
     sent_calls, sent_results = tools_of(compact(messages, plan))
@@ -55,7 +55,7 @@ def test_what_no_strategy_takes_away_is_sent_once(messages, plan):
 @settings(max_examples=40, deadline=None)
 def test_only_a_strategy_that_removes_makes_a_block_go(messages, plan):
     session = read_conversation(messages)
-    replayed = replay(inputs_of_given(session), plan)
+    replayed = replay(inputs_of_messages(session), plan)
     changes = replayed.edits
     for row in range(len(changes.block)):
         if changes.action[row] == Action.REMOVED:

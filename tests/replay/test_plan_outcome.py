@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.replay.analysis.breakdown import BESIDE_TEXTS, Breakdown
-from inspector.replay.analysis.cache_misses import cache_misses
-from inspector.replay.analysis.plan_outcome import plan_outcome
+from inspector.replay.analysis.plan_outcome import cache_misses, plan_outcome
 from inspector.replay.cache.cache_models import CacheColumns, CacheModel
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay

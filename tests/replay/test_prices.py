@@ -11,6 +11,7 @@ from genai_prices.data_snapshot import get_snapshot
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from inspector.replay.cache.prompt_usage import PromptUsage
 from inspector.replay.pricing.price_file import PriceFile, PriceFileError, default_price_file, read_price_file
 from inspector.replay.pricing.prices import Pricing
 from inspector.replay.pricing.rates import RateRow, Rates
@@ -52,8 +53,9 @@ def by_genai_prices(model: str, time: float, counts: tuple[int, ...], provider: 
     return float(calc_price(usage, model, provider_id=provider, genai_request_timestamp=moment).total_price)
 
 
-def columns(rows: list[tuple[int, ...]]) -> list[np.ndarray]:
-    return [np.array(column, dtype=np.int64) for column in zip(*rows, strict=True)]
+def cost_of(pricing: Pricing, models: list[str], times: np.ndarray, rows: list[tuple[int, ...]]) -> np.ndarray:
+    *served, output = (np.array(column, dtype=np.int64) for column in zip(*rows, strict=True))
+    return pricing.call_rates(models, times).cost(PromptUsage(*served), output)
 
 
 tokens = st.integers(0, 400_000)
@@ -66,7 +68,7 @@ calls = st.lists(st.tuples(st.sampled_from(MODELS), times, counts), min_size=1, 
 @given(calls)
 def test_calls_of_any_models_and_days_cost_what_genai_prices_says(sample: list[tuple[str, float, tuple[int, ...]]]):
     models, moments, rows = (list(part) for part in zip(*sample, strict=True))
-    cost = Pricing(today=NOW).cost(models, np.array(moments), *columns(rows))
+    cost = cost_of(Pricing(today=NOW), models, np.array(moments), rows)
     expected = [by_genai_prices(model, moment, row) for model, moment, row in sample]
     assert cost == pytest.approx(expected, abs=1e-9)
 
@@ -83,7 +85,7 @@ def test_every_text_model_of_every_provider_costs_what_genai_prices_says():
                 continue
             prompts = {10_000, *(row.above + more for row in rates.tiers for more in (0, 1))}
             rows = [(prompt - 3 * (prompt // 5), *[prompt // 5] * 3, 777) for prompt in sorted(prompts)]
-            cost = pricing.cost([name] * len(rows), np.full(len(rows), NOW), *columns(rows))
+            cost = cost_of(pricing, [name] * len(rows), np.full(len(rows), NOW), rows)
             expected = [by_genai_prices(info.id, NOW, row, provider.id) for row in rows]
             assert cost == pytest.approx(expected, abs=1e-9), name
             compared += 1
@@ -93,8 +95,8 @@ def test_every_text_model_of_every_provider_costs_what_genai_prices_says():
 def test_a_prompt_at_the_start_of_a_tier_pays_the_lower_rate_and_one_token_more_pays_the_higher_for_all():
     pricing = Pricing(today=NOW)
     start = pricing.rates("claude-sonnet-4-5").tiers[0].above
-    below, above = pricing.cost(
-        ["claude-sonnet-4-5"] * 2, np.full(2, NOW), *columns([(start, 0, 0, 0, 0), (start + 1, 0, 0, 0, 0)])
+    below, above = cost_of(
+        pricing, ["claude-sonnet-4-5"] * 2, np.full(2, NOW), [(start, 0, 0, 0, 0), (start + 1, 0, 0, 0, 0)]
     )
     base, tier = pricing.rates("claude-sonnet-4-5").rows
     assert below == pytest.approx(start * base.input / 1e6)
@@ -146,7 +148,7 @@ def test_a_model_nothing_knows_has_no_rates_and_costs_nan_beside_others_that_hav
     pricing = Pricing(today=NOW)
     assert pricing.rates("house-model-9") is None
     assert pricing.rates("") is None
-    cost = pricing.cost(["house-model-9", "gpt-5", ""], np.full(3, NOW), *columns([(1000, 0, 0, 0, 10)] * 3))
+    cost = cost_of(pricing, ["house-model-9", "gpt-5", ""], np.full(3, NOW), [(1000, 0, 0, 0, 10)] * 3)
     assert np.isnan(cost).tolist() == [True, False, True]
 
 
@@ -179,13 +181,13 @@ def test_a_factor_multiplies_every_price():
     sample = (
         ["gpt-5", "claude-sonnet-4-5"],
         np.full(2, NOW),
-        *columns([(1000, 2000, 30, 40, 500), (300_000, 1, 2, 3, 4)]),
+        [(1000, 2000, 30, 40, 500), (300_000, 1, 2, 3, 4)],
     )
-    assert Pricing(factor=0.5, today=NOW).cost(*sample) == pytest.approx(Pricing(today=NOW).cost(*sample) / 2)
+    assert cost_of(Pricing(factor=0.5, today=NOW), *sample) == pytest.approx(cost_of(Pricing(today=NOW), *sample) / 2)
 
 
 def test_no_calls_cost_nothing():
-    cost = Pricing(today=NOW).cost([], np.zeros(0), *[np.zeros(0, dtype=np.int64)] * 5)
+    cost = Pricing(today=NOW).call_rates([], np.zeros(0)).cost(PromptUsage.of([]), np.zeros(0, dtype=np.int64))
     assert len(cost) == 0
 
 
@@ -244,7 +246,7 @@ def test_the_users_prices_come_before_the_tables():
     assert pricing.rates("openai/GPT-5-2025-08-07").output == 1
     assert pricing.rates("mine[1m]") == mine
     assert str(default_price_file()) in pricing.source
-    cost = pricing.cost(["mine"] * 2, np.full(2, NOW), *columns([(500, 500, 0, 0, 100), (500, 501, 0, 0, 100)]))
+    cost = cost_of(pricing, ["mine"] * 2, np.full(2, NOW), [(500, 500, 0, 0, 100), (500, 501, 0, 0, 100)])
     assert cost * 1e6 == pytest.approx([0.5 * (1000 + 250 + 800), 0.5 * (2000 + 2004 + 800)])
 
 
@@ -318,7 +320,7 @@ def test_money_is_exact_to_the_cent_over_many_calls():
     """Floats instead of decimals: fifty thousand calls stay far below a cent of the exact sum."""
     generator = np.random.default_rng(7)
     rows = generator.integers(0, 90_000, (50_000, 5))
-    cost = Pricing(today=NOW).cost(["claude-opus-4-8"] * len(rows), np.full(len(rows), NOW), *rows.T)
+    cost = cost_of(Pricing(today=NOW), ["claude-opus-4-8"] * len(rows), np.full(len(rows), NOW), rows)
     rate = Pricing(today=NOW).rates("claude-opus-4-8").rows[0]
     exact = sum(
         Decimal(int(total)) * Decimal(str(price)) for total, price in zip(rows.sum(axis=0), rate[1:], strict=True)

@@ -140,7 +140,7 @@ def test_decisions_given_at_once_equal_decisions_given_call_by_call(data):
     _, at_once = placed_under(session, Told(orders))
     _, by_call = placed_under(session, ToldStepByStep(orders))
 
-    for column in ("removed", "first_changed", "edits"):
+    for column in ("removed", "first_changed", "edited_blocks"):
         assert getattr(at_once, column).tolist() == getattr(by_call, column).tolist()
     prefixes = [placed.reusable(placed.layout.previous_blocks) for placed in (at_once, by_call)]
     for column in ("blocks", "whole", "removed", "shortened"):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from inspector.replay.engine import renderer as stacks
+from inspector.replay.engine import renderer as rendering
 from inspector.replay.engine.renderer import Renderer
 from inspector.strategies.core.operations import CutText, ReplaceText
 from inspector.strategies.history.history import History
@@ -11,7 +11,7 @@ from tests.strategies.conversations import session_of, steps
 
 
 def test_outcomes_of_earlier_limits_are_let_go_and_found_again_equal(monkeypatch):
-    monkeypatch.setattr(stacks, "MOST_REMEMBERED", 300)
+    monkeypatch.setattr(rendering, "MOST_REMEMBERED", 300)
     session = session_of(steps(50))
     history = History.of(session)
     renderer = Renderer(history, TokenTable.estimated(session))
@@ -20,7 +20,7 @@ def test_outcomes_of_earlier_limits_are_let_go_and_found_again_equal(monkeypatch
 
     def tokens(limit: int) -> list[int]:
         stack = (CutText(limit, limit, 0, "~"), ReplaceText("x" * limit, never_longer=True))
-        return renderer.outcome(blocks, of_first, (stack,)).tokens.tolist()
+        return renderer.render(blocks, of_first, (stack,)).tokens.tolist()
 
     first = [tokens(limit) for limit in range(1, 40)]
     assert sum(map(len, renderer._outcomes.values())) <= 300

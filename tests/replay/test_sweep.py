@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from inspector.replay.analysis.sweep import coarse_first, grid, knee_of, sweep, values_along
 from inspector.replay.analysis.tunable_limits import counts_along, sizes_for, tunable_limits
-from inspector.replay.engine.isolated import ReplayCancelledError, isolated
+from inspector.replay.engine.renderer import ReplayCancelledError
 from inspector.replay.engine.replay import replay
 from inspector.session.model import BlockKind, Role, Session
 from inspector.strategies.core.parameters import ParameterError, ParameterKind
@@ -61,7 +61,7 @@ def test_a_sweep_holds_at_every_value_what_a_replay_of_that_plan_holds():
     plan = Plan.from_specs([SPEC])
     inputs = inputs_of(conversation(SIZES))
     axis = axis_of(plan, "data")
-    *earlier, last = sweep(isolated(inputs), plan, axis, coarse=5, points=15)
+    *earlier, last = sweep(inputs.isolated(), plan, axis, coarse=5, points=15)
 
     assert [len(found.points) for found in earlier] == list(range(1, 15))
     assert [found.is_complete for found in (*earlier, last)] == [False] * 14 + [True]
@@ -109,7 +109,7 @@ def test_values_a_strategy_does_not_take_beside_its_others_are_passed_over(monke
 
 def test_a_fresh_memory_is_apart_and_comes_to_the_same():
     inputs = inputs_of(conversation(SIZES))
-    other = isolated(inputs)
+    other = inputs.isolated()
     plan = Plan.from_specs([SPEC, "token-budget:budget=500"])
     assert replay(other, plan).figures == replay(inputs, plan).figures
     assert other.renderer is not inputs.renderer
@@ -126,7 +126,7 @@ def test_a_replay_nobody_waits_for_is_given_up(name):
         return asked > 1
 
     plan = Plan.of(STRATEGIES[name]())
-    inputs = isolated(inputs_of(conversation(SIZES * 3)), cancelled)
+    inputs = inputs_of(conversation(SIZES * 3)).isolated(cancelled)
     try:
         replay(inputs, plan)
     except ReplayCancelledError:

@@ -64,7 +64,7 @@ def test_head_and_tail_end_where_tokens_end_and_no_token_more_is_kept(counter, t
 def test_all_blocks_at_once_come_to_what_each_of_them_comes_to(counter, texts, cut):
     renderer = renderer_of(counter, *texts)
     blocks = renderer.history.results
-    found = renderer.outcome(blocks, np.zeros(len(blocks), np.int32), ((cut,),))
+    found = renderer.render(blocks, np.zeros(len(blocks), np.int32), ((cut,),))
     apart = [renderer.rendition(int(block), (cut,)) for block in blocks]
 
     assert found.action.tolist() == [each.action for each in apart]

@@ -36,9 +36,13 @@ class Sessions:
         exact = overhead + ratio * self.counted + block * self.blocks + signature * self.signatures
         return np.rint(exact + self.generator.normal(0, 1, len(exact)).cumsum() * noise).astype(np.int64)
 
+    @property
+    def contents(self) -> dict[Reading, PromptContents]:
+        return {Reading.SIGNATURES: PromptContents(self.counted, self.blocks, self.signatures)}
+
     def calibrate(self, reported: np.ndarray, models: list[str] | None = None):
         models = models or [MODEL] * len(reported)
-        return calibrate(models, self.contexts, self.counted, self.blocks, self.signatures, reported)
+        return calibrate(models, self.contexts, self.contents, reported)
 
 
 coefficients = st.tuples(st.floats(0.9, 1.9), st.floats(0, 50), st.floats(0.1, 0.35), st.floats(0, 80_000))
@@ -129,7 +133,7 @@ def test_threads_whose_calls_take_turns_do_not_disturb_each_other():
     session = Sessions(200, 10)
     turns = np.arange(200) % 2
     exact = session.reported(1.5, 20, 0.25, 0) + np.where(turns, 15_000, 60_000)
-    found = calibrate([MODEL] * 200, turns, session.counted, session.blocks, session.signatures, exact)
+    found = calibrate([MODEL] * 200, turns, session.contents, exact)
     assert found.shifts == ()
     assert found.residual_p90 <= 0.005
 
@@ -179,7 +183,7 @@ def test_nothing_reported_is_no_fit_and_no_overhead():
 
 def test_a_session_without_calls_can_be_calibrated():
     empty = np.zeros(0, dtype=np.int64)
-    found = calibrate([], empty, empty, empty, empty, empty)
+    found = calibrate([], empty, {Reading.SIGNATURES: PromptContents(empty, empty, empty)}, empty)
     assert (found.ratio, found.overhead, found.calls, found.is_fitted) == (1.0, 0.0, 0, False)
 
 
@@ -193,7 +197,7 @@ def test_a_session_without_calls_can_be_calibrated():
 def test_no_numbers_make_it_fail_or_invent_negative_coefficients(rows: list[tuple[int, int, int, int, int, str]]):
     columns = [np.array([row[place] for row in rows], dtype=np.int64) for place in range(5)]
     models = [row[5] for row in rows]
-    found = calibrate(models, columns[4], *columns[:3], columns[3])
+    found = calibrate(models, columns[4], {Reading.SIGNATURES: PromptContents(*columns[:3])}, columns[3])
     assert np.isfinite(found.prompt).all()
     assert all(value >= 0 for part in found.coefficients.values() for value in part)
 
@@ -259,7 +263,7 @@ def test_what_becomes_of_reasoning_is_read_off_the_reports(kept: Reading):
     reported = np.rint(20_000 + 1.2 * session.counted + 10 * session.blocks + spoken + held[kept]).astype(np.int64)
     signatures = PromptContents(session.counted + spoken, session.blocks, 3 * np.cumsum(reasoning))
 
-    found = calibrate([MODEL] * 120, session.contexts, *signatures, reported, responses)
+    found = calibrate([MODEL] * 120, session.contexts, {Reading.SIGNATURES: signatures, **responses}, reported)
 
     assert found.readings == {MODEL: kept}
     assert found.ratio == pytest.approx(1.2, rel=0.02)
@@ -268,10 +272,8 @@ def test_what_becomes_of_reasoning_is_read_off_the_reports(kept: Reading):
 
 def test_texts_and_signatures_stand_for_responses_unless_something_else_is_clearly_better():
     session = Sessions(120, 13)
-    columns = PromptContents(session.counted, session.blocks, session.signatures)
+    contents = dict.fromkeys((Reading.SIGNATURES, Reading.KEPT), session.contents[Reading.SIGNATURES])
 
-    found = calibrate(
-        [MODEL] * 120, session.contexts, *columns, session.reported(1.5, 20, 0.25, 30_000), {Reading.KEPT: columns}
-    )
+    found = calibrate([MODEL] * 120, session.contexts, contents, session.reported(1.5, 20, 0.25, 30_000))
 
     assert found.readings == {MODEL: Reading.SIGNATURES}

@@ -92,17 +92,18 @@ class Breakdown:
     def by_kind(self) -> tuple[BreakdownRow, ...]:
         """A row for every tool's results, for every other kind of block, and for what is beside the texts."""
         history = self.planned.history
-        shown = ~_stands_for_a_signature(self.planned)
+        # Thinking that has a signature is not what the provider counts: the signature stands for it.
+        shown = (history.kind != BlockKind.THINKING) | (history.signature == 0)
         sent = ((self.after.calls > 0) | self._next.in_prompt) & shown
         rows = []
         for kind in BlockKind:
             mine = np.flatnonzero((history.kind == kind) & sent)
             if kind is not BlockKind.TOOL_RESULT:
-                rows += [self._tally(mine, kind.label)] if len(mine) else []
+                rows += [self._row_of(mine, kind.label)] if len(mine) else []
                 continue
             for tool in np.unique(history.tool[mine]).tolist():
                 name = history.tool_names[tool] if tool >= 0 else ""
-                rows.append(self._tally(mine[history.tool[mine] == tool], kind.label, name))
+                rows.append(self._row_of(mine[history.tool[mine] == tool], kind.label, name))
         rows.sort(key=lambda row: -(row.sent.value or 0))
         return (*rows, self._beside(rows))
 
@@ -120,7 +121,7 @@ class Breakdown:
             if reason.entry != RECORDED:
                 blocks_of.setdefault((reason.entry, reason.decision.group), []).append(block)
         return {
-            (entry, group): self._tally(np.array(blocks, dtype=np.int64), entries[entry].strategy.name, group)
+            (entry, group): self._row_of(np.array(blocks, dtype=np.int64), entries[entry].strategy.name, group)
             for (entry, group), blocks in blocks_of.items()
         }
 
@@ -141,10 +142,10 @@ class Breakdown:
             Figure(round(tokens), known),
             int(self.after.calls[block]),
             Figure(round(float(self.after.tokens[block])), known),
-            _dollars(float(self.after.cost[block]), known),
+            Figure.of(float(self.after.cost[block]), known),
         )
 
-    def _tally(self, blocks: NDArray[np.int64], name: str, part: str = "") -> BreakdownRow:
+    def _row_of(self, blocks: NDArray[np.int64], name: str, part: str = "") -> BreakdownRow:
         known = self.planned.inputs.scale.known
         sent = float(self.after.tokens[blocks].sum())
         cut = float(self.before.tokens[blocks].sum()) - sent
@@ -158,7 +159,7 @@ class Breakdown:
             return total - sum(getattr(row, column).value or 0 for row in rows)
 
         prompts, before = (float(each.ledger.prompt_tokens.sum()) for each in (self.planned, self.baseline))
-        cost, cost_before = _prompt_dollars(self.planned), _prompt_dollars(self.baseline)
+        cost, cost_before = (float(each.inputs.rates.cost(each.ledger).sum()) for each in (self.planned, self.baseline))
         return self._row(
             BESIDE_TEXTS,
             "",
@@ -198,8 +199,8 @@ class Breakdown:
             Figure(round(sent), known),
             Figure(round(cut), known),
             Figure(sent / prompts if prompts else None, known),
-            _dollars(cost, known),
-            _dollars(saved, known),
+            Figure.of(cost, known),
+            Figure.of(saved, known),
         )
 
     @cached_property
@@ -211,28 +212,6 @@ class Breakdown:
 
     def _saved(self, blocks: NDArray[np.int64]) -> float:
         return float(self.before.cost[blocks].sum() - self.after.cost[blocks].sum())
-
-
-def _dollars(value: float, known: HowKnown) -> Figure:
-    return Figure(None if np.isnan(value) else value, known)
-
-
-def _prompt_dollars(replay: Replay) -> float:
-    """Dollars of all prompts, responses apart; NaN without a price."""
-    ledger = replay.ledger
-    nothing = np.zeros_like(ledger.output)
-    cost = replay.inputs.rates.cost(
-        ledger.uncached, ledger.cache_read, ledger.cache_write_5m, ledger.cache_write_1h, nothing
-    )
-    return float(cost.sum())
-
-
-def _stands_for_a_signature(replay: Replay) -> NDArray[np.bool_]:
-    """Thinking whose text is not what the provider counts: its signature stands for it."""
-    blocks = replay.history.session.blocks
-    signed = np.fromiter((block.signature_characters > 0 for block in blocks), dtype=bool, count=len(blocks))
-    hidden: NDArray[np.bool_] = signed & (replay.history.kind == BlockKind.THINKING)
-    return hidden
 
 
 class ToolCuts(NamedTuple):
@@ -255,11 +234,14 @@ class ToolCuts(NamedTuple):
     known: HowKnown
 
 
-def cuts_by_tool(tallies: Breakdown) -> tuple[ToolCuts, ...]:
-    """Every tool whose results a plan changed, by what that saved, most first."""
-    planned, history = tallies.planned, tallies.planned.history
+def cuts_by_tool(breakdown: Breakdown) -> tuple[ToolCuts, ...]:
+    """What a plan cuts of every tool's results whose results it changed, by what that saved, most first.
+
+    The telemetry the proposal of insertion-time trimming asks for, for any plan.
+    """
+    planned, history = breakdown.planned, breakdown.planned.history
     blocks, sent = _last_sent(planned)
-    saved = tallies.before.tokens[blocks] - tallies.after.tokens[blocks]
+    saved = breakdown.before.tokens[blocks] - breakdown.after.tokens[blocks]
     whole = planned.table.tokens[blocks]
     known = planned.inputs.scale.known
     found = []
@@ -276,8 +258,7 @@ def _last_sent(planned: Replay) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     edits, history = planned.edits, planned.history
     if not len(edits.block):
         return edits.block, edits.tokens
-    entries = np.array([reason.entry for reason in edits.reasons], dtype=np.int64)[edits.reason]
-    acting = (edits.action != Action.WHOLE) & (entries != RECORDED)
+    acting = (edits.action != Action.WHOLE) & edits.by_plan
     touched = np.unique(edits.block[acting & (history.kind[edits.block] == BlockKind.TOOL_RESULT)])
     last = np.searchsorted(edits.block, touched, side="right") - 1
     return touched, edits.tokens[last]

@@ -18,6 +18,7 @@ from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.prompt_layout import Layout
 from inspector.replay.engine.replay import replay as replay_plan
 from inspector.replay.figure import Figure, HowKnown
+from inspector.replay.pricing.rates import RateColumn
 from inspector.strategies.history.history import History
 
 if TYPE_CHECKING:
@@ -26,9 +27,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.analysis.without_compaction import WithoutCompaction
-    from inspector.replay.engine.ledger import Ledger
     from inspector.replay.engine.replay import Replay
-    from inspector.replay.engine.token_scale import Scale
+    from inspector.replay.engine.token_scale import TokenScale
 
 _UNKNOWN = Figure(None, HowKnown.PROJECTED)
 
@@ -128,7 +128,7 @@ def _forecast(
     spared = calls[:end]
     avoided = max(without.ends_with[:end], default=0)
     tokens = int((planned.ledger.prompt_tokens - hypothetical.prompt_tokens)[spared].sum())
-    dollars = (_prompt_cost(planned.inputs, planned.ledger) - _prompt_cost(inputs, hypothetical))[spared].sum()
+    dollars = (planned.inputs.rates.cost(planned.ledger) - inputs.rates.cost(hypothetical))[spared].sum()
     return CompactionForecast(
         compaction=index,
         call=call,
@@ -162,7 +162,7 @@ def _inputs_without(planned: Replay, without: WithoutCompaction, calls: NDArray[
     return replace(made, sizes=replace(made.sizes, whole=whole))
 
 
-def _scale_without(inputs: ReplayInputs, history: History, calls: NDArray[np.int64]) -> Scale:
+def _scale_without(inputs: ReplayInputs, history: History, calls: NDArray[np.int64]) -> TokenScale:
     """The session's scale, with what the longer prompts measure: as before the compaction, and what has come since."""
     scale = inputs.scale
     before = int(inputs.previous_call[calls[0]])
@@ -172,11 +172,6 @@ def _scale_without(inputs: ReplayInputs, history: History, calls: NDArray[np.int
     prompt = scale.prompt.copy()
     prompt[calls] = shown[calls] + unseen
     return replace(scale, prompt=prompt)
-
-
-def _prompt_cost(inputs: ReplayInputs, ledger: Ledger) -> NDArray[np.float64]:
-    nothing = np.zeros_like(ledger.output)
-    return inputs.rates.cost(ledger.uncached, ledger.cache_read, ledger.cache_write_5m, ledger.cache_write_1h, nothing)
 
 
 def _request_cost(planned: Replay, first: int, count: int) -> float:
@@ -194,13 +189,14 @@ def _request_cost(planned: Replay, first: int, count: int) -> float:
         call = first_call_after(session, at)
         if call is None:
             break
-        rate = rates[call % len(rates)]
+        rate = rates[call]
         message = session.compactions[at].message
         blocks = slice(*inputs.history.message_first_block[message : message + 2].tolist())
         is_summary = session.messages[message].is_summary
         summary = float(inputs.table.tokens[blocks].sum()) * inputs.sizes.ratio[call] if is_summary else 0.0
-        dollars += (_trigger(planned, at, call).value or 0) * rate[1] + summary * rate[4]
-    return dollars
+        read = _trigger(planned, at, call).value or 0
+        dollars += read * rate[RateColumn.CACHE_READ] + summary * rate[RateColumn.OUTPUT]
+    return float(dollars)
 
 
 def _thread(planned: Replay, compaction: int) -> int:
@@ -210,6 +206,4 @@ def _thread(planned: Replay, compaction: int) -> int:
 
 
 def _projected(value: float) -> Figure:
-    if isinstance(value, int):
-        return Figure(value, HowKnown.PROJECTED)
-    return Figure(None if np.isnan(value) else float(value), HowKnown.PROJECTED)
+    return Figure.of(value, HowKnown.PROJECTED)

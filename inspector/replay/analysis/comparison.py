@@ -5,11 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from inspector.replay.analysis.hazards import hazards_of
 from inspector.replay.analysis.plan_outcome import break_even_call, savings_of
-from inspector.replay.engine.edits import RECORDED
 from inspector.replay.engine.replay import replay
 from inspector.strategies.plan import Plan
 from inspector.strategies.presets import PRESETS
@@ -86,7 +83,5 @@ def compared(baseline: Replay, planned: Replay) -> ComparedPlan:
 
 def first_firing(planned: Replay) -> int | None:
     """The first call a plan changes something at, see `Compared.first_firing`."""
-    edits = planned.edits
-    by_plan = np.array([reason.entry != RECORDED for reason in edits.reasons], dtype=bool)
-    calls = edits.call[by_plan[edits.reason]] if len(edits.reason) else edits.call
+    calls = planned.edits.call[planned.edits.by_plan]
     return int(calls.min()) if len(calls) else None

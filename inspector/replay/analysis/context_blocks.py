@@ -1,4 +1,7 @@
-"""What one prompt is made of: its blocks with their tokens on the provider's scale, and what no block holds."""
+"""What one prompt is made of: its blocks with their tokens on the provider's scale, and what no block holds.
+
+Among its blocks are tool results that something later in it stands for: read again, said again, edited since.
+"""
 
 from __future__ import annotations
 

@@ -37,9 +37,192 @@ class Grouping(StrEnum):
     """Only what something later in the prompt stands for."""
 
 
+class Scope(StrEnum):
+    """Which blocks are looked at."""
+
+    WINDOW = "window"
+    """Those of one call's prompt."""
+    SESSION = "session"
+    """Those of any call's prompt."""
+
+
+NOT_SHOWN = "not in the file"
+"""What is sent and no block holds."""
+
 NO_TOOL = "no tool"
+
 NO_FILE = "no file named"
+
 NO_RESULT = "no tool result"
+
+SUMMARY, INJECTED = "summaries", "injected by the agent"
+
+_ROLES = {
+    BlockKind.SYSTEM_TEXT: "system",
+    BlockKind.USER_TEXT: "user",
+    BlockKind.ASSISTANT_TEXT: "assistant",
+    BlockKind.THINKING: "thinking",
+    BlockKind.TOOL_CALL: "tool calls",
+    BlockKind.TOOL_RESULT: "tool results",
+    BlockKind.IMAGE: "images",
+    BlockKind.DOCUMENT: "documents",
+    BlockKind.OTHER: "other",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class ContextPart:
+    """A part of a prompt; equal only to itself.
+
+    Attributes:
+        name: What it is; may hold session text.
+        blocks: Its block indices, int32; none for what no block holds.
+        tokens: Tokens sent of it in the call's prompt, on the provider's scale.
+        recorded: The same with every block whole.
+        carried: Tokens sent of it in all recorded calls together.
+        cost: Dollars of those; NaN without a price.
+    """
+
+    name: str
+    blocks: NDArray[np.int32]
+    tokens: float
+    recorded: float
+    carried: float
+    cost: float
+
+
+@dataclass(frozen=True, eq=False)
+class ContextBreakdown:
+    """What a prompt, or a session's prompts, are made of; equal only to itself.
+
+    Attributes:
+        grouping: What it is divided by.
+        scope: Which blocks are looked at.
+        context: The call's prompt.
+        everything: All of it as one part, what no block holds included.
+        parts: The largest first, ages from the newest on.
+        repeats: By block index, why something later stands for it; only where it is divided by that.
+    """
+
+    grouping: Grouping
+    scope: Scope
+    context: ContextBlocks
+    everything: ContextPart
+    parts: tuple[ContextPart, ...]
+    repeats: dict[int, Repeat]
+
+
+@dataclass(frozen=True, slots=True)
+class Consumer:
+    """One block, and what it takes.
+
+    Attributes:
+        block: Its index.
+        tokens: Tokens sent of it in the call's prompt, on the provider's scale.
+        recorded: The same with it whole; 0 where the prompt does not hold it.
+        calls: Recorded calls whose prompt held it.
+        carried: Tokens sent of it in all of them together.
+        cost: Dollars of those; NaN without a price.
+    """
+
+    block: int
+    tokens: float
+    recorded: float
+    calls: int
+    carried: float
+    cost: float
+
+
+def context_breakdown(
+    replay: Replay,
+    state: ContextState,
+    resend: ResendCost,
+    grouping: Grouping,
+    scope: Scope = Scope.WINDOW,
+) -> ContextBreakdown:
+    """Divide a prompt, or everything that was ever sent.
+
+    Args:
+        replay: The plan on the session.
+        state: How every block stands at the call, of `replay.state`.
+        resend: What each block cost to carry, of `resend_cost`.
+        grouping: What to divide by.
+        scope: Which blocks to look at.
+    """
+    history, context = replay.history, context_at(replay, state)
+    count = len(history.kind)
+    sent, recorded = np.zeros(count), np.zeros(count)
+    sent[context.blocks], recorded[context.blocks] = context.sent, context.recorded
+    blocks = context.blocks if scope is Scope.WINDOW else _ever_sent(context, resend)
+    repeats = repeats_in(history, context) if grouping is Grouping.REPEATS else ()
+    codes, names = codes_of(replay, grouping, blocks, context.call, repeats)
+
+    def part(name: str, members: NDArray[np.int32]) -> ContextPart:
+        columns = (sent, recorded, resend.tokens, resend.cost)
+        return ContextPart(name, members, *(float(column[members].sum()) for column in columns))
+
+    order = np.argsort(codes, kind="stable")
+    bounds = np.searchsorted(codes[order], np.arange(len(names) + 1))
+    parts = [part(name, blocks[order[bounds[at] : bounds[at + 1]]]) for at, name in enumerate(names)]
+    parts = [each for each in parts if len(each.blocks)]
+    everything, rest = _totals(replay, context, part("", blocks), scope)
+    if grouping is not Grouping.REPEATS:
+        parts.append(rest)
+    if grouping is not Grouping.AGE:
+        parts.sort(key=lambda each: -(each.tokens if scope is Scope.WINDOW else each.carried))
+    return ContextBreakdown(
+        grouping, scope, context, everything, tuple(parts), {repeat.block: repeat for repeat in repeats}
+    )
+
+
+def _ever_sent(context: ContextBlocks, resend: ResendCost) -> NDArray[np.int32]:
+    was_sent = resend.calls > 0
+    was_sent[context.blocks] = True
+    return np.flatnonzero(was_sent).astype(np.int32)
+
+
+def _totals(
+    replay: Replay, context: ContextBlocks, shown: ContextPart, scope: Scope
+) -> tuple[ContextPart, ContextPart]:
+    """Everything, and what of it no block holds."""
+    ledger = replay.ledger
+    carried, cost = float(ledger.prompt_tokens.sum()), float(replay.inputs.rates.cost(ledger).sum())
+    prompt = float(context.prompt.value or 0)
+    whole = prompt + shown.recorded - shown.tokens
+    none = np.zeros(0, dtype=np.int32)
+    if scope is Scope.WINDOW:
+        # What the blocks of other prompts cost is no part of this one's.
+        own = ContextPart(NOT_SHOWN, none, context.rest, context.rest, np.nan, np.nan)
+        return ContextPart("everything", shown.blocks, prompt, whole, shown.carried, shown.cost), own
+    rest = ContextPart(NOT_SHOWN, none, context.rest, context.rest, carried - shown.carried, cost - shown.cost)
+    return ContextPart("everything", shown.blocks, prompt, whole, carried, cost), rest
+
+
+def consumers_of(
+    breakdown: ContextBreakdown, blocks: NDArray[np.int32], resend: ResendCost, most: int
+) -> tuple[Consumer, ...]:
+    """The blocks of a part that take most of the prompt, or cost most to carry over the whole session.
+
+    Args:
+        breakdown: What the part is of.
+        blocks: The part's block indices.
+        resend: What each block cost to carry.
+        most: How many at most.
+    """
+    count = len(resend.calls)
+    sent, recorded = np.zeros(count), np.zeros(count)
+    context = breakdown.context
+    sent[context.blocks], recorded[context.blocks] = context.sent, context.recorded
+    if breakdown.scope is Scope.WINDOW:
+        amounts = sent[blocks]
+    else:
+        cost = resend.cost[blocks]
+        amounts = resend.tokens[blocks] if np.isnan(cost).any() else cost
+    order = np.argsort(-amounts, kind="stable")[:most]
+    columns = (sent, recorded, resend.calls, resend.tokens, resend.cost)
+    chosen = blocks[order]
+    rows = zip(chosen.tolist(), *(column[chosen].tolist() for column in columns), strict=True)
+    return tuple(Consumer(*row) for row in rows)
 
 
 def codes_of(
@@ -75,20 +258,6 @@ def codes_of(
             place = {repeat.block: kinds.index(repeat.kind) for repeat in repeats}
             codes = np.array([place.get(block, -1) for block in blocks.tolist()], dtype=np.int64)
             return codes, [kind.value for kind in kinds]
-
-
-_ROLES = {
-    BlockKind.SYSTEM_TEXT: "system",
-    BlockKind.USER_TEXT: "user",
-    BlockKind.ASSISTANT_TEXT: "assistant",
-    BlockKind.THINKING: "thinking",
-    BlockKind.TOOL_CALL: "tool calls",
-    BlockKind.TOOL_RESULT: "tool results",
-    BlockKind.IMAGE: "images",
-    BlockKind.DOCUMENT: "documents",
-    BlockKind.OTHER: "other",
-}
-SUMMARY, INJECTED = "summaries", "injected by the agent"
 
 
 def _by_role(history: History, blocks: NDArray[np.int32]) -> tuple[NDArray[np.int64], list[str]]:
@@ -140,175 +309,3 @@ def _by_age(history: History, blocks: NDArray[np.int32], call: int) -> tuple[NDA
     names = ["new in this call", "1 call ago"]
     names += [f"{2 ** (step - 1):,} to {2**step - 1:,} calls ago" for step in range(2, most + 1)]
     return codes, names
-
-
-class Scope(StrEnum):
-    """Which blocks are looked at."""
-
-    WINDOW = "window"
-    """Those of one call's prompt."""
-    SESSION = "session"
-    """Those of any call's prompt."""
-
-
-NOT_SHOWN = "not in the file"
-"""What is sent and no block holds."""
-
-
-@dataclass(frozen=True, eq=False)
-class ContextPart:
-    """A part of a prompt; equal only to itself.
-
-    Attributes:
-        name: What it is; may hold session text.
-        blocks: Its block indices, int32; none for what no block holds.
-        tokens: Tokens sent of it in the call's prompt, on the provider's scale.
-        recorded: The same with every block whole.
-        carried: Tokens sent of it in all recorded calls together.
-        cost: Dollars of those; NaN without a price.
-    """
-
-    name: str
-    blocks: NDArray[np.int32]
-    tokens: float
-    recorded: float
-    carried: float
-    cost: float
-
-
-@dataclass(frozen=True, eq=False)
-class ContextBreakdown:
-    """What a prompt, or a session's prompts, are made of; equal only to itself.
-
-    Attributes:
-        grouping: What it is divided by.
-        scope: Which blocks are looked at.
-        context: The call's prompt.
-        everything: All of it as one part, what no block holds included.
-        parts: The largest first, ages from the newest on.
-        repeats: By block index, why something later stands for it; only where it is divided by that.
-    """
-
-    grouping: Grouping
-    scope: Scope
-    context: ContextBlocks
-    everything: ContextPart
-    parts: tuple[ContextPart, ...]
-    repeats: dict[int, Repeat]
-
-
-def context_breakdown(
-    replay: Replay,
-    state: ContextState,
-    carriage: ResendCost,
-    grouping: Grouping,
-    scope: Scope = Scope.WINDOW,
-) -> ContextBreakdown:
-    """Divide a prompt, or everything that was ever sent.
-
-    Args:
-        replay: The plan on the session.
-        state: How every block stands at the call, of `replay.state`.
-        carriage: What each block cost to carry, of `carriage_of`.
-        grouping: What to divide by.
-        scope: Which blocks to look at.
-    """
-    history, context = replay.history, context_at(replay, state)
-    count = len(history.kind)
-    sent, recorded = np.zeros(count), np.zeros(count)
-    sent[context.blocks], recorded[context.blocks] = context.sent, context.recorded
-    blocks = context.blocks if scope is Scope.WINDOW else _ever_sent(context, carriage)
-    repeats = repeats_in(history, context) if grouping is Grouping.REPEATS else ()
-    codes, names = codes_of(replay, grouping, blocks, context.call, repeats)
-
-    def part(name: str, members: NDArray[np.int32]) -> ContextPart:
-        columns = (sent, recorded, carriage.tokens, carriage.cost)
-        return ContextPart(name, members, *(float(column[members].sum()) for column in columns))
-
-    order = np.argsort(codes, kind="stable")
-    bounds = np.searchsorted(codes[order], np.arange(len(names) + 1))
-    parts = [part(name, blocks[order[bounds[at] : bounds[at + 1]]]) for at, name in enumerate(names)]
-    parts = [each for each in parts if len(each.blocks)]
-    everything, rest = _totals(replay, context, part("", blocks), scope)
-    if grouping is not Grouping.REPEATS:
-        parts.append(rest)
-    if grouping is not Grouping.AGE:
-        parts.sort(key=lambda each: -(each.tokens if scope is Scope.WINDOW else each.carried))
-    return ContextBreakdown(
-        grouping, scope, context, everything, tuple(parts), {repeat.block: repeat for repeat in repeats}
-    )
-
-
-def _ever_sent(context: ContextBlocks, carriage: ResendCost) -> NDArray[np.int32]:
-    was_sent = carriage.calls > 0
-    was_sent[context.blocks] = True
-    return np.flatnonzero(was_sent).astype(np.int32)
-
-
-def _totals(
-    replay: Replay, context: ContextBlocks, shown: ContextPart, scope: Scope
-) -> tuple[ContextPart, ContextPart]:
-    """Everything, and what of it no block holds."""
-    ledger = replay.ledger
-    nothing = np.zeros_like(ledger.output)
-    prompts = replay.inputs.rates.cost(
-        ledger.uncached, ledger.cache_read, ledger.cache_write_5m, ledger.cache_write_1h, nothing
-    )
-    carried, cost = float(ledger.prompt_tokens.sum()), float(prompts.sum())
-    prompt = float(context.prompt.value or 0)
-    whole = prompt + shown.recorded - shown.tokens
-    none = np.zeros(0, dtype=np.int32)
-    if scope is Scope.WINDOW:
-        # What the blocks of other prompts cost is no part of this one's.
-        own = ContextPart(NOT_SHOWN, none, context.rest, context.rest, np.nan, np.nan)
-        return ContextPart("everything", shown.blocks, prompt, whole, shown.carried, shown.cost), own
-    rest = ContextPart(NOT_SHOWN, none, context.rest, context.rest, carried - shown.carried, cost - shown.cost)
-    return ContextPart("everything", shown.blocks, prompt, whole, carried, cost), rest
-
-
-@dataclass(frozen=True, slots=True)
-class Consumer:
-    """One block, and what it takes.
-
-    Attributes:
-        block: Its index.
-        tokens: Tokens sent of it in the call's prompt, on the provider's scale.
-        recorded: The same with it whole; 0 where the prompt does not hold it.
-        calls: Recorded calls whose prompt held it.
-        carried: Tokens sent of it in all of them together.
-        cost: Dollars of those; NaN without a price.
-    """
-
-    block: int
-    tokens: float
-    recorded: float
-    calls: int
-    carried: float
-    cost: float
-
-
-def consumers_of(
-    composition: ContextBreakdown, blocks: NDArray[np.int32], carriage: ResendCost, most: int
-) -> tuple[Consumer, ...]:
-    """The blocks of a part that take most of the prompt, or cost most to carry over the whole session.
-
-    Args:
-        composition: What the part is of.
-        blocks: The part's block indices.
-        carriage: What each block cost to carry.
-        most: How many at most.
-    """
-    count = len(carriage.calls)
-    sent, recorded = np.zeros(count), np.zeros(count)
-    context = composition.context
-    sent[context.blocks], recorded[context.blocks] = context.sent, context.recorded
-    if composition.scope is Scope.WINDOW:
-        amounts = sent[blocks]
-    else:
-        cost = carriage.cost[blocks]
-        amounts = carriage.tokens[blocks] if np.isnan(cost).any() else cost
-    order = np.argsort(-amounts, kind="stable")[:most]
-    columns = (sent, recorded, carriage.calls, carriage.tokens, carriage.cost)
-    chosen = blocks[order]
-    rows = zip(chosen.tolist(), *(column[chosen].tolist() for column in columns), strict=True)
-    return tuple(Consumer(*row) for row in rows)

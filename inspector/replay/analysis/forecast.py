@@ -1,169 +1,39 @@
-"""What a plan would save on the next calls of this session, if it goes on as it went.
-
-Each coming call takes from a drawn call of this session how much its prompt grew, what share of it was read from the
-cache, written and neither, and how long the response was. With and without the plan the same calls are drawn, so that
-the saving compares like with like. The band is from the 5th to the 95th percentile of two hundred such continuations,
-their median is what is projected.
-"""
+"""What a plan would save: on more runs like this session, and on its next calls if it goes on as it went."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from inspector.replay.analysis.bootstrap import Band, CostComparison, band, resampled_calls, resampled_totals
+from inspector.replay.cache.prompt_usage import PromptUsage
 from inspector.replay.pricing.rates import CallRates
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from inspector.replay.engine.ledger import Ledger
     from inspector.replay.engine.replay import Replay
     from inspector.replay.pricing.rates import Rates
-
-
-_DRAWS = 200
-
-
-@dataclass(frozen=True, slots=True)
-class NextCallsProjection:
-    """A session that goes on as it went.
-
-    Attributes:
-        calls: How many calls more.
-        cost: Dollars for all of them.
-        baseline_prompt_tokens: The last one's prompt without the plan.
-        plan_prompt_tokens: The same with it.
-        reaches_window: The prompt grows up to the model's window without the plan, and is held there.
-    """
-
-    calls: int
-    cost: CostComparison
-    baseline_prompt_tokens: Band
-    plan_prompt_tokens: Band
-    reaches_window: bool
-
-
-class CallFigures(Protocol):
-    """The columns of a ledger that a projection draws from."""
-
-    @property
-    def prompt_tokens(self) -> NDArray[np.int64]: ...  # noqa: D102  as the ledger's
-    @property
-    def cache_read(self) -> NDArray[np.int64]: ...  # noqa: D102  as the ledger's
-    @property
-    def cache_write_5m(self) -> NDArray[np.int64]: ...  # noqa: D102  as the ledger's
-    @property
-    def cache_write_1h(self) -> NDArray[np.int64]: ...  # noqa: D102  as the ledger's
-    @property
-    def output(self) -> NDArray[np.int64]: ...  # noqa: D102  as the ledger's
-
-
-def project_session(baseline: Replay, planned: Replay, calls: int) -> NextCallsProjection | None:
-    """Project the next calls of a session at the rates of its last call; None where nothing can be drawn or priced.
-
-    Args:
-        baseline: The session replayed without a plan.
-        planned: The session replayed with it.
-        calls: How many calls to project; one at least.
-    """
-    inputs = planned.inputs
-    made = inputs.history.session.calls
-    rates = inputs.pricing.rates(made[-1].model, made[-1].time) if made else None
-    if rates is None:
-        return None
-    return project_next_calls(
-        baseline.ledger,
-        planned.ledger,
-        inputs.layout.previous_call[:-1],
-        rates,
-        calls,
-        factor=inputs.pricing.factor,
-        window=inputs.window.size,
-    )
-
-
-def project_next_calls(
-    baseline: CallFigures,
-    plan: CallFigures,
-    previous_call: NDArray[np.int64],
-    rates: Rates,
-    calls: int,
-    *,
-    factor: float = 1.0,
-    window: int | None = None,
-) -> NextCallsProjection | None:
-    """Project the next calls of this session, from its last call on.
-
-    Args:
-        baseline: The replay without a plan.
-        plan: The replay with it, of the same calls.
-        previous_call: Per call, the call its prompt grew from, -1 for the first of a context.
-        rates: What the calls will cost, most likely the rates of the last one.
-        calls: How many calls to project; one at least.
-        factor: What every price is multiplied by.
-        window: The model's context window in tokens, which no prompt outgrows; None where unknown.
-
-    Returns:
-        None where no call grew from another.
-    """
-    steps = np.flatnonzero(previous_call >= 0)
-    if not len(steps):
-        return None
-    draws = steps[resampled_calls(len(steps), calls, _DRAWS)]
-    without, without_prompt = _continued(baseline, previous_call, draws, rates, factor, window)
-    with_plan, plan_prompt = _continued(plan, previous_call, draws, rates, factor, window)
-    return NextCallsProjection(
-        calls=calls,
-        cost=CostComparison(_around_median(without), _around_median(with_plan), _around_median(without - with_plan)),
-        baseline_prompt_tokens=_around_median(without_prompt),
-        plan_prompt_tokens=_around_median(plan_prompt),
-        reaches_window=window is not None and bool(np.median(without_prompt) >= window),
-    )
-
-
-def _continued(
-    figures: CallFigures,
-    previous_call: NDArray[np.int64],
-    draws: NDArray[np.int64],
-    rates: Rates,
-    factor: float,
-    window: int | None,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Per draw (a row of `draws`, one drawn call a column), dollars of all its calls and the last prompt."""
-    prompt = figures.prompt_tokens
-    growth = (prompt - prompt[previous_call])[draws]
-    largest = np.inf if window is None else float(window)
-    prompts = np.empty(draws.shape, dtype=np.float64)
-    size = np.full(len(draws), float(prompt[-1]))
-    for call in range(draws.shape[1]):
-        size = np.clip(size + growth[:, call], 0, largest)
-        prompts[:, call] = size
-    scale = prompts / np.maximum(prompt[draws], 1)
-    read, write_5m, write_1h = (
-        np.rint(column[draws] * scale).astype(np.int64).ravel()
-        for column in (figures.cache_read, figures.cache_write_5m, figures.cache_write_1h)
-    )
-    uncached = np.maximum(np.rint(prompts).astype(np.int64).ravel() - read - write_5m - write_1h, 0)
-    priced = CallRates.of((rates,), np.zeros(draws.size, dtype=np.int32), factor)
-    cost = priced.cost(uncached, read, write_5m, write_1h, figures.output[draws].ravel())
-    return cost.reshape(draws.shape).sum(axis=1), prompts[:, -1]
-
-
-def _around_median(draws: NDArray[np.float64]) -> Band:
-    return band(float(np.median(draws)), draws)
-
 
 DAYS_PER_MONTH = 30
 """A month, in projections."""
 
 _RUN_DRAWS = 1000
 
+_DRAWS = 200
+
 
 @dataclass(frozen=True, slots=True)
 class RunProjection:
     """A session as one of many runs.
+
+    Its totals are multiplied to a day and to a month. How far they may be off is taken from the session itself: a run
+    of as many calls is put together from drawn stretches of its own, a thousand times over, and the band is from the
+    5th to the 95th percentile of their totals. The band is multiplied like the total: runs of one agent err in the same
+    direction, so many runs do not narrow it.
 
     Attributes:
         per_run: Dollars for one run.
@@ -208,3 +78,122 @@ def project_runs(
         return None
     without, with_plan, saved = zip(costs.sum(axis=1), resampled_totals(costs, _RUN_DRAWS), strict=True)
     return RunProjection(CostComparison(band(*without), band(*with_plan), band(*saved)), runs_per_day, days_per_month)
+
+
+@dataclass(frozen=True, slots=True)
+class NextCallsProjection:
+    """A session that goes on as it went.
+
+    Each coming call takes from a drawn call of this session how much its prompt grew, what share of it was read from
+    the cache, written and neither, and how long the response was. With and without the plan the same calls are drawn,
+    so that the saving compares like with like. The band is from the 5th to the 95th percentile of two hundred such
+    continuations, their median is what is projected.
+
+    Attributes:
+        calls: How many calls more.
+        cost: Dollars for all of them.
+        baseline_prompt_tokens: The last one's prompt without the plan.
+        plan_prompt_tokens: The same with it.
+        reaches_window: The prompt grows up to the model's window without the plan, and is held there.
+    """
+
+    calls: int
+    cost: CostComparison
+    baseline_prompt_tokens: Band
+    plan_prompt_tokens: Band
+    reaches_window: bool
+
+
+def project_session(baseline: Replay, planned: Replay, calls: int) -> NextCallsProjection | None:
+    """Project the next calls of a session at the rates of its last call; None where nothing can be drawn or priced.
+
+    Args:
+        baseline: The session replayed without a plan.
+        planned: The session replayed with it.
+        calls: How many calls to project; one at least.
+    """
+    inputs = planned.inputs
+    made = inputs.history.session.calls
+    rates = inputs.pricing.rates(made[-1].model, made[-1].time) if made else None
+    if rates is None:
+        return None
+    return project_next_calls(
+        baseline.ledger,
+        planned.ledger,
+        inputs.layout.previous_call[:-1],
+        rates,
+        calls,
+        factor=inputs.pricing.factor,
+        window=inputs.window.size,
+    )
+
+
+def project_next_calls(
+    baseline: Ledger,
+    plan: Ledger,
+    previous_call: NDArray[np.int64],
+    rates: Rates,
+    calls: int,
+    *,
+    factor: float = 1.0,
+    window: int | None = None,
+) -> NextCallsProjection | None:
+    """Project the next calls of this session, from its last call on.
+
+    Args:
+        baseline: The replay without a plan.
+        plan: The replay with it, of the same calls.
+        previous_call: Per call, the call its prompt grew from, -1 for the first of a context.
+        rates: What the calls will cost, most likely the rates of the last one.
+        calls: How many calls to project; one at least.
+        factor: What every price is multiplied by.
+        window: The model's context window in tokens, which no prompt outgrows; None where unknown.
+
+    Returns:
+        None where no call grew from another.
+    """
+    steps = np.flatnonzero(previous_call >= 0)
+    if not len(steps):
+        return None
+    draws = steps[resampled_calls(len(steps), calls, _DRAWS)]
+    without, without_prompt = _continued(baseline, previous_call, draws, rates, factor, window)
+    with_plan, plan_prompt = _continued(plan, previous_call, draws, rates, factor, window)
+    return NextCallsProjection(
+        calls=calls,
+        cost=CostComparison(_around_median(without), _around_median(with_plan), _around_median(without - with_plan)),
+        baseline_prompt_tokens=_around_median(without_prompt),
+        plan_prompt_tokens=_around_median(plan_prompt),
+        reaches_window=window is not None and bool(np.median(without_prompt) >= window),
+    )
+
+
+def _continued(
+    figures: Ledger,
+    previous_call: NDArray[np.int64],
+    draws: NDArray[np.int64],
+    rates: Rates,
+    factor: float,
+    window: int | None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Per draw (a row of `draws`, one drawn call a column), dollars of all its calls and the last prompt."""
+    prompt = figures.prompt_tokens
+    growth = (prompt - prompt[previous_call])[draws]
+    largest = np.inf if window is None else float(window)
+    prompts = np.empty(draws.shape, dtype=np.float64)
+    size = np.full(len(draws), float(prompt[-1]))
+    for call in range(draws.shape[1]):
+        size = np.clip(size + growth[:, call], 0, largest)
+        prompts[:, call] = size
+    scale = prompts / np.maximum(prompt[draws], 1)
+    read, write_5m, write_1h = (
+        np.rint(column[draws] * scale).astype(np.int64).ravel()
+        for column in (figures.cache_read, figures.cache_write_5m, figures.cache_write_1h)
+    )
+    uncached = np.maximum(np.rint(prompts).astype(np.int64).ravel() - read - write_5m - write_1h, 0)
+    priced = CallRates.of((rates,), np.zeros(draws.size, dtype=np.int32), factor)
+    cost = priced.cost(PromptUsage(uncached, read, write_5m, write_1h), figures.output[draws].ravel())
+    return cost.reshape(draws.shape).sum(axis=1), prompts[:, -1]
+
+
+def _around_median(draws: NDArray[np.float64]) -> Band:
+    return band(float(np.median(draws)), draws)

@@ -23,56 +23,108 @@ from inspector.tokens.model_names import model_version, parse_model_name
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
     from inspector.replay.engine.replay import Replay
 
 
-def orphaned_pairs(replay: Replay) -> Iterator[tuple[int, int]]:
-    """The first call at which one half of a pair is sent without the other, and the half that is sent.
+class HazardKind(StrEnum):
+    """What may go wrong."""
 
-    Pairs the record itself does not hold together are not counted: the plan did not part them.
+    UNSEEN_SIBLING = "unseen sibling"
+    """A result was cut before the model ever saw it whole, by a strategy that means to cut only what is old."""
+    LONGER_THAN_ORIGINAL = "longer than original"
+    """What is sent instead has more tokens than what it replaces."""
+    DANGLING_POINTER = "dangling pointer"
+    """What is sent points to another result that is itself gone, cut, or holds something else by then."""
+    ORPHANED_PAIR = "orphaned pair"
+    """A tool call is sent without its result, or a result without its call; providers reject such prompts."""
+    LOST_GOAL = "lost goal"
+    """The first thing the user asked for is no longer sent."""
+    SLIDING_BOUNDARY = "sliding boundary"
+    """Once it acts, the strategy changes something old at nearly every call, and breaks the cache each time."""
+    NEVER_FIRES = "never fires"
+    """The strategy is on and changes nothing in this session."""
+    STALE_ESTIMATE = "stale estimate"
+    """The strategy waits for a number of tokens that it estimates far from what the prompt measures."""
+    THINKING_INVALIDATED = "thinking invalidated"
+    """Something before a thinking block changed, on a model that binds its thinking to what stands before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hazard:
+    """One kind of hazard, and where it happens.
+
+    Attributes:
+        kind: What may go wrong.
+        entry: Index of the strategy among the plan's entries, -1 where it is the plan as a whole.
+        calls: Calls it happens at, in order; empty where it is about the whole session.
+        blocks: Blocks it is about, in order.
+        count: How often it happens.
     """
-    history = replay.history
-    gone = _stretches_without(replay)
-    results = history.results[history.call_block[history.results] >= 0].tolist()
-    for result in results:
-        call_block = int(history.call_block[result])
-        if result not in gone and call_block not in gone:
-            continue
-        first = max(int(history.enters[result]), int(history.enters[call_block]))
-        end = min(int(history.leaves[result]), int(history.leaves[call_block]), history.call_count + 1)
-        if first == NEVER or first >= end:
-            continue
-        moments = {first}
-        for block in (result, call_block):
-            moments.update(call for call, _ in gone.get(block, ()) if first <= call < end)
-        for call in sorted(moments):
-            without_result, without_call = _is_gone(gone, result, call), _is_gone(gone, call_block, call)
-            if without_result != without_call:
-                yield call, call_block if without_result else result
-                break
+
+    kind: HazardKind
+    entry: int
+    calls: tuple[int, ...]
+    blocks: tuple[int, ...]
+    count: int
 
 
-def _stretches_without(replay: Replay) -> dict[int, list[tuple[int, bool]]]:
-    """Per block that is ever removed: from which call on it is removed (True) or sent again (False)."""
-    edits = replay.edits
-    removed = np.unique(edits.block[edits.action == Action.REMOVED])
-    rows = np.flatnonzero(np.isin(edits.block, removed))
-    stretches: dict[int, list[tuple[int, bool]]] = {}
-    columns = (edits.block[rows].tolist(), edits.call[rows].tolist(), edits.action[rows].tolist())
-    for block, call, action in zip(*columns, strict=True):
-        stretches.setdefault(block, []).append((call, action == Action.REMOVED))
-    return stretches
+_SLIDING_CALLS = 10
+
+_SLIDING_SHARE = 0.5
+
+_ESTIMATE_SHARE = 0.25
 
 
-def _is_gone(stretches: dict[int, list[tuple[int, bool]]], block: int, call: int) -> bool:
-    state = False
-    for since, gone in stretches.get(block, ()):
-        if since > call:
-            break
-        state = gone
-    return state
+def hazards_of(replay: Replay) -> tuple[Hazard, ...]:
+    """Everything that may go wrong with a replay's plan, in the order of `HazardKind`."""
+    found: dict[tuple[HazardKind, int], list[tuple[int, int]]] = defaultdict(list)
+    for kind, entry, call, block in _rows(replay):
+        found[kind, entry].append((call, block))
+    kinds = list(HazardKind)
+    return tuple(
+        Hazard(
+            kind,
+            entry,
+            calls=tuple(sorted({call for call, _ in places if call >= 0})),
+            blocks=tuple(sorted({block for _, block in places if block >= 0})),
+            count=len(places),
+        )
+        for (kind, entry), places in sorted(found.items(), key=lambda item: (kinds.index(item[0][0]), item[0][1]))
+    )
+
+
+def _rows(replay: Replay) -> Iterator[tuple[HazardKind, int, int, int]]:
+    """Kind, entry, call and block of every single hazard; -1 for a call or block there is none of."""
+    yield from _of_changes(replay)
+    for entry, call, block in dangling_pointers(replay):
+        yield HazardKind.DANGLING_POINTER, entry, call, block
+    for call, block in orphaned_pairs(replay):
+        yield HazardKind.ORPHANED_PAIR, _entry_at(replay, block, call), call, block
+    yield from _lost_goals(replay)
+    yield from _of_strategies(replay)
+    yield from _invalidated_thinking(replay)
+
+
+def _of_changes(replay: Replay) -> Iterator[tuple[HazardKind, int, int, int]]:
+    history, edits = replay.history, replay.edits
+    entry_of_row = replay.edits.entry
+    acting = (edits.action != Action.WHOLE) & (entry_of_row != RECORDED)
+    retroactive = [isinstance(entry.strategy, Batching) for entry in replay.plan.entries]
+    at_arrival = acting & (edits.call == history.enters[edits.block])
+    unseen = at_arrival & (history.kind[edits.block] == BlockKind.TOOL_RESULT)
+    for row in np.flatnonzero(unseen).tolist():
+        block, call = int(edits.block[row]), int(edits.call[row])
+        if retroactive[entry_of_row[row]] and not _is_sent_whole(replay, block, call):
+            yield HazardKind.UNSEEN_SIBLING, int(entry_of_row[row]), call, block
+    longer = acting & (edits.tokens > replay.table.tokens[edits.block])
+    for row in np.flatnonzero(longer).tolist():
+        kind = HazardKind.LONGER_THAN_ORIGINAL
+        yield kind, int(entry_of_row[row]), int(edits.call[row]), int(edits.block[row])
+
+
+def _is_sent_whole(replay: Replay, block: int, call: int) -> bool:
+    """Whether all of a block's text is sent, with something said around it."""
+    return Slice(0, int(replay.history.characters[block])) in replay.rendition(block, call).pieces
 
 
 def dangling_pointers(replay: Replay) -> Iterator[tuple[int, int, int]]:
@@ -124,117 +176,51 @@ def _is_whole(replay: Replay, block: int, call: int) -> bool:
     return row < 0 or replay.edits.action[row] == Action.WHOLE
 
 
-_FIRST_PRESERVED = {"opus": (5, 5), "sonnet": (5, 5), "haiku": (5, 5), "fable": (5, 1), "mythos": (5, 1)}
-"""The first version of each Claude family whose thinking blocks are checked against what stands before them.
+def orphaned_pairs(replay: Replay) -> Iterator[tuple[int, int]]:
+    """The first call at which one half of a pair is sent without the other, and the half that is sent.
 
-Source: Anthropic's documentation on preserved thinking, 2026.
-"""
-
-
-def preserves_thinking(model: str) -> bool:
-    """True where an edit of an earlier message makes the model's later thinking blocks invalid."""
-    name = parse_model_name(model).name
-    versions = ((model_version(name, family), first) for family, first in _FIRST_PRESERVED.items())
-    return any(version is not None and version >= first for version, first in versions)
-
-
-class HazardKind(StrEnum):
-    """What may go wrong."""
-
-    UNSEEN_SIBLING = "unseen sibling"
-    """A result was cut before the model ever saw it whole, by a strategy that means to cut only what is old."""
-    LONGER_THAN_ORIGINAL = "longer than original"
-    """What is sent instead has more tokens than what it replaces."""
-    DANGLING_POINTER = "dangling pointer"
-    """What is sent points to another result that is itself gone, cut, or holds something else by then."""
-    ORPHANED_PAIR = "orphaned pair"
-    """A tool call is sent without its result, or a result without its call; providers reject such prompts."""
-    LOST_GOAL = "lost goal"
-    """The first thing the user asked for is no longer sent."""
-    SLIDING_BOUNDARY = "sliding boundary"
-    """Once it acts, the strategy changes something old at nearly every call, and breaks the cache each time."""
-    NEVER_FIRES = "never fires"
-    """The strategy is on and changes nothing in this session."""
-    STALE_ESTIMATE = "stale estimate"
-    """The strategy waits for a number of tokens that it estimates far from what the prompt measures."""
-    THINKING_INVALIDATED = "thinking invalidated"
-    """Something before a thinking block changed, on a model that binds its thinking to what stands before it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Hazard:
-    """One kind of hazard, and where it happens.
-
-    Attributes:
-        kind: What may go wrong.
-        entry: Index of the strategy among the plan's entries, -1 where it is the plan as a whole.
-        calls: Calls it happens at, in order; empty where it is about the whole session.
-        blocks: Blocks it is about, in order.
-        count: How often it happens.
+    Pairs the record itself does not hold together are not counted: the plan did not part them.
     """
-
-    kind: HazardKind
-    entry: int
-    calls: tuple[int, ...]
-    blocks: tuple[int, ...]
-    count: int
-
-
-_SLIDING_CALLS = 10
-_SLIDING_SHARE = 0.5
-_ESTIMATE_SHARE = 0.25
-
-
-def hazards_of(replay: Replay) -> tuple[Hazard, ...]:
-    """Everything that may go wrong with a replay's plan, in the order of `HazardKind`."""
-    found: dict[tuple[HazardKind, int], list[tuple[int, int]]] = defaultdict(list)
-    for kind, entry, call, block in _rows(replay):
-        found[kind, entry].append((call, block))
-    kinds = list(HazardKind)
-    return tuple(
-        Hazard(
-            kind,
-            entry,
-            calls=tuple(sorted({call for call, _ in places if call >= 0})),
-            blocks=tuple(sorted({block for _, block in places if block >= 0})),
-            count=len(places),
-        )
-        for (kind, entry), places in sorted(found.items(), key=lambda item: (kinds.index(item[0][0]), item[0][1]))
-    )
+    history = replay.history
+    gone = _stretches_without(replay)
+    results = history.results[history.call_block[history.results] >= 0].tolist()
+    for result in results:
+        call_block = int(history.call_block[result])
+        if result not in gone and call_block not in gone:
+            continue
+        first = max(int(history.enters[result]), int(history.enters[call_block]))
+        end = min(int(history.leaves[result]), int(history.leaves[call_block]), history.call_count + 1)
+        if first == NEVER or first >= end:
+            continue
+        moments = {first}
+        for block in (result, call_block):
+            moments.update(call for call, _ in gone.get(block, ()) if first <= call < end)
+        for call in sorted(moments):
+            without_result, without_call = _is_gone(gone, result, call), _is_gone(gone, call_block, call)
+            if without_result != without_call:
+                yield call, call_block if without_result else result
+                break
 
 
-def _rows(replay: Replay) -> Iterator[tuple[HazardKind, int, int, int]]:
-    """Kind, entry, call and block of every single hazard; -1 for a call or block there is none of."""
-    yield from _of_changes(replay)
-    for entry, call, block in dangling_pointers(replay):
-        yield HazardKind.DANGLING_POINTER, entry, call, block
-    for call, block in orphaned_pairs(replay):
-        yield HazardKind.ORPHANED_PAIR, _entry_at(replay, block, call), call, block
-    yield from _lost_goals(replay)
-    yield from _of_strategies(replay)
-    yield from _invalidated_thinking(replay)
+def _stretches_without(replay: Replay) -> dict[int, list[tuple[int, bool]]]:
+    """Per block that is ever removed: from which call on it is removed (True) or sent again (False)."""
+    edits = replay.edits
+    removed = np.unique(edits.block[edits.action == Action.REMOVED])
+    rows = np.flatnonzero(np.isin(edits.block, removed))
+    stretches: dict[int, list[tuple[int, bool]]] = {}
+    columns = (edits.block[rows].tolist(), edits.call[rows].tolist(), edits.action[rows].tolist())
+    for block, call, action in zip(*columns, strict=True):
+        stretches.setdefault(block, []).append((call, action == Action.REMOVED))
+    return stretches
 
 
-def _of_changes(replay: Replay) -> Iterator[tuple[HazardKind, int, int, int]]:
-    history, edits = replay.history, replay.edits
-    entry_of_row = _entry_of_rows(replay)
-    acting = (edits.action != Action.WHOLE) & (entry_of_row != RECORDED)
-    retroactive = [isinstance(entry.strategy, Batching) for entry in replay.plan.entries]
-    at_arrival = acting & (edits.call == history.enters[edits.block])
-    unseen = at_arrival & (history.kind[edits.block] == BlockKind.TOOL_RESULT)
-    for row in np.flatnonzero(unseen).tolist():
-        block, call = int(edits.block[row]), int(edits.call[row])
-        if retroactive[entry_of_row[row]] and not _is_sent_whole(replay, block, call):
-            yield HazardKind.UNSEEN_SIBLING, int(entry_of_row[row]), call, block
-    longer = acting & (edits.tokens > replay.table.tokens[edits.block])
-    for row in np.flatnonzero(longer).tolist():
-        kind = HazardKind.LONGER_THAN_ORIGINAL
-        yield kind, int(entry_of_row[row]), int(edits.call[row]), int(edits.block[row])
-
-
-def _is_sent_whole(replay: Replay, block: int, call: int) -> bool:
-    """Whether all of a block's text is sent, with something said around it."""
-    return Slice(0, int(replay.history.characters[block])) in replay.rendition(block, call).pieces
+def _is_gone(stretches: dict[int, list[tuple[int, bool]]], block: int, call: int) -> bool:
+    state = False
+    for since, gone in stretches.get(block, ()):
+        if since > call:
+            break
+        state = gone
+    return state
 
 
 def _lost_goals(replay: Replay) -> Iterator[tuple[HazardKind, int, int, int]]:
@@ -253,7 +239,7 @@ def _lost_goals(replay: Replay) -> Iterator[tuple[HazardKind, int, int, int]]:
         return
     first, last = np.searchsorted(edits.block, (goal, goal + 1))
     for row in range(int(first), int(last)):
-        entry = int(_entry_of_rows(replay)[row])
+        entry = int(replay.edits.entry[row])
         kept = any(not isinstance(piece, str) for piece in replay.rendition(goal, int(edits.call[row])).pieces)
         if entry != RECORDED and not kept:
             yield HazardKind.LOST_GOAL, entry, int(edits.call[row]), goal
@@ -261,7 +247,7 @@ def _lost_goals(replay: Replay) -> Iterator[tuple[HazardKind, int, int, int]]:
 
 def _of_strategies(replay: Replay) -> Iterator[tuple[HazardKind, int, int, int]]:
     edits, history = replay.edits, replay.history
-    entries = _entry_of_rows(replay)
+    entries = replay.edits.entry
     retroactive = edits.call > history.enters[edits.block]
     for index, entry in enumerate(replay.plan.entries):
         if not entry.enabled:
@@ -286,13 +272,10 @@ def _of_strategies(replay: Replay) -> Iterator[tuple[HazardKind, int, int, int]]
 def _invalidated_thinking(replay: Replay) -> Iterator[tuple[HazardKind, int, int, int]]:
     history, edits = replay.history, replay.edits
     models = history.session.calls
-    thinking = np.flatnonzero(
-        (history.kind == BlockKind.THINKING)
-        & (np.array([block.signature_characters for block in history.session.blocks], dtype=np.int64) > 0)
-    )
+    thinking = np.flatnonzero((history.kind == BlockKind.THINKING) & (history.signature > 0))
     if not len(thinking) or not any(preserves_thinking(model) for model in history.session.models):
         return
-    entries = _entry_of_rows(replay)
+    entries = replay.edits.entry
     retroactive = np.flatnonzero((edits.call > history.enters[edits.block]) & (entries != RECORDED))
     for row in retroactive.tolist():
         call, block = int(edits.call[row]), int(edits.block[row])
@@ -303,10 +286,18 @@ def _invalidated_thinking(replay: Replay) -> Iterator[tuple[HazardKind, int, int
             yield HazardKind.THINKING_INVALIDATED, int(entries[row]), call, int(later[np.argmax(sent)])
 
 
-def _entry_of_rows(replay: Replay) -> NDArray[np.int64]:
-    """Per row of the changes, the entry of the plan that decided it."""
-    table = np.array([reason.entry for reason in replay.edits.reasons], dtype=np.int64)
-    return table[replay.edits.reason] if len(table) else np.zeros(0, dtype=np.int64)
+_FIRST_PRESERVED = {"opus": (5, 5), "sonnet": (5, 5), "haiku": (5, 5), "fable": (5, 1), "mythos": (5, 1)}
+"""The first version of each Claude family whose thinking blocks are checked against what stands before them.
+
+Source: Anthropic's documentation on preserved thinking, 2026.
+"""
+
+
+def preserves_thinking(model: str) -> bool:
+    """Whether a model binds its thinking to what stands before it: an edit there makes later thinking invalid."""
+    name = parse_model_name(model).name
+    versions = ((model_version(name, family), first) for family, first in _FIRST_PRESERVED.items())
+    return any(version is not None and version >= first for version, first in versions)
 
 
 def _entry_at(replay: Replay, block: int, call: int) -> int:

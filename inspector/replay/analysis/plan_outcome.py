@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from inspector.replay.analysis.cache_misses import cache_misses
+from inspector.replay.cache.misses import CacheMisses, price_misses
+from inspector.replay.engine.ledger import served_usage
 from inspector.replay.figure import Figure, HowKnown, weakest
 
 if TYPE_CHECKING:
-    from inspector.replay.analysis.cache_misses import CacheMisses
     from inspector.replay.engine.ledger import Figures, Ledger
     from inspector.replay.engine.replay import Replay
 
@@ -87,7 +87,7 @@ class PlanOutcome:
         savings: Tokens and dollars saved; negative where the plan costs more.
         break_even_call: The call, counted from 1, from which on the plan has cost less in all; None where that is
             never in this session, or without a price.
-        by_call: What each call's break lost.
+        misses: What each call lost by them.
     """
 
     figures: Figures
@@ -98,7 +98,7 @@ class PlanOutcome:
     break_usd: Figure
     savings: Savings
     break_even_call: Figure
-    by_call: CacheMisses
+    misses: CacheMisses
 
 
 def plan_outcome(baseline: Replay, planned: Replay) -> PlanOutcome:
@@ -109,20 +109,30 @@ def plan_outcome(baseline: Replay, planned: Replay) -> PlanOutcome:
         planned: The session under the plan.
     """
     figures = planned.figures
-    by_call = cache_misses(planned)
+    misses = cache_misses(planned)
     tokens = figures.prompt_tokens.known
     savings = savings_of(baseline.figures, figures)
     return PlanOutcome(
         figures=figures,
         cache_read_share=cache_read_share(figures),
         breaks=Figure(int((planned.ledger.is_break & ~baseline.ledger.is_break).sum()), tokens),
-        resent_tokens=Figure(int(by_call.resent.sum()), tokens),
-        rebuild_usd=_dollars(float(by_call.rebuild_cost.sum()), tokens),
-        break_usd=_dollars(float(by_call.extra_cost.sum()), tokens),
+        resent_tokens=Figure(int(misses.resent.sum()), tokens),
+        rebuild_usd=Figure.of(float(misses.rebuild_cost.sum()), tokens),
+        break_usd=Figure.of(float(misses.extra_cost.sum()), tokens),
         savings=savings,
         break_even_call=Figure(break_even_call(baseline.ledger, planned.ledger), savings.usd.known),
-        by_call=by_call,
+        misses=misses,
     )
+
+
+def cache_misses(replay: Replay) -> CacheMisses:
+    """What the edits of a replay's plan put out of the cache, call by call."""
+    inputs, ledger = replay.inputs, replay.ledger
+    unbroken = replay.prompt_edits.reusable(inputs.cached_blocks, unbroken=True)
+    # Every other call is served what it would be if nothing broke.
+    calls = np.flatnonzero(unbroken.blocks[:-1] != replay.reusable_blocks[:-1])
+    served = served_usage(inputs, unbroken, ledger.prompt_tokens, calls)
+    return price_misses(ledger, served, calls, inputs.rates.of_prompts(ledger.prompt_tokens))
 
 
 def cache_read_share(figures: Figures) -> Figure:
@@ -130,7 +140,3 @@ def cache_read_share(figures: Figures) -> Figure:
     read, prompts = figures.cache_read_tokens, figures.prompt_tokens
     share = None if read.value is None or not prompts.value else read.value / prompts.value
     return Figure(share, weakest(read.known, prompts.known))
-
-
-def _dollars(value: float, known: HowKnown) -> Figure:
-    return Figure(None if np.isnan(value) else value, known)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.replay.engine.prefix_sums_2d import prefix_sums
+from inspector.replay.pricing.rates import RateColumn
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,10 +51,15 @@ def resend_cost(replay: Replay) -> ResendCost:
 def _rates(replay: Replay) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Per call, dollars of a token that was read from the cache, and of one that was not."""
     ledger = replay.ledger
-    rate = np.broadcast_to(replay.inputs.rates.of_prompts(ledger.prompt_tokens), (len(ledger.cost), 6))
+    rate = replay.inputs.rates.of_prompts(ledger.prompt_tokens)
+    plain, read = rate[:, RateColumn.UNCACHED], rate[:, RateColumn.CACHE_READ]
     other = ledger.uncached + ledger.cache_write_5m + ledger.cache_write_1h
-    dollars = ledger.uncached * rate[:, 0] + ledger.cache_write_5m * rate[:, 2] + ledger.cache_write_1h * rate[:, 3]
-    return rate[:, 1], np.where(other > 0, dollars / np.maximum(other, 1), rate[:, 0])
+    dollars = (
+        ledger.uncached * plain
+        + ledger.cache_write_5m * rate[:, RateColumn.CACHE_WRITE_5M]
+        + ledger.cache_write_1h * rate[:, RateColumn.CACHE_WRITE_1H]
+    )
+    return read, np.where(other > 0, dollars / np.maximum(other, 1), plain)
 
 
 def _add_context(

@@ -3,7 +3,8 @@
 The evidence is in the words. A word of some length that occurs in exactly one tool result, and nowhere else before, and
 that the model later writes, was taken from there: an identifier, a path, a number. A second kind of evidence is a tool
 call made again with the same arguments. Neither proves that the model could not have done without; both are proxies,
-and are called so wherever they are shown. No plan changes the evidence, so it is gathered once for a session.
+and are called so wherever they are shown. No plan changes the evidence, so it is gathered once for a session: every
+text is read, which takes seconds in a long one, so it can be called off and gone on with.
 """
 
 from __future__ import annotations
@@ -42,93 +43,6 @@ class ReuseEvidence:
     start: NDArray[np.int64]
     stop: NDArray[np.int64]
     call: NDArray[np.int32]
-
-
-class Reuse(NamedTuple):
-    """Something of a tool result that a later response used again.
-
-    Attributes:
-        call: The call whose response used it.
-        block: The tool result, block index.
-        start: Where it begins in the result's text, characters.
-        stop: Where it ends.
-    """
-
-    call: int
-    block: int
-    start: int
-    stop: int
-
-
-@dataclass(frozen=True, slots=True)
-class NeededLater:
-    """What a plan had taken out of the prompt when the session used it again.
-
-    Attributes:
-        calls: Calls whose response used something the plan no longer sent, in order.
-        blocks: The tool results it was in, in order.
-        words: How many words were used so.
-        first: Per block, the first such use of it.
-    """
-
-    calls: tuple[int, ...]
-    blocks: tuple[int, ...]
-    words: int
-    first: Mapping[int, Reuse] = field(default_factory=dict)
-
-
-def needed_later(replay: Replay, uses: ReuseEvidence) -> NeededLater:
-    """Which uses found their source cut away by a replay's plan.
-
-    What the recorded session itself no longer had in its prompt does not count against the plan.
-    """
-    history, edits = replay.history, replay.edits
-    touched = np.zeros(len(history.kind), dtype=bool)
-    touched[edits.block[edits.action != Action.WHOLE]] = True
-    suspects = np.flatnonzero(
-        touched[uses.block] & (uses.call >= history.enters[uses.block]) & (uses.call < history.leaves[uses.block])
-    )
-    in_force = edits.rows(uses.block[suspects], uses.call[suspects])
-    missing = [
-        row
-        for row, change in zip(suspects.tolist(), in_force.tolist(), strict=True)
-        if change >= 0 and not _holds(replay, change, int(uses.start[row]), int(uses.stop[row]))
-    ]
-    first: dict[int, Reuse] = {}
-    for row in missing:
-        use = Reuse(int(uses.call[row]), int(uses.block[row]), int(uses.start[row]), int(uses.stop[row]))
-        first.setdefault(use.block, use)
-    return NeededLater(
-        calls=tuple(sorted({int(uses.call[row]) for row in missing})),
-        blocks=tuple(sorted({int(uses.block[row]) for row in missing})),
-        words=len(missing),
-        first=first,
-    )
-
-
-def _holds(replay: Replay, change: int, start: int, stop: int) -> bool:
-    """Whether what a change makes of its block still holds these characters of the recorded text."""
-    edits = replay.edits
-    stack = edits.stacks[int(edits.stack[change])]
-    pieces = replay.inputs.renderer.rendition(int(edits.block[change]), stack).pieces
-    return any(isinstance(piece, Slice) and piece.start <= start and stop <= piece.stop for piece in pieces)
-
-
-_WORD = re.compile(r"[A-Za-z0-9_$@./:\-]{8,80}")
-_TELLING = re.compile(r"[A-Z0-9_./:\-]")
-"""What tells an identifier, a path or a number from an ordinary word."""
-
-_WORDS_PER_RESULT = 4_000
-
-_GROWTH = 0.1
-"""By how much of its calls a session may have grown before its uses are gathered again."""
-
-_BLOCKS_AT_ONCE = 64
-
-
-def find_reuse(history: History) -> ReuseEvidence:
-    """Gather the evidence; reads every text of the session once."""
-    return ReuseScan(history).run_to_the_end()
 
 
 class ReuseScan:
@@ -211,9 +125,29 @@ class ReuseScan:
         return self._found
 
 
+def find_reuse(history: History) -> ReuseEvidence:
+    """Gather the evidence; reads every text of the session once."""
+    return ReuseScan(history).run_to_the_end()
+
+
+_WORD = re.compile(r"[A-Za-z0-9_$@./:\-]{8,80}")
+
+_TELLING = re.compile(r"[A-Z0-9_./:\-]")
+"""What tells an identifier, a path or a number from an ordinary word."""
+
+_WORDS_PER_RESULT = 4_000
+
+_GROWTH = 0.1
+"""By how much of its calls a session may have grown before its uses are gathered again."""
+
+_BLOCKS_AT_ONCE = 64
+
 _READ = frozenset(
     {BlockKind.TOOL_RESULT, BlockKind.TOOL_CALL, BlockKind.ASSISTANT_TEXT, BlockKind.USER_TEXT, BlockKind.SYSTEM_TEXT}
 )
+
+_ANYWHERE = (-1, -1)
+"""Stands for a word that is no evidence: it occurs in several places, or was used already."""
 
 
 def _text(history: History, block: int) -> str:
@@ -235,10 +169,6 @@ def _used(text: str, sources: dict[str, tuple[int, int]]) -> list[tuple[str, int
     return found
 
 
-_ANYWHERE = (-1, -1)
-"""Stands for a word that is no evidence: it occurs in several places, or was used already."""
-
-
 def _note(text: str, result: int, sources: dict[str, tuple[int, int]]) -> None:
     noted = 0
     for match in _WORD.finditer(text):
@@ -254,3 +184,73 @@ def _note(text: str, result: int, sources: dict[str, tuple[int, int]]) -> None:
             sources[word] = (result, offset) if result >= 0 else _ANYWHERE
         elif known[0] != result:
             sources[word] = _ANYWHERE
+
+
+class Reuse(NamedTuple):
+    """Something of a tool result that a later response used again.
+
+    Attributes:
+        call: The call whose response used it.
+        block: The tool result, block index.
+        start: Where it begins in the result's text, characters.
+        stop: Where it ends.
+    """
+
+    call: int
+    block: int
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True)
+class NeededLater:
+    """What a plan had taken out of the prompt when the session used it again.
+
+    Attributes:
+        calls: Calls whose response used something the plan no longer sent, in order.
+        blocks: The tool results it was in, in order.
+        words: How many words were used so.
+        first: Per block, the first such use of it.
+    """
+
+    calls: tuple[int, ...]
+    blocks: tuple[int, ...]
+    words: int
+    first: Mapping[int, Reuse] = field(default_factory=dict)
+
+
+def needed_later(replay: Replay, uses: ReuseEvidence) -> NeededLater:
+    """Which uses found their source cut away by a replay's plan.
+
+    What the recorded session itself no longer had in its prompt does not count against the plan.
+    """
+    history, edits = replay.history, replay.edits
+    touched = np.zeros(len(history.kind), dtype=bool)
+    touched[edits.block[edits.action != Action.WHOLE]] = True
+    suspects = np.flatnonzero(
+        touched[uses.block] & (uses.call >= history.enters[uses.block]) & (uses.call < history.leaves[uses.block])
+    )
+    in_force = edits.rows(uses.block[suspects], uses.call[suspects])
+    missing = [
+        row
+        for row, change in zip(suspects.tolist(), in_force.tolist(), strict=True)
+        if change >= 0 and not _holds(replay, change, int(uses.start[row]), int(uses.stop[row]))
+    ]
+    first: dict[int, Reuse] = {}
+    for row in missing:
+        use = Reuse(int(uses.call[row]), int(uses.block[row]), int(uses.start[row]), int(uses.stop[row]))
+        first.setdefault(use.block, use)
+    return NeededLater(
+        calls=tuple(sorted({int(uses.call[row]) for row in missing})),
+        blocks=tuple(sorted({int(uses.block[row]) for row in missing})),
+        words=len(missing),
+        first=first,
+    )
+
+
+def _holds(replay: Replay, change: int, start: int, stop: int) -> bool:
+    """Whether what a change makes of its block still holds these characters of the recorded text."""
+    edits = replay.edits
+    stack = edits.stacks[int(edits.stack[change])]
+    pieces = replay.inputs.renderer.rendition(int(edits.block[change]), stack).pieces
+    return any(isinstance(piece, Slice) and piece.start <= start and stop <= piece.stop for piece in pieces)

@@ -1,7 +1,8 @@
-"""One limit of a plan over its whole range: what prompts, cost and breaks come to at every value that tells something.
+"""Limits of a plan over their whole range: what prompts, cost and cache misses come to at every value, or pair of them.
 
-A few values spread over the range are replayed first; then, one by one, values in the middle of the gap that is widest
-for how much the figures differ across it. So the curve is there at once and gets its detail where it bends.
+Of one limit, a few values spread over the range are replayed first; then, one by one, values in the middle of the gap
+that is widest for how much the figures differ across it. So the curve is there at once and gets its detail where it
+bends. Of two limits, the plan is replayed at every pair of some values of each, a coarse grid first.
 """
 
 from __future__ import annotations
@@ -27,37 +28,6 @@ if TYPE_CHECKING:
     from inspector.strategies.core.scale import Scale
     from inspector.strategies.plan import Plan
 
-
-NOTICEABLE = 0.05
-"""How far below the straight line, as a share of the curve's height, a knee lies at least."""
-
-
-def knee_of(fractions: NDArray[np.float64], amounts: NDArray[np.float64]) -> int | None:
-    """Where a curve lies furthest below the straight line between its ends: the knee.
-
-    Both directions are taken as shares of the curve's own width and height, so that the unit of neither matters. This
-    is how Satopää, Albrecht, Irwin and Raghavan find a knee ("Finding a Kneedle in a Haystack", 2011), without their
-    smoothing.
-
-    Args:
-        fractions: Where the points stand, rising.
-        amounts: Their heights.
-
-    Returns:
-        Index of the point, None where the curve nowhere lies below that line by a twentieth of its height.
-    """
-    if len(amounts) < 3 or np.isnan(amounts).any():
-        return None
-    x, y = fractions, amounts
-    width, height = float(x[-1] - x[0]), float(y.max() - y.min())
-    if width <= 0 or height <= 0:
-        return None
-    line = y[0] + (y[-1] - y[0]) * (x - x[0]) / width
-    below = (line - y) / height
-    knee = int(np.argmax(below))
-    return knee if below[knee] >= NOTICEABLE else None
-
-
 COARSE = 9
 """Values replayed first."""
 
@@ -66,6 +36,11 @@ POINTS = 41
 
 _FLATNESS = 0.1
 """How much a gap's width counts where nothing differs across it, beside what does."""
+
+_STRIDES = (8, 4, 2, 1)
+
+NOTICEABLE = 0.05
+"""How far below the straight line, as a share of the curve's height, a knee lies at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,22 +119,13 @@ class Sweep:
         return next((point for point in self.points if point.value == value), None)
 
 
-def point_at(inputs: ReplayInputs, plan: Plan, axis: TunableLimit, value: float) -> Point | None:
-    """A plan at one value of a limit; None where the strategy takes no such value beside its others."""
-    try:
-        moved = axis.moved(plan, value)
-    except ParameterError:
-        return None
-    return Point(value, replay(inputs, moved).figures)
-
-
 def sweep(
     inputs: ReplayInputs, plan: Plan, axis: TunableLimit, *, coarse: int = COARSE, points: int = POINTS
 ) -> Iterator[Sweep]:
     """Replay a plan at values over the whole range of a limit.
 
     Args:
-        inputs: The session, best `apart` from other replays.
+        inputs: The session, best `isolated` from other replays.
         plan: The plan, the limit's present value in it.
         axis: The limit.
         coarse: Values replayed first, the ends of the range among them.
@@ -185,6 +151,15 @@ def sweep(
             following = next_value(found, refused)
             waiting = [] if following is None else [following]
         yield found if waiting else replace(found, is_complete=True)
+
+
+def point_at(inputs: ReplayInputs, plan: Plan, axis: TunableLimit, value: float) -> Point | None:
+    """A plan at one value of a limit; None where the strategy takes no such value beside its others."""
+    try:
+        moved = axis.moved(plan, value)
+    except ParameterError:
+        return None
+    return Point(value, replay(inputs, moved).figures)
 
 
 def next_value(found: Sweep, refused: set[float] | None = None) -> float | None:
@@ -216,7 +191,30 @@ def _steps(column: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.nan_to_num(np.abs(np.diff(column)) / height) if height > 0 else np.zeros(len(column) - 1)
 
 
-_STRIDES = (8, 4, 2, 1)
+def knee_of(fractions: NDArray[np.float64], amounts: NDArray[np.float64]) -> int | None:
+    """Where a curve lies furthest below the straight line between its ends: the knee.
+
+    Both directions are taken as shares of the curve's own width and height, so that the unit of neither matters. This
+    is how Satopää, Albrecht, Irwin and Raghavan find a knee ("Finding a Kneedle in a Haystack", 2011), without their
+    smoothing.
+
+    Args:
+        fractions: Where the points stand, rising.
+        amounts: Their heights.
+
+    Returns:
+        Index of the point, None where the curve nowhere lies below that line by a twentieth of its height.
+    """
+    if len(amounts) < 3 or np.isnan(amounts).any():
+        return None
+    x, y = fractions, amounts
+    width, height = float(x[-1] - x[0]), float(y.max() - y.min())
+    if width <= 0 or height <= 0:
+        return None
+    line = y[0] + (y[-1] - y[0]) * (x - x[0]) / width
+    below = (line - y) / height
+    knee = int(np.argmax(below))
+    return knee if below[knee] >= NOTICEABLE else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,18 +279,6 @@ class Grid:
         return int(row), int(column)
 
 
-def values_along(axis: TunableLimit, value: float, count: int) -> NDArray[np.float64]:
-    """At most so many values over a limit's range, its present one among them, rising. float64."""
-    count = max(count, 2)
-    values = {axis.scale.value(place / (count - 1)) for place in range(count)}
-    if value not in values:
-        inner = sorted(values)[1:-1]
-        if len(values) >= count and inner:
-            values.discard(min(inner, key=lambda each: abs(axis.scale.fraction(each) - axis.scale.fraction(value))))
-        values.add(value)
-    return np.array(sorted(values), dtype=np.float64)
-
-
 def grid(
     inputs: ReplayInputs, plan: Plan, across: TunableLimit, down: TunableLimit, columns: int = 16, rows: int = 10
 ) -> Iterator[Grid]:
@@ -323,10 +309,16 @@ def grid(
         yield Grid(across, down, column_values, row_values, cost, tokens, found, done)
 
 
-def _with(amounts: NDArray[np.float64], place: tuple[int, int], figure: Figure) -> NDArray[np.float64]:
-    amounts = amounts.copy()
-    amounts[place] = np.nan if figure.value is None else figure.value
-    return amounts
+def values_along(axis: TunableLimit, value: float, count: int) -> NDArray[np.float64]:
+    """At most so many values over a limit's range, its present one among them, rising. float64."""
+    count = max(count, 2)
+    values = {axis.scale.value(place / (count - 1)) for place in range(count)}
+    if value not in values:
+        inner = sorted(values)[1:-1]
+        if len(values) >= count and inner:
+            values.discard(min(inner, key=lambda each: abs(axis.scale.fraction(each) - axis.scale.fraction(value))))
+        values.add(value)
+    return np.array(sorted(values), dtype=np.float64)
 
 
 def coarse_first(rows: int, columns: int) -> list[tuple[int, int]]:
@@ -337,6 +329,12 @@ def coarse_first(rows: int, columns: int) -> list[tuple[int, int]]:
             dict.fromkeys((row, column) for row in range(0, rows, stride) for column in range(0, columns, stride))
         )
     return list(order)
+
+
+def _with(amounts: NDArray[np.float64], place: tuple[int, int], figure: Figure) -> NDArray[np.float64]:
+    amounts = amounts.copy()
+    amounts[place] = np.nan if figure.value is None else figure.value
+    return amounts
 
 
 def _figures_at(

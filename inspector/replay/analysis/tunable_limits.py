@@ -1,4 +1,7 @@
-"""The limits of a plan that can be moved: every numeric parameter of its strategies, with its range as a line."""
+"""The limits of a plan that can be moved: every numeric parameter of its strategies, with its range as a line.
+
+Beside the line stand the sizes a limit is about: how many results, or prompts, it has to do with, how large they are.
+"""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec import structs
 
-from inspector.replay.analysis.agent_clear_rules import RecordedCut, recorded_cuts
+from inspector.replay.analysis.recorded_cuts import RecordedCut, recorded_cuts
 from inspector.replay.analysis.result_sizes import results_by_difference
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay
@@ -29,14 +29,70 @@ if TYPE_CHECKING:
 
     from inspector.tokens.calibration import Reading
 
-
 MEDIAN_PROMISE = 0.005
+
 NINE_OF_TEN_PROMISE = 0.01
 """A calibrated prompt is promised to be met within these shares of it: by half of the calls, by nine of ten."""
 
+NEAR = 0.02
+"""A read is met when it is predicted to within this share of the prompt."""
+
+LEAST_RESULT = 300
+"""Tokens a result has to have to be judged: of shorter ones, the envelope is most."""
+
+CENT = 0.005
+"""Dollars by which two costs may differ and still be equal to the cent."""
+
 _FOLDS = 5
+
 _MOST_OUTLIERS = 5
+
 _SHOWN_KINDS = (BlockKind.IMAGE, BlockKind.DOCUMENT, BlockKind.TOOL_RESULT, BlockKind.TOOL_CALL, BlockKind.THINKING)
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """One total, recorded and predicted. Tokens, or dollars."""
+
+    recorded: float | None
+    predicted: float | None
+
+    @property
+    def off(self) -> float | None:
+        """How far the prediction is off, as a share of what was recorded; None where that is nothing or unknown."""
+        if not self.recorded or self.predicted is None:
+            return None
+        return self.predicted / self.recorded - 1
+
+
+@dataclass(frozen=True, slots=True)
+class CacheGaps:
+    """Why recorded and predicted reads differ, in tokens. What is within two percent of a prompt is left out.
+
+    Attributes:
+        elsewhere: Read by first calls, from what other sessions had left in the cache.
+        missed: Not read though by the rules the cache still held it.
+        found: Read though by the rules the cache held it no more.
+    """
+
+    elsewhere: int
+    missed: int
+    found: int
+
+
+@dataclass(frozen=True, slots=True)
+class ResultFit:
+    """How single tool results are met, as shares of them.
+
+    Attributes:
+        results: How many were judged.
+        median: Half of them are met within this.
+        nine_of_ten: Nine of ten are.
+    """
+
+    results: int
+    median: float
+    nine_of_ten: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,107 +151,6 @@ class PromptFit:
         return self.is_judged and self.median <= median and self.nine_of_ten <= nine_of_ten
 
 
-def prompt_fit(inputs: ReplayInputs) -> PromptFit:
-    """How well a session's reported prompts are met."""
-    fit = inputs.scale.calibration
-    reported = inputs.recorded.prompt
-    predicted = inputs.scale.prompt[:-1]
-    distance = np.where(reported > 0, np.abs(predicted - reported) / np.maximum(reported, 1), 0.0)
-    beyond = np.flatnonzero(distance > NINE_OF_TEN_PROMISE) if fit.is_fitted else np.zeros(0, dtype=np.int64)
-    furthest = beyond[np.argsort(-distance[beyond], kind="stable")][:_MOST_OUTLIERS].tolist()
-    held_out = _held_out(inputs) if fit.is_fitted else np.zeros(0)
-    return PromptFit(
-        calls=fit.calls,
-        median=fit.residual,
-        nine_of_ten=fit.residual_p90,
-        held_out_median=float(np.median(held_out)) if len(held_out) else float("nan"),
-        held_out_nine_of_ten=float(np.quantile(held_out, 0.9)) if len(held_out) else float("nan"),
-        outliers=tuple(
-            Outlier(call, int(reported[call]), round(float(predicted[call])), _brought(inputs, call))
-            for call in furthest
-        ),
-        beyond=len(beyond),
-        shifts=tuple((shift.call, shift.tokens) for shift in fit.shifts),
-    )
-
-
-def _held_out(inputs: ReplayInputs) -> NDArray[np.float64]:
-    """How far the fit is off at calls whose report was kept from it, a fifth of them at a time."""
-    history, reported = inputs.history, np.append(inputs.recorded.prompt, 0)
-    columns = prompt_contents(history, inputs.table, inputs.recorded_removed)
-    fold = np.arange(len(reported)) % _FOLDS
-    found = []
-    for each in range(_FOLDS):
-        kept = np.where(fold == each, 0, reported)
-        fit = fit_contents(history, columns, kept)
-        mine = (fold == each) & (reported > 0)
-        found.append(np.abs(fit.prompt[mine] - reported[mine]) / reported[mine])
-    return np.concatenate(found)
-
-
-def _brought(inputs: ReplayInputs, call: int) -> str:
-    history = inputs.history
-    kinds = {BlockKind(int(kind)) for kind in history.kind[history.enters == call]}
-    media = any(history.session.blocks[block].media for block in np.flatnonzero(history.enters == call).tolist())
-    named = [kind.label for kind in _SHOWN_KINDS if kind in kinds]
-    return ", ".join(["image or document", *named] if media and BlockKind.IMAGE not in kinds else named)
-
-
-NEAR = 0.02
-"""A read is met when it is predicted to within this share of the prompt."""
-
-LEAST_RESULT = 300
-"""Tokens a result has to have to be judged: of shorter ones, the envelope is most."""
-
-CENT = 0.005
-"""Dollars by which two costs may differ and still be equal to the cent."""
-
-
-@dataclass(frozen=True, slots=True)
-class Prediction:
-    """One total, recorded and predicted. Tokens, or dollars."""
-
-    recorded: float | None
-    predicted: float | None
-
-    @property
-    def off(self) -> float | None:
-        """How far the prediction is off, as a share of what was recorded; None where that is nothing or unknown."""
-        if not self.recorded or self.predicted is None:
-            return None
-        return self.predicted / self.recorded - 1
-
-
-@dataclass(frozen=True, slots=True)
-class CacheGaps:
-    """Why recorded and predicted reads differ, in tokens. What is within two percent of a prompt is left out.
-
-    Attributes:
-        elsewhere: Read by first calls, from what other sessions had left in the cache.
-        missed: Not read though by the rules the cache still held it.
-        found: Read though by the rules the cache held it no more.
-    """
-
-    elsewhere: int
-    missed: int
-    found: int
-
-
-@dataclass(frozen=True, slots=True)
-class ResultFit:
-    """How single tool results are met, as shares of them.
-
-    Attributes:
-        results: How many were judged.
-        median: Half of them are met within this.
-        nine_of_ten: Nine of ten are.
-    """
-
-    results: int
-    median: float
-    nine_of_ten: float
-
-
 @dataclass(frozen=True, slots=True)
 class Validation:
     """One session.
@@ -249,10 +204,8 @@ def validate(inputs: ReplayInputs) -> Validation | None:
     baseline = replay(inputs, Plan())
     predicted = replay(_unreported(inputs), Plan())
     recorded = inputs.recorded
-    cost = inputs.rates.cost(
-        recorded.uncached, recorded.cache_read, recorded.cache_write_5m, recorded.cache_write_1h, inputs.output
-    )[mine]
-    read, write = predicted.ledger.cache_read, predicted.ledger.cache_write_5m + predicted.ledger.cache_write_1h
+    cost = inputs.rates.cost(recorded, inputs.output)[mine]
+    read, write = predicted.ledger.cache_read, predicted.ledger.cache_write
     near = np.abs(read - recorded.cache_read)[mine] <= NEAR * recorded.prompt[mine]
     return Validation(
         calls=int(mine.sum()),
@@ -267,30 +220,6 @@ def validate(inputs: ReplayInputs) -> Validation | None:
         cuts=recorded_cuts(baseline),
         results=result_fit(inputs),
         readings=inputs.scale.calibration.readings,
-    )
-
-
-def result_fit(inputs: ReplayInputs) -> ResultFit | None:
-    """How our size of single results is met by the difference of two reported prompts."""
-    sizes = results_by_difference(inputs)
-    blocks = np.array([block for block, tokens in sizes.items() if tokens >= LEAST_RESULT], dtype=np.int64)
-    if not len(blocks):
-        return None
-    told = np.array([sizes[block] for block in blocks.tolist()])
-    ours = inputs.scale.calibration.ratio * inputs.table.tokens[blocks] + inputs.scale.beside[blocks]
-    off = np.abs(ours / told - 1)
-    return ResultFit(len(blocks), float(np.median(off)), float(np.quantile(off, 0.9)))
-
-
-def _gaps(inputs: ReplayInputs, predicted: NDArray[np.int64]) -> CacheGaps:
-    recorded, mine = inputs.recorded.cache_read, inputs.reported
-    difference = predicted - recorded
-    difference = np.where(np.abs(difference) <= NEAR * inputs.recorded.prompt, 0, difference)
-    later = mine & (inputs.previous_call >= 0)
-    return CacheGaps(
-        elsewhere=int(recorded[mine & ~later].sum()),
-        missed=int(np.maximum(difference, 0)[later].sum()),
-        found=int(np.maximum(-difference, 0)[later].sum()),
     )
 
 
@@ -309,6 +238,76 @@ def _unreported(inputs: ReplayInputs) -> ReplayInputs:
         scale=inputs.scale,
     )
     return replace(made, output=inputs.output)
+
+
+def _gaps(inputs: ReplayInputs, predicted: NDArray[np.int64]) -> CacheGaps:
+    recorded, mine = inputs.recorded.cache_read, inputs.reported
+    difference = predicted - recorded
+    difference = np.where(np.abs(difference) <= NEAR * inputs.recorded.prompt, 0, difference)
+    later = mine & (inputs.previous_call >= 0)
+    return CacheGaps(
+        elsewhere=int(recorded[mine & ~later].sum()),
+        missed=int(np.maximum(difference, 0)[later].sum()),
+        found=int(np.maximum(-difference, 0)[later].sum()),
+    )
+
+
+def result_fit(inputs: ReplayInputs) -> ResultFit | None:
+    """How our size of single results is met by the difference of two reported prompts."""
+    sizes = results_by_difference(inputs)
+    blocks = np.array([block for block, tokens in sizes.items() if tokens >= LEAST_RESULT], dtype=np.int64)
+    if not len(blocks):
+        return None
+    told = np.array([sizes[block] for block in blocks.tolist()])
+    ours = inputs.scale.calibration.ratio * inputs.table.tokens[blocks] + inputs.scale.beside[blocks]
+    off = np.abs(ours / told - 1)
+    return ResultFit(len(blocks), float(np.median(off)), float(np.quantile(off, 0.9)))
+
+
+def prompt_fit(inputs: ReplayInputs) -> PromptFit:
+    """How well a session's reported prompts are met."""
+    fit = inputs.scale.calibration
+    reported = inputs.recorded.prompt
+    predicted = inputs.scale.prompt[:-1]
+    distance = np.where(reported > 0, np.abs(predicted - reported) / np.maximum(reported, 1), 0.0)
+    beyond = np.flatnonzero(distance > NINE_OF_TEN_PROMISE) if fit.is_fitted else np.zeros(0, dtype=np.int64)
+    furthest = beyond[np.argsort(-distance[beyond], kind="stable")][:_MOST_OUTLIERS].tolist()
+    held_out = _held_out(inputs) if fit.is_fitted else np.zeros(0)
+    return PromptFit(
+        calls=fit.calls,
+        median=fit.residual,
+        nine_of_ten=fit.residual_p90,
+        held_out_median=float(np.median(held_out)) if len(held_out) else float("nan"),
+        held_out_nine_of_ten=float(np.quantile(held_out, 0.9)) if len(held_out) else float("nan"),
+        outliers=tuple(
+            Outlier(call, int(reported[call]), round(float(predicted[call])), _brought(inputs, call))
+            for call in furthest
+        ),
+        beyond=len(beyond),
+        shifts=tuple((shift.call, shift.tokens) for shift in fit.shifts),
+    )
+
+
+def _held_out(inputs: ReplayInputs) -> NDArray[np.float64]:
+    """How far the fit is off at calls whose report was kept from it, a fifth of them at a time."""
+    history, reported = inputs.history, np.append(inputs.recorded.prompt, 0)
+    columns = prompt_contents(history, inputs.table, inputs.recorded_removed)
+    fold = np.arange(len(reported)) % _FOLDS
+    found = []
+    for each in range(_FOLDS):
+        kept = np.where(fold == each, 0, reported)
+        fit = fit_contents(history, columns, kept)
+        mine = (fold == each) & (reported > 0)
+        found.append(np.abs(fit.prompt[mine] - reported[mine]) / reported[mine])
+    return np.concatenate(found)
+
+
+def _brought(inputs: ReplayInputs, call: int) -> str:
+    history = inputs.history
+    kinds = {BlockKind(int(kind)) for kind in history.kind[history.enters == call]}
+    media = any(history.session.blocks[block].media for block in np.flatnonzero(history.enters == call).tolist())
+    named = [kind.label for kind in _SHOWN_KINDS if kind in kinds]
+    return ", ".join(["image or document", *named] if media and BlockKind.IMAGE not in kinds else named)
 
 
 def _dollars(costs: NDArray[np.float64]) -> float | None:

@@ -1,7 +1,7 @@
 """A session as if one of its recorded compactions had not happened, nor any after it.
 
 The conversation goes on in the context the compaction ended: summaries go, so does what the agent sent again, and what
-it added follows what was there before. Results that were blanked at the same moment are not. Later calls were made on
+it added follows what was there before. Results that were cleared at the same moment are not. Later calls were made on
 other prompts than these, so what the provider reported of them is left out. Another thread is another conversation and
 stays as it is; so does what follows a rewind, or a compaction that a person asked for.
 """

@@ -1,4 +1,4 @@
-"""Everything a plan changes over a session, as columns: which block, from which call on, into what, and why."""
+"""The edits of a plan: which block is sent otherwise, from which call on, as what, and why; as columns."""
 
 from __future__ import annotations
 
@@ -117,6 +117,18 @@ class Edits:
     notices: tuple[Notice, ...] = ()
 
     @cached_property
+    def entry(self) -> NDArray[np.int64]:
+        """Per row, the index of the strategy that decided among the plan's entries, or `RECORDED`."""
+        entries = np.array([reason.entry for reason in self.reasons], dtype=np.int64)
+        return entries[self.reason] if len(entries) else np.zeros(0, dtype=np.int64)
+
+    @cached_property
+    def by_plan(self) -> NDArray[np.bool_]:
+        """Per row, whether the plan decided it, not the recorded agent."""
+        by_plan: NDArray[np.bool_] = self.entry != RECORDED
+        return by_plan
+
+    @cached_property
     def by_call(self) -> NDArray[np.int64]:
         """Row numbers sorted by call, then block."""
         order: NDArray[np.int64] = np.lexsort((self.block, self.call))
@@ -176,7 +188,7 @@ def effective_edits(
     stack_table: tuple[Stack, ...],
     reason_table: tuple[Reason, ...],
 ) -> Edits:
-    """Turn decisions into changes: work out what each makes of its block and leave out those that change nothing.
+    """Turn decisions into edits: work out what each makes of its block and leave out those that change nothing.
 
     A decision about a block that is not in the context yet takes effect when it enters; one about a block that never
     enters, or has left, has none. Of several decisions about a block at one call, the last given counts.
@@ -192,13 +204,13 @@ def effective_edits(
     if len(blocks):
         last_of_call = np.append((blocks[1:] != blocks[:-1]) | (calls[1:] != calls[:-1]), True)
         blocks, calls, stacks, reasons = (column[last_of_call] for column in (blocks, calls, stacks, reasons))
-    outcome = renderer.outcome(blocks, stacks, stack_table)
+    rendered = renderer.render(blocks, stacks, stack_table)
     considered = _considered(blocks, reasons, reason_table)
-    # A change is a rendition other than the block's last; a block begins whole, which has the signature 0.
+    # An edit is a rendition other than the block's last; a block begins whole, which has the signature 0.
     before = np.zeros(len(blocks), dtype=np.int64)
-    before[1:] = np.where(blocks[1:] == blocks[:-1], outcome.signature[:-1], 0)
-    rows = np.flatnonzero(outcome.signature != before)
-    blocks, tokens = blocks[rows], outcome.tokens[rows]
+    before[1:] = np.where(blocks[1:] == blocks[:-1], rendered.signature[:-1], 0)
+    rows = np.flatnonzero(rendered.signature != before)
+    blocks, tokens = blocks[rows], rendered.tokens[rows]
     previous = renderer.table.tokens[blocks].astype(np.int32)
     previous[1:] = np.where(blocks[1:] == blocks[:-1], tokens[:-1], previous[1:])
     return Edits(
@@ -208,7 +220,7 @@ def effective_edits(
         reason=reasons[rows],
         tokens=tokens,
         previous_tokens=previous,
-        action=outcome.action[rows],
+        action=rendered.action[rows],
         stacks=stack_table,
         reasons=reason_table,
         considered=considered,

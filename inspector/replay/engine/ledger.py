@@ -1,4 +1,8 @@
-"""What a replay found, as figures that say how they are known."""
+"""Counted tokens turned into what the provider measures and charges: the ledger of a replay, one row a call.
+
+Where the session recorded usage, the baseline is that usage to the token, its cache misses included, and a plan moves
+it by what the plan changes. Where it did not, prompts are our own count and the cache is simulated.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.cache.prompt_usage import UNCHANGED, anchored_usage, simulated_usage
-from inspector.replay.engine.prompt_layout import positions_after
+from inspector.replay.cache.prompt_usage import UNCHANGED, PromptUsage, anchored_usage, simulated_usage
 from inspector.replay.figure import Figure, HowKnown, weakest
 
 if TYPE_CHECKING:
@@ -16,7 +19,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.replay.cache.prompt_usage import PromptUsage
     from inspector.replay.engine.edits import ModelCall
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.prompt_edits import PromptEdits, ReusablePrefix
@@ -54,44 +56,10 @@ class Ledger:
     edits: NDArray[np.int32]
     is_break: NDArray[np.bool_]
 
-
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """Totals over all calls of one replay, or of what the provider reported."""
-
-    calls: Figure
-    prompt_tokens: Figure
-    peak_prompt_tokens: Figure
-    cache_read_tokens: Figure
-    cache_write_tokens: Figure
-    uncached_tokens: Figure
-    output_tokens: Figure
-    cache_breaks: Figure
-    cost_usd: Figure
-
-
-def figures_of(ledger: Ledger, tokens: HowKnown, output: HowKnown, served: HowKnown) -> Figures:
-    """Totals of a ledger.
-
-    Args:
-        ledger: The rows.
-        tokens: How the sizes of prompts are known.
-        output: How the output column is known.
-        served: How it is known what caches held.
-    """
-    costs = ledger.cost
-    cost = None if len(costs) and bool(np.isnan(costs).any()) else float(costs.sum())
-    return Figures(
-        calls=Figure(len(costs), HowKnown.EXACT),
-        prompt_tokens=Figure(int(ledger.prompt_tokens.sum()), tokens),
-        peak_prompt_tokens=Figure(int(ledger.prompt_tokens.max(initial=0)), tokens),
-        cache_read_tokens=Figure(int(ledger.cache_read.sum()), served),
-        cache_write_tokens=Figure(int((ledger.cache_write_5m + ledger.cache_write_1h).sum()), served),
-        uncached_tokens=Figure(int(ledger.uncached.sum()), served),
-        output_tokens=Figure(int(ledger.output.sum()), output),
-        cache_breaks=Figure(int(ledger.is_break.sum()), tokens),
-        cost_usd=Figure(cost, weakest(tokens, output, served)),
-    )
+    @property
+    def cache_write(self) -> NDArray[np.int64]:
+        """Prompt tokens written to a cache of either kind, int64."""
+        return self.cache_write_5m + self.cache_write_1h
 
 
 def ledger_of(
@@ -101,7 +69,7 @@ def ledger_of(
 
     Args:
         inputs: The session.
-        placed: What the plan changes in its prompts.
+        prompt_edits: What the plan changes in its prompts.
         reusable: What a cache could hold of them.
         model_calls: Requests the plan's strategies make.
     """
@@ -109,10 +77,8 @@ def ledger_of(
     whole = inputs.sizes.whole[:-1]
     removed = np.rint(ratio * (prompt_edits.removed - inputs.recorded_removed)[:-1])
     prompt = np.maximum(np.rint(whole) - removed, 0).astype(np.int64)
-    usage = usage_of(inputs, reusable, prompt)
-    cost = inputs.rates.cost(
-        usage.uncached, usage.cache_read, usage.cache_write_5m, usage.cache_write_1h, inputs.output
-    )
+    usage = served_usage(inputs, reusable, prompt)
+    cost = inputs.rates.cost(usage, inputs.output)
     first_changed = prompt_edits.first_changed[:-1]
     strategy_cost = _strategy_cost(inputs, model_calls)
     return Ledger(
@@ -144,11 +110,11 @@ def _strategy_cost(inputs: ReplayInputs, model_calls: Sequence[ModelCall]) -> ND
     np.add.at(output, calls, ratio * [each.output_tokens for each in made])
     nothing = np.zeros(count, dtype=np.int64)
     sent, answered = (np.rint(column).astype(np.int64) for column in (prompt, output))
-    cost = inputs.rates.cost(sent, nothing, nothing, nothing, answered)
+    cost = inputs.rates.cost(PromptUsage(sent, nothing, nothing, nothing), answered)
     return np.where(sent > 0, cost, 0.0)
 
 
-def usage_of(
+def served_usage(
     inputs: ReplayInputs, prefix: ReusablePrefix, prompt: NDArray[np.int64], calls: NDArray[np.intp] | None = None
 ) -> PromptUsage:
     """How the prompts of a plan are served.
@@ -195,7 +161,60 @@ def usage_of(
         common_prefix_tokens=np.where(inputs.previous_call[asked] >= 0, reusable, 0),
         gap_seconds=inputs.gap_seconds[asked],
         same_model=inputs.same_model[asked],
-        positions_after_prefix=positions_after(inputs.layout, prefix.blocks)[asked] if inputs.looks_back else None,
+        positions_after_prefix=inputs.layout.positions_after(prefix.blocks)[asked] if inputs.looks_back else None,
         static_prefix_tokens=np.maximum(np.rint(before_blocks), 0).astype(np.int64),
     )
     return anchored.where(is_anchored, simulated)
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Totals over all calls of one replay, or of what the provider reported."""
+
+    calls: Figure
+    prompt_tokens: Figure
+    peak_prompt_tokens: Figure
+    cache_read_tokens: Figure
+    cache_write_tokens: Figure
+    uncached_tokens: Figure
+    output_tokens: Figure
+    cache_breaks: Figure
+    cost_usd: Figure
+
+
+def figures_of(ledger: Ledger, tokens: HowKnown, output: HowKnown, served: HowKnown) -> Figures:
+    """Totals of a ledger.
+
+    Args:
+        ledger: The rows.
+        tokens: How the sizes of prompts are known.
+        output: How the output column is known.
+        served: How it is known what caches held.
+    """
+    costs = ledger.cost
+    cost = None if len(costs) and bool(np.isnan(costs).any()) else float(costs.sum())
+    return Figures(
+        calls=Figure(len(costs), HowKnown.EXACT),
+        prompt_tokens=Figure(int(ledger.prompt_tokens.sum()), tokens),
+        peak_prompt_tokens=Figure(int(ledger.prompt_tokens.max(initial=0)), tokens),
+        cache_read_tokens=Figure(int(ledger.cache_read.sum()), served),
+        cache_write_tokens=Figure(int(ledger.cache_write.sum()), served),
+        uncached_tokens=Figure(int(ledger.uncached.sum()), served),
+        output_tokens=Figure(int(ledger.output.sum()), output),
+        cache_breaks=Figure(int(ledger.is_break.sum()), tokens),
+        cost_usd=Figure(cost, weakest(tokens, output, served)),
+    )
+
+
+def how_known(inputs: ReplayInputs, *, untouched: bool) -> tuple[HowKnown, HowKnown, HowKnown]:
+    """How the prompts' sizes, the responses, and what prompt caches did are known.
+
+    Args:
+        inputs: What it was worked out from.
+        untouched: The plan changed nothing, so that recorded figures stand as they are.
+    """
+    all_reported = bool(inputs.reported.all())
+    tokens = HowKnown.EXACT if all_reported and untouched else inputs.scale.known
+    output = HowKnown.EXACT if all_reported and inputs.output_known else HowKnown.ESTIMATED
+    elsewhere = bool((inputs.reported & ~inputs.anchored).any())
+    return tokens, output, HowKnown.PROJECTED if elsewhere else tokens

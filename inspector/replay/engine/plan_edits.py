@@ -1,7 +1,9 @@
 """A plan's strategies at work on a session: everything they change, in the plan's order.
 
-A plan of one scheduled strategy is worked out for all calls at once. Any other is walked call by call, so that each
-strategy sees what the ones before it left and what the plan itself has sent so far.
+A plan of one scheduled strategy is worked out for all calls at once; any other is simulated call by call. Under every
+plan lies what the agent itself cleared while the session ran: Claude Code's partial compactions leave the file as it
+was and record only whose results were no longer sent. Recorded prompts are that much smaller from then on; a plan must
+not be credited with cutting what was already gone.
 """
 
 from __future__ import annotations
@@ -12,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.replay.engine.edits import RECORDED, Edits, Reason, effective_edits
-from inspector.replay.engine.gc_pause import collector_paused
 from inspector.replay.engine.simulation import NextCall, PromptSizes, Simulation, StrategyRun
 from inspector.session.model import BlockKind
 from inspector.strategies.core.batching import BatchedRun, batched_schedule, batching_of
@@ -30,20 +31,49 @@ if TYPE_CHECKING:
 
 
 CLEARED = Decision(ReplaceText("[Old tool result content cleared]"), "cleared by the agent itself when it was recorded")
-"""The text Claude Code sends in place of a blanked result."""
+"""The text Claude Code sends in place of a cleared result."""
+
+
+def plan_edits(
+    history: History, renderer: Renderer, plan: Plan, sizes: PromptSizes, next_call: NextCall | None = None
+) -> Edits:
+    """Everything the plan's enabled strategies change, on top of what the agent itself cleared.
+
+    Args:
+        history: The session's columns.
+        renderer: Applies operations.
+        plan: The plan.
+        sizes: What every prompt measures with nothing cut.
+        next_call: What is known of the next call by other means than working it out.
+    """
+    entries = [(index, in_use(entry.strategy)) for index, entry in enumerate(plan.entries) if entry.enabled]
+    cleared = recorded_clearing(history)
+    if len(entries) == 1 and not cleared:
+        index, only = entries[0]
+        if isinstance(only, ScheduledStrategy) and not _waits_for_prompt(only):
+            return _edits_of_schedule(history, renderer, index, _schedule(history, only))
+    runs = [StrategyRun(RECORDED, scheduled=iter(cleared))] if cleared else []
+    for index, strategy in entries:
+        batching = batching_of(strategy)
+        if isinstance(strategy, ScheduledStrategy):
+            run = StrategyRun(index, scheduled=_by_call(history, _schedule(history, strategy)))
+            batching = batching if _waits_for_prompt(strategy) else None
+        elif isinstance(strategy, SequentialStrategy):
+            run = StrategyRun(index, sequential=strategy.start(history))
+        else:
+            continue
+        run.batched = None if batching is None else BatchedRun(batching, run.decide)
+        runs.append(run)
+    return Simulation(history, renderer, sizes, next_call or NextCall(), runs).edits()
 
 
 def recorded_clearing(history: History) -> list[tuple[int, Choice]]:
-    """Which blocks the agent blanked, from which call on, in call order."""
+    """Which blocks the agent cleared, from which call on, in call order."""
     session = history.session
     partial = [compaction for compaction in session.compactions if compaction.is_partial]
     if not partial:
         return []
-    results = {
-        session.blocks[block].tool_call_id: block
-        for block in history.results.tolist()
-        if session.blocks[block].kind is BlockKind.TOOL_RESULT
-    }
+    results = results_by_call_id(history)
     responses = [call.response for call in session.calls]
     cleared = [
         (bisect_left(responses, compaction.message), Choice(results[identifier], CLEARED))
@@ -56,49 +86,31 @@ def recorded_clearing(history: History) -> list[tuple[int, Choice]]:
     return sorted(sent, key=lambda item: item[0])
 
 
-def plan_edits(
-    history: History, renderer: Renderer, plan: Plan, sizes: PromptSizes, told: NextCall | None = None
-) -> Edits:
-    """Everything the plan's enabled strategies change, on top of what the agent itself blanked."""
-    entries = [(index, in_use(entry.strategy)) for index, entry in enumerate(plan.entries) if entry.enabled]
-    cleared = recorded_clearing(history)
-    if len(entries) == 1 and not cleared:
-        index, only = entries[0]
-        if isinstance(only, ScheduledStrategy) and not _waits(only):
-            return _scheduled(history, renderer, index, _schedule(history, only))
-    walk = Simulation(history, renderer, sizes, told or NextCall())
-    if cleared:
-        walk.layers.append(StrategyRun(RECORDED, by_call=iter(cleared)))
-    for index, strategy in entries:
-        batching = batching_of(strategy)
-        if isinstance(strategy, ScheduledStrategy):
-            layer = StrategyRun(index, by_call=_by_call(history, _schedule(history, strategy)))
-            batching = batching if _waits(strategy) else None
-        elif isinstance(strategy, SequentialStrategy):
-            layer = StrategyRun(index, run=strategy.start(history))
-        else:
-            continue
-        layer.batched = None if batching is None else BatchedRun(batching, layer.decide)
-        walk.layers.append(layer)
-    return walk.edits()
+def results_by_call_id(history: History) -> dict[str, int]:
+    """The block of every tool result by the id of its call."""
+    blocks = history.session.blocks
+    return {
+        blocks[block].tool_call_id: block
+        for block in history.results.tolist()
+        if blocks[block].kind is BlockKind.TOOL_RESULT
+    }
 
 
-def _waits(strategy: Strategy) -> bool:
+def _waits_for_prompt(strategy: Strategy) -> bool:
     """True when what was sent, or the clock, decides when the strategy's edits are made."""
     batching = batching_of(strategy)
     return batching is not None and batching.waits_for_the_prompt
 
 
 def _schedule(history: History, strategy: ScheduledStrategy) -> Schedule:
-    with collector_paused():
-        schedule = strategy.schedule(history)
+    schedule = strategy.schedule(history)
     batching = batching_of(strategy)
     if batching is None or batching.waits_for_the_prompt:
         return schedule
     return batched_schedule(history, schedule, batching.batch_calls)
 
 
-def _scheduled(history: History, renderer: Renderer, entry: int, schedule: Schedule) -> Edits:
+def _edits_of_schedule(history: History, renderer: Renderer, entry: int, schedule: Schedule) -> Edits:
     stacks = tuple(() if decision.operation is None else (decision.operation,) for decision in schedule.table)
     reasons = tuple(Reason(entry, decision) for decision in schedule.table)
     return effective_edits(
@@ -114,6 +126,7 @@ def _scheduled(history: History, renderer: Renderer, entry: int, schedule: Sched
 
 
 def _by_call(history: History, schedule: Schedule) -> Iterator[tuple[int, Choice]]:
+    """A schedule's decisions in call order; one about a block that is still to come is due when that enters."""
     calls = np.maximum(schedule.calls, history.enters[schedule.blocks])
     order = np.argsort(calls, kind="stable")
     columns = (calls[order].tolist(), schedule.blocks[order].tolist(), schedule.decisions[order].tolist())

@@ -1,4 +1,4 @@
-"""What a plan changes, placed in every prompt: how much shorter each is, and how far it begins as the one before.
+"""The edits of a plan in every prompt: how much shorter each is, and how far it begins as the one before.
 
 Everything is in counted tokens; what the provider would report follows from it elsewhere.
 """
@@ -19,41 +19,6 @@ if TYPE_CHECKING:
 
     from inspector.replay.engine.edits import Edits
     from inspector.replay.engine.prompt_layout import ContextLayout, Layout, PromptColumns
-
-
-def shared_prefix(
-    edits: Edits,
-    before: tuple[int, NDArray[np.int32]],
-    after: tuple[int, NDArray[np.int32]],
-) -> int:
-    """How many blocks at the beginning of a prompt are sent, or left out, as the prompt before it began.
-
-    Args:
-        changes: How blocks are sent.
-        before: The earlier call, and the block indices of its prompt, int32.
-        after: The later one's.
-    """
-    sent_before, rows_before, _ = _sent(edits, *before)
-    sent_after, rows_after, places = _sent(edits, *after)
-    length = min(len(sent_before), len(sent_after))
-    differs = (sent_before[:length] != sent_after[:length]) | (rows_before[:length] != rows_after[:length])
-    alike = int(np.argmax(differs)) if differs.any() else length
-    return int(places[alike - 1]) + 1 if alike else 0
-
-
-def _sent(
-    edits: Edits, call: int, blocks: NDArray[np.int32]
-) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
-    """The blocks that a prompt sends anything of, the rows in force for them, and their places in it."""
-    in_force = edits.in_force(call)
-    found = np.searchsorted(edits.block[in_force], blocks)
-    rows = np.append(in_force, -1)[found]
-    rows = np.where(np.append(edits.block, -1)[rows] == blocks, rows, -1)
-    action = np.append(edits.action, np.uint8(Action.WHOLE))
-    places = np.flatnonzero((rows < 0) | (action[rows] != Action.REMOVED))
-    # A block sent whole again is sent as one that never changed.
-    rows = np.where(action[rows] == Action.WHOLE, -1, rows)
-    return blocks[places], rows[places], places
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -80,12 +45,12 @@ class ReusablePrefix:
 
 @dataclass(frozen=True, eq=False)
 class PromptEdits:
-    """The changes of one plan in all prompts of a session, in the order of contexts, then calls.
+    """The edits of one plan in all prompts of a session, in the order of contexts, then calls.
 
     Attributes:
         layout: The session.
-        changes: The changes.
-        place: Per change as seen in a context, the place of its block, int64.
+        edits: The edits.
+        place: Per edit as seen in a context, the place of its block, int64.
         entry: The entry of the call it is first seen at among `PromptColumns.calls`, int64.
         tokens: The tokens it leaves out, negative where it puts some back or adds, int64.
     """
@@ -98,9 +63,9 @@ class PromptEdits:
 
     @classmethod
     def of(cls, layout: Layout, edits: Edits) -> PromptEdits:
-        """Place changes.
+        """Place edits.
 
-        A change is due at a call of its block's thread or, where a strategy named another, at the thread's next one.
+        An edit is due at a call of its block's thread or, where a strategy named another, at the thread's next one.
         One made between the last call of a thread's context and the first of its next is seen at that.
         """
         columns = layout.columns
@@ -285,3 +250,42 @@ class PromptEdits:
             if alike > shared:
                 found[entry] = alike
         return found
+
+
+def shared_prefix(
+    edits: Edits,
+    before: tuple[int, NDArray[np.int32]],
+    after: tuple[int, NDArray[np.int32]],
+) -> int:
+    """How many blocks at the beginning of a prompt are sent, or left out, as the prompt before it began.
+
+    A compaction that keeps the newest messages and drops those before them shares nothing with the prompt before it, as
+    recorded. Where the plan had left the very same messages out already, both prompts begin alike after all, and a
+    cache that held the one holds the beginning of the other.
+
+    Args:
+        edits: How blocks are sent.
+        before: The earlier call, and the block indices of its prompt, int32.
+        after: The later one's.
+    """
+    sent_before, rows_before, _ = _sent(edits, *before)
+    sent_after, rows_after, places = _sent(edits, *after)
+    length = min(len(sent_before), len(sent_after))
+    differs = (sent_before[:length] != sent_after[:length]) | (rows_before[:length] != rows_after[:length])
+    alike = int(np.argmax(differs)) if differs.any() else length
+    return int(places[alike - 1]) + 1 if alike else 0
+
+
+def _sent(
+    edits: Edits, call: int, blocks: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+    """The blocks that a prompt sends anything of, the rows in force for them, and their places in it."""
+    in_force = edits.in_force(call)
+    found = np.searchsorted(edits.block[in_force], blocks)
+    rows = np.append(in_force, -1)[found]
+    rows = np.where(np.append(edits.block, -1)[rows] == blocks, rows, -1)
+    action = np.append(edits.action, np.uint8(Action.WHOLE))
+    places = np.flatnonzero((rows < 0) | (action[rows] != Action.REMOVED))
+    # A block sent whole again is sent as one that never changed.
+    rows = np.where(action[rows] == Action.WHOLE, -1, rows)
+    return blocks[places], rows[places], places

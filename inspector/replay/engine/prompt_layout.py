@@ -17,10 +17,128 @@ if TYPE_CHECKING:
 
     from inspector.strategies.history.history import History
 
+Number = TypeVar("Number", np.bool_, np.int32, np.int64, np.float64)
+
+_RUNS = (BlockKind.TOOL_CALL, BlockKind.TOOL_RESULT)
+"""Kinds of blocks of which several in a row are one position of a prompt cache."""
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """All contexts of a session.
+
+    Attributes:
+        history: What they are contexts of.
+        contexts: In the session's order.
+        previous_call: Per call, the call before it in the same context, -1 for the first, int64.
+        tokens: Per block, counted tokens, whole, int32.
+        envelopes: Per block, counted tokens that go with it when it is removed, beside its own, int64.
+    """
+
+    history: History
+    contexts: tuple[ContextLayout, ...]
+    previous_call: NDArray[np.int64]
+    tokens: NDArray[np.int32]
+    envelopes: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, history: History, tokens: NDArray[np.int32]) -> Layout:
+        """Lay out a session whose blocks have the given tokens and take nothing beside them."""
+        previous = np.full(history.call_count + 1, -1, dtype=np.int64)
+        contexts: list[ContextLayout] = []
+        last_of_thread: dict[int, ContextLayout] = {}
+        for context, (members, calls) in zip(history.session.contexts, history.calls_of_contexts(), strict=True):
+            blocks = history.blocks_of(members)
+            ends = np.cumsum(history.message_first_block[members + 1] - history.message_first_block[members])
+            ends = np.concatenate(([0], ends)).astype(np.int64)
+            previous[calls[1:]] = calls[:-1]
+            before = last_of_thread.get(context.thread)
+            contexts.append(
+                ContextLayout(
+                    thread=context.thread,
+                    blocks=blocks,
+                    tokens=tokens[blocks],
+                    beside=np.zeros(len(blocks) + 1),
+                    carried=int(ends[context.carried]),
+                    shared=0 if before is None else _shared(before.blocks[: before.prompt_blocks[-1]], blocks),
+                    call_before=-1 if before is None else int(before.calls[-1]),
+                    calls=calls,
+                    prompt_blocks=ends[history.call_prompt_messages[calls]],
+                    in_block_order=bool((members[1:] > members[:-1]).all()),
+                )
+            )
+            if len(calls):
+                last_of_thread[context.thread] = contexts[-1]
+        return cls(history, tuple(contexts), previous, tokens, np.zeros(len(tokens), dtype=np.int64))
+
+    def with_beside(self, beside: NDArray[np.float64], ratio: float) -> Layout:
+        """The same, with what every block takes beside its counted tokens.
+
+        Args:
+            beside: Per block, the provider's tokens, float64.
+            ratio: The provider's tokens for one counted token.
+        """
+        contexts = tuple(
+            replace(context, beside=np.concatenate(([0.0], np.cumsum(beside[context.blocks]))))
+            for context in self.contexts
+        )
+        return replace(self, contexts=contexts, envelopes=np.rint(beside / ratio).astype(np.int64))
+
+    @cached_property
+    def columns(self) -> PromptColumns:
+        """The prompts of all contexts end to end."""
+        return PromptColumns.of(self.contexts, self.history.call_count + 1, len(self.tokens))
+
+    def previous_in_thread(self) -> NDArray[np.int64]:
+        """Per recorded call, the call before it in its thread, whatever the context, -1 for the first. int64."""
+        previous = self.previous_call.copy()
+        for context in self.contexts:
+            if len(context.calls):
+                previous[context.calls[0]] = context.call_before
+        return previous[:-1]
+
+    @cached_property
+    def whole_tokens(self) -> NDArray[np.int64]:
+        """Per call, the counted tokens of its prompt with every block whole. int64."""
+        columns = self.columns
+        return columns.by_call(columns.tokens_before[columns.end])
+
+    @cached_property
+    def beside_prompts(self) -> NDArray[np.float64]:
+        """Per call, the provider's tokens that the blocks of its prompt take beside their counted ones. float64."""
+        columns = self.columns
+        return columns.by_call(columns.beside_before[columns.end])
+
+    @cached_property
+    def previous_blocks(self) -> NDArray[np.int64]:
+        """Per call, how many blocks at its beginning were also first in its thread's previous prompt. int64."""
+        columns = self.columns
+        return columns.by_call(columns.previous_end - columns.first_place[columns.context])
+
+    def positions_after(self, blocks: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Per call, the next one included, how many positions its last block stands behind the end of a prefix. int64.
+
+        Anthropic looks back a number of positions from a breakpoint. A block is a position; a run of tool calls, or of
+        tool results, is one together (its documentation on prompt caching). Blocks that a plan removes are counted as
+        if they stood there, so that a plan is never taken to bring an entry within reach.
+
+        Args:
+            blocks: Per call, how many blocks of its prompt the prefix holds.
+        """
+        after = np.zeros(self.history.call_count + 1, dtype=np.int64)
+        for context in self.contexts:
+            kind = self.history.kind[context.blocks]
+            begins = kind != BlockKind.OTHER
+            begins[1:] &= ~((kind[1:] == kind[:-1]) & np.isin(kind[1:], _RUNS))
+            before = np.concatenate(([0], np.cumsum(begins, dtype=np.int64)))
+            prefix = np.minimum(blocks[context.calls], context.prompt_blocks)
+            after[context.calls] = before[context.prompt_blocks] - before[prefix]
+        return after
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ContextLayout:
-    """One context.
+    """Where every block stands in the prompts of one context.
 
     Attributes:
         thread: Its thread.
@@ -60,12 +178,16 @@ class ContextLayout:
         return np.where(self.blocks[places] == blocks, places, -1)
 
 
-Number = TypeVar("Number", np.bool_, np.int32, np.int64, np.float64)
+def _shared(before: NDArray[np.int32], after: NDArray[np.int32]) -> int:
+    """How many blocks at the beginning of two prompts are the same."""
+    length = min(len(before), len(after))
+    differs = np.flatnonzero(before[:length] != after[:length])
+    return int(differs[0]) if len(differs) else length
 
 
 @dataclass(frozen=True, eq=False)
 class PromptColumns:
-    """Every call and every place a block has in a context.
+    """All prompts of a session as columns, the contexts end to end: every call and every place a block has.
 
     Places count the blocks of all contexts in the order they are sent, one context after the other, with a further
     place behind the last block of each. Calls stand context by context, too, which is an order of their own where
@@ -187,124 +309,3 @@ def _ends(counts: list[int]) -> NDArray[np.int64]:
 
 def _joined(parts: Sequence[ArrayLike], kind: type[Number]) -> NDArray[Number]:
     return np.concatenate([np.zeros(0, dtype=kind), *map(np.asarray, parts)]).astype(kind, copy=False)
-
-
-@dataclass(frozen=True, eq=False)
-class Layout:
-    """All contexts of a session.
-
-    Attributes:
-        history: What they are contexts of.
-        contexts: In the session's order.
-        previous_call: Per call, the call before it in the same context, -1 for the first, int64.
-        tokens: Per block, counted tokens, whole, int32.
-        envelopes: Per block, counted tokens that go with it when it is removed, beside its own, int64.
-    """
-
-    history: History
-    contexts: tuple[ContextLayout, ...]
-    previous_call: NDArray[np.int64]
-    tokens: NDArray[np.int32]
-    envelopes: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, history: History, tokens: NDArray[np.int32]) -> Layout:
-        """Lay out a session whose blocks have the given tokens and take nothing beside them."""
-        previous = np.full(history.call_count + 1, -1, dtype=np.int64)
-        contexts: list[ContextLayout] = []
-        last_of_thread: dict[int, ContextLayout] = {}
-        for context, (members, calls) in zip(history.session.contexts, history.calls_of_contexts(), strict=True):
-            blocks = history.blocks_of(members)
-            ends = np.cumsum(history.message_first_block[members + 1] - history.message_first_block[members])
-            ends = np.concatenate(([0], ends)).astype(np.int64)
-            previous[calls[1:]] = calls[:-1]
-            before = last_of_thread.get(context.thread)
-            contexts.append(
-                ContextLayout(
-                    thread=context.thread,
-                    blocks=blocks,
-                    tokens=tokens[blocks],
-                    beside=np.zeros(len(blocks) + 1),
-                    carried=int(ends[context.carried]),
-                    shared=0 if before is None else _shared(before.blocks[: before.prompt_blocks[-1]], blocks),
-                    call_before=-1 if before is None else int(before.calls[-1]),
-                    calls=calls,
-                    prompt_blocks=ends[history.call_prompt_messages[calls]],
-                    in_block_order=bool((members[1:] > members[:-1]).all()),
-                )
-            )
-            if len(calls):
-                last_of_thread[context.thread] = contexts[-1]
-        return cls(history, tuple(contexts), previous, tokens, np.zeros(len(tokens), dtype=np.int64))
-
-    def with_beside(self, beside: NDArray[np.float64], ratio: float) -> Layout:
-        """The same, with what every block takes beside its counted tokens.
-
-        Args:
-            beside: Per block, the provider's tokens, float64.
-            ratio: The provider's tokens for one counted token.
-        """
-        contexts = tuple(
-            replace(context, beside=np.concatenate(([0.0], np.cumsum(beside[context.blocks]))))
-            for context in self.contexts
-        )
-        return replace(self, contexts=contexts, envelopes=np.rint(beside / ratio).astype(np.int64))
-
-    @cached_property
-    def columns(self) -> PromptColumns:
-        """The prompts of all contexts end to end."""
-        return PromptColumns.of(self.contexts, self.history.call_count + 1, len(self.tokens))
-
-    def previous_in_thread(self) -> NDArray[np.int64]:
-        """Per recorded call, the call before it in its thread, whatever the context, -1 for the first. int64."""
-        previous = self.previous_call.copy()
-        for context in self.contexts:
-            if len(context.calls):
-                previous[context.calls[0]] = context.call_before
-        return previous[:-1]
-
-    @cached_property
-    def whole_tokens(self) -> NDArray[np.int64]:
-        """Per call, the counted tokens of its prompt with every block whole. int64."""
-        columns = self.columns
-        return columns.by_call(columns.tokens_before[columns.end])
-
-    @cached_property
-    def beside_prompts(self) -> NDArray[np.float64]:
-        """Per call, the provider's tokens that the blocks of its prompt take beside their counted ones. float64."""
-        columns = self.columns
-        return columns.by_call(columns.beside_before[columns.end])
-
-    @cached_property
-    def previous_blocks(self) -> NDArray[np.int64]:
-        """Per call, how many blocks at its beginning were also first in its thread's previous prompt. int64."""
-        columns = self.columns
-        return columns.by_call(columns.previous_end - columns.first_place[columns.context])
-
-
-def _shared(before: NDArray[np.int32], after: NDArray[np.int32]) -> int:
-    """How many blocks at the beginning of two prompts are the same."""
-    length = min(len(before), len(after))
-    differs = np.flatnonzero(before[:length] != after[:length])
-    return int(differs[0]) if len(differs) else length
-
-
-_RUNS = (BlockKind.TOOL_CALL, BlockKind.TOOL_RESULT)
-
-
-def positions_after(layout: Layout, blocks: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Per call, the next one included, how many positions its last block stands behind the end of a prefix. int64.
-
-    Args:
-        layout: Where blocks stand in prompts.
-        blocks: Per call, how many blocks of its prompt the prefix holds.
-    """
-    after = np.zeros(layout.history.call_count + 1, dtype=np.int64)
-    for context in layout.contexts:
-        kind = layout.history.kind[context.blocks]
-        begins = kind != BlockKind.OTHER
-        begins[1:] &= ~((kind[1:] == kind[:-1]) & np.isin(kind[1:], _RUNS))
-        before = np.concatenate(([0], np.cumsum(begins, dtype=np.int64)))
-        prefix = np.minimum(blocks[context.calls], context.prompt_blocks)
-        after[context.calls] = before[context.prompt_blocks] - before[prefix]
-    return after

@@ -1,4 +1,4 @@
-"""What a stack of operations makes of blocks: their renditions, lengths and tokens.
+"""How blocks are sent: their renditions and tokens under the operations of a plan's strategies.
 
 A stack is the operations of a plan's strategies on one block, in the plan's order. Most blocks have a stack of one,
 and most of those are cuts, so these are computed for all blocks at once; anything else is worked out block by block
@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from inspector.errors import InspectorError
 from inspector.strategies.core.operations import CutText, CutTokens, Operation, RecordedBlock, RemoveBlock, ReplaceText
 from inspector.strategies.core.rendition import Action, Rendition, Slice
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from inspector.strategies.history.history import History
@@ -25,13 +28,19 @@ if TYPE_CHECKING:
 Stack = tuple[Operation, ...]
 
 MOST_CUTS = 16
-"""Cuts whose outcome is remembered, the latest ones."""
+"""Cuts of whose blocks the tokens are remembered, the latest ones."""
 
 _FEW = 8
 """Blocks below which lists are quicker than columns."""
 
 MOST_REMEMBERED = 250_000
-"""Outcomes of blocks that are kept beside those of the last plan, and renditions: some tens of megabytes."""
+"""Rendered blocks that are kept beside those of the last plan, and renditions: some tens of megabytes."""
+
+
+class ReplayCancelledError(InspectorError):
+    """A replay was given up because nobody waits for it any more."""
+
+    advice = "ask for the replay again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +82,7 @@ class _Cuts(NamedTuple):
         asked: The blocks, int32.
         over: Which of them are longer than its limit, bool.
         tokens: Per block over the limit, its tokens, int32.
-        signature: The same of `Outcome.signature`, int64.
+        signature: The same of `RenderedBlocks.signature`, int64.
     """
 
     asked: NDArray[np.int32]
@@ -91,19 +100,28 @@ class Renderer:
         table: Its token counts.
         precise: Count the tokens of every cut text for real, reading it, instead of within a few tokens from where
             its recorded tokens end.
+        cancelled: Asked again and again; once it is true, replays under way end with `ReplayCancelledError`. Every
+            replay asks its renderer all the time, so that is where it can be stopped.
     """
 
     history: History
     table: TokenTable
     precise: bool = False
+    cancelled: Callable[[], bool] | None = None
     _renditions: dict[Stack, dict[int, Rendition]] = field(default_factory=dict)
-    _outcomes: dict[Stack, dict[int, tuple[int, int, int]]] = field(default_factory=dict)
+    _rendered: dict[Stack, dict[int, tuple[int, int, int]]] = field(default_factory=dict)
     _rendition_count: int = 0
-    _outcome_count: int = 0
+    _rendered_count: int = 0
     _cuts: dict[CutText, _Cuts] = field(default_factory=dict)
 
-    def go_on(self) -> None:
-        """Asked again and again while a replay is under way; one that can be called off raises here."""
+    def check_cancelled(self) -> None:
+        """Asked again and again while a replay is under way.
+
+        Raises:
+            ReplayCancelledError: Nobody waits for it any more.
+        """
+        if self.cancelled is not None and self.cancelled():
+            raise ReplayCancelledError
 
     def rendition(self, block: int, stack: Stack) -> Rendition:
         """The rendition a stack makes of one block."""
@@ -119,7 +137,7 @@ class Renderer:
         return known[block]
 
     def _rendition(self, block: int, stack: Stack) -> Rendition:
-        self.go_on()
+        self.check_cancelled()
         source = _CountedBlock(self.history.session, block, self.table)
         rendition = Rendition.whole(int(self.history.characters[block]))
         for operation in stack:
@@ -140,9 +158,9 @@ class Renderer:
             for piece in rendition.pieces
         )
 
-    def outcome(self, blocks: NDArray[np.int32], stacks: NDArray[np.int32], table: tuple[Stack, ...]) -> RenderedBlocks:
+    def render(self, blocks: NDArray[np.int32], stacks: NDArray[np.int32], table: tuple[Stack, ...]) -> RenderedBlocks:
         """What the stack `table[stacks[i]]` makes of `blocks[i]`, for all `i`."""
-        self.go_on()
+        self.check_cancelled()
         result = RenderedBlocks(
             tokens=self.table.tokens[blocks].astype(np.int32),
             action=np.zeros(len(blocks), dtype=np.uint8),
@@ -151,15 +169,15 @@ class Renderer:
         # Small numbers are put in order far faster than large ones, and tables are short.
         order = np.argsort(stacks.astype(np.min_scalar_type(len(table))), kind="stable")
         bounds = np.searchsorted(stacks[order], np.arange(len(table) + 1)).tolist()
-        apart: list[tuple[Stack, int, int]] = []
+        left: list[tuple[Stack, int, int]] = []
         for stack, first, last in zip(table, bounds, bounds[1:], strict=False):
             if first == last or not stack:
                 continue
             where = order[first:last]
-            is_quick_apart = last - first < _FEW and isinstance(stack[0], ReplaceText | RemoveBlock)
-            if is_quick_apart or not self._apply(blocks[where], where, stack, result):
-                apart.append((stack, first, last))
-        self._one_by_one(apart, blocks, order, result)
+            is_quicker_one_by_one = last - first < _FEW and isinstance(stack[0], ReplaceText | RemoveBlock)
+            if is_quicker_one_by_one or not self._apply(blocks[where], where, stack, result):
+                left.append((stack, first, last))
+        self._one_by_one(left, blocks, order, result)
         return result
 
     def _apply(self, blocks: NDArray[np.int32], where: NDArray[np.int64], stack: Stack, result: RenderedBlocks) -> bool:
@@ -272,18 +290,18 @@ class Renderer:
             stacks: Each with where its rows begin and end in `order`.
             blocks: The block of every row of the result.
             order: Rows of the result, in the stacks' order.
-            result: What takes their outcomes.
+            result: What takes what becomes of them.
         """
         if not stacks:
             return
         of_stacks = [blocks[order[first:last]].tolist() for _, first, last in stacks]
-        outcomes: list[dict[int, tuple[int, int, int]]] = []
+        rendered: list[dict[int, tuple[int, int, int]]] = []
         missing: list[tuple[dict[int, tuple[int, int, int]], int, Rendition]] = []
         for (stack, *_), of_stack in zip(stacks, of_stacks, strict=True):
-            known = self._outcomes.get(stack)
+            known = self._rendered.get(stack)
             if known is None:
-                known = self._outcomes[stack] = {}
-            outcomes.append(known)
+                known = self._rendered[stack] = {}
+            rendered.append(known)
             missing += [(known, block, self._rendition(block, stack)) for block in of_stack if block not in known]
         if missing:
             of_blocks = [block for _, block, _ in missing]
@@ -296,9 +314,9 @@ class Renderer:
                     int(rendition.action),
                     0 if whole else _signature_of(rendition, length),
                 )
-            self._forget(outcomes, len(missing))
+            self._forget(rendered, len(missing))
         found = array("q")
-        for known, of_stack in zip(outcomes, of_stacks, strict=True):
+        for known, of_stack in zip(rendered, of_stacks, strict=True):
             for block in of_stack:
                 found.extend(known[block])
         columns = np.array(found, dtype=np.int64).reshape(-1, 3)
@@ -307,16 +325,16 @@ class Renderer:
 
     def _forget(self, used: list[dict[int, tuple[int, int, int]]], added: int) -> None:
         """Let go of what earlier plans made, the oldest first, where it has become much: limits are dragged."""
-        self._outcome_count += added
-        if self._outcome_count <= MOST_REMEMBERED:
+        self._rendered_count += added
+        if self._rendered_count <= MOST_REMEMBERED:
             return
         needed = set(map(id, used))
-        for stack, known in list(self._outcomes.items()):
-            if self._outcome_count <= MOST_REMEMBERED:
+        for stack, known in list(self._rendered.items()):
+            if self._rendered_count <= MOST_REMEMBERED:
                 break
             if id(known) not in needed:
-                del self._outcomes[stack]
-                self._outcome_count -= len(known)
+                del self._rendered[stack]
+                self._rendered_count -= len(known)
 
     def _tokens_of(self, blocks: list[int], renditions: list[Rendition]) -> NDArray[np.int32]:
         # What is beside a text (images, a call's name) goes with it when the whole block is replaced.

@@ -10,10 +10,9 @@ import numpy as np
 
 from inspector.replay.engine.edits import RECORDED
 from inspector.replay.engine.inputs import ReplayInputs
-from inspector.replay.engine.ledger import Figures, Ledger, figures_of, ledger_of
+from inspector.replay.engine.ledger import Figures, Ledger, figures_of, how_known, ledger_of
 from inspector.replay.engine.plan_edits import plan_edits
 from inspector.replay.engine.prompt_edits import PromptEdits
-from inspector.replay.figure import HowKnown
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.history.history import History
 from inspector.tokens.counter import load_counter
@@ -195,7 +194,7 @@ def replay_session(session: Session, plan: Plan, *, pricing: Pricing | None = No
     return replay(ReplayInputs.of(History.of(session), table, pricing=pricing, precise=precise), plan)
 
 
-def replay(inputs: ReplayInputs, plan: Plan, told: NextCall | None = None) -> Replay:
+def replay(inputs: ReplayInputs, plan: Plan, next_call: NextCall | None = None) -> Replay:
     """Replay every call of a session under a plan.
 
     Work is proportional to what the plan changes and to the number of calls, not to calls times blocks.
@@ -203,31 +202,12 @@ def replay(inputs: ReplayInputs, plan: Plan, told: NextCall | None = None) -> Re
     Args:
         inputs: The session.
         plan: The plan; `Plan()` changes nothing.
-        told: What is known of the next call by other means than working it out.
+        next_call: What is known of the next call by other means than working it out.
     """
-    edits = plan_edits(inputs.history_of_window, inputs.renderer, plan, inputs.sizes, told)
+    edits = plan_edits(inputs.history_of_window, inputs.renderer, plan, inputs.sizes, next_call)
     prompt_edits = PromptEdits.of(inputs.layout, edits)
     reusable = prompt_edits.reusable(inputs.cached_blocks)
     ledger = ledger_of(inputs, prompt_edits, reusable, edits.model_calls)
-    untouched = not any(entry.enabled for entry in plan.entries) or not _changed_by_plan(edits)
+    untouched = not any(entry.enabled for entry in plan.entries) or not edits.by_plan.any()
     figures = figures_of(ledger, *how_known(inputs, untouched=untouched))
     return Replay(inputs, plan, edits, prompt_edits, ledger, figures, reusable.blocks)
-
-
-def _changed_by_plan(edits: Edits) -> bool:
-    by_plan = np.array([reason.entry != RECORDED for reason in edits.reasons], dtype=bool)
-    return len(edits.reason) > 0 and bool(by_plan[edits.reason].any())
-
-
-def how_known(inputs: ReplayInputs, *, untouched: bool) -> tuple[HowKnown, HowKnown, HowKnown]:
-    """How the prompts' sizes, the responses, and what prompt caches did are known.
-
-    Args:
-        inputs: What it was worked out from.
-        untouched: The plan changed nothing, so that recorded figures stand as they are.
-    """
-    all_reported = bool(inputs.reported.all())
-    tokens = HowKnown.EXACT if all_reported and untouched else inputs.scale.known
-    output = HowKnown.EXACT if all_reported and inputs.output_known else HowKnown.ESTIMATED
-    elsewhere = bool((inputs.reported & ~inputs.anchored).any())
-    return tokens, output, HowKnown.PROJECTED if elsewhere else tokens

@@ -1,4 +1,9 @@
-"""The provider's tokens for ours: how our counts are brought to the scale of what the provider reports and charges."""
+"""The provider's tokens for ours: how our counts are brought to the scale of what the provider reports and charges.
+
+`inspector.tokens.calibration` fits; here is what it fits: what every recorded prompt holds, on each `Reading` of how
+later prompts hold responses. Where the provider does not report reasoning apart, it is what the reported length of a
+response leaves when its texts are taken away. What was sent is taken as recorded, so one fit serves every plan.
+"""
 
 from __future__ import annotations
 
@@ -25,165 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Responses:
-    """The responses of a session whose length was reported, by their first block.
-
-    Attributes:
-        tokens: Per block, the reported tokens of the response it begins, 0 elsewhere, int64.
-        reasoning: Of these, the reasoning, int64.
-        measured: Per block, it is part of such a response, bool.
-    """
-
-    tokens: Integers
-    reasoning: Integers
-    measured: NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, history: History, table: TokenTable) -> Responses:
-        """Those of a session."""
-        count = len(history.kind)
-        tokens, reasoning = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
-        calls = recorded_calls(history)
-        first, last = history.message_first_block[calls.response], history.message_first_block[calls.response + 1]
-        told = (calls.output > 0) & ~calls.is_placeholder & (first < last)
-        if not told.any():
-            return cls(tokens, reasoning, np.zeros(count, dtype=bool))
-        first, last, output, apart = first[told], last[told], calls.output[told], calls.reasoning[told]
-        ratio = np.array([typical_coefficients(model).ratio for model in calls.models.names])[calls.models.code[told]]
-        thinking = history.kind == BlockKind.THINKING
-        texts = np.concatenate(([0], np.cumsum(np.where(thinking, 0, table.tokens), dtype=np.int64)))
-        thoughts = np.concatenate(([0], np.cumsum(thinking, dtype=np.int64)))
-        left = np.maximum(output - np.rint(ratio * (texts[last] - texts[first])).astype(np.int64), 0)
-        hidden = np.where(thoughts[last] > thoughts[first], left, 0)
-        tokens[first] = output
-        reasoning[first] = np.where(apart > 0, np.minimum(apart, output), hidden)
-        edges = np.zeros(count + 1, dtype=np.int64)
-        np.add.at(edges, first, 1)
-        np.add.at(edges, last, -1)
-        measured = np.cumsum(edges)[:count] > 0
-        return cls(tokens, reasoning, measured)
-
-
-def response_columns(history: History, table: TokenTable) -> dict[Reading, PromptContents]:
-    """Per reading, what every call's prompt holds, the next one's included; empty where no length was reported."""
-    responses = Responses.of(history, table)
-    if not responses.measured.any():
-        return {}
-    counted = np.where(responses.measured, 0, table.tokens).astype(np.int64)
-    blocks = (history.kind != BlockKind.OTHER).astype(np.int64)
-    per_block = np.stack((counted, blocks, responses.tokens, responses.reasoning))
-    begins = responses.tokens > 0
-    size = history.call_count + 1
-    sums = np.zeros((4, size), dtype=np.int64)
-    since_user, last = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
-    for members, calls in history.calls_of_contexts():
-        if not len(calls):
-            continue
-        own = history.blocks_of(members)
-        before = np.concatenate((np.zeros((4, 1), dtype=np.int64), np.cumsum(per_block[:, own], axis=1)), axis=1)
-        counts = history.message_first_block[members + 1] - history.message_first_block[members]
-        ends = np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))[history.call_prompt_messages[calls]]
-        sums[:, calls] = before[:, ends]
-        since_user[calls] = before[3, ends] - before[3, _last_marked(history.kind[own] == BlockKind.USER_TEXT)[ends]]
-        last[calls] = before[3, ends] - before[3, _last_marked(begins[own])[ends]]
-    texts, count, tokens, reasoning = sums
-    kept = {
-        Reading.KEPT: reasoning,
-        Reading.SINCE_USER: since_user,
-        Reading.LAST: last,
-        Reading.DROPPED: np.zeros_like(reasoning),
-    }
-    return {each: PromptContents(texts, count, tokens - reasoning + held) for each, held in kept.items()}
-
-
-def _last_marked(places: NDArray[np.bool_]) -> Integers:
-    """Per number of blocks at the beginning, where the last of the marked ones among them is; 0 for none."""
-    marked = np.where(places, np.arange(len(places)), 0)
-    return np.concatenate(([0], np.maximum.accumulate(marked, dtype=np.int64)))
-
-
-def calibrate_session(history: History, table: TokenTable, removed: NDArray[np.int64] | None = None) -> Calibration:
-    """Fit the table's counts to the usage the session reports; one row a call, the next one, not yet made, included.
-
-    What was sent is taken as recorded, so the calibration serves every plan. `Calibration.prompt` less
-    `Calibration.call_ratio` times the prompt's counted tokens is what every prompt holds beside them.
-
-    Args:
-        history: The session's columns.
-        table: Its token counts.
-        removed: Per call, the next one included, counted tokens the agent itself had blanked by then.
-    """
-    reported = np.append(recorded_calls(history).usage.prompt, 0)
-    return fit_contents(history, prompt_contents(history, table, removed), reported)
-
-
-def prompt_contents(
-    history: History, table: TokenTable, removed: NDArray[np.int64] | None = None
-) -> dict[Reading, PromptContents]:
-    """On every reading, what prompts hold, the next one's included; arguments as for `calibrate_session`."""
-    columns = {
-        Reading.SIGNATURES: PromptContents(*signature_columns(history, table)),
-        **response_columns(history, table),
-    }
-    if removed is None:
-        return columns
-    return {reading: each._replace(counted=each.counted - removed) for reading, each in columns.items()}
-
-
-def fit_contents(
-    history: History, columns: Mapping[Reading, PromptContents], reported: NDArray[np.int64]
-) -> Calibration:
-    """Fit columns as `prompt_contents` gives them to prompts that were reported, 0 for those to be predicted."""
-    models = recorded_calls(history).models.and_again()
-    others: dict[Reading, PromptContents] = {
-        reading: each for reading, each in columns.items() if reading is not Reading.SIGNATURES
-    }
-    signatures = columns[Reading.SIGNATURES]
-    return calibrate(models, history.call_context, *signatures, reported, others)
-
-
-def block_columns(history: History, table: TokenTable) -> NDArray[np.int64]:
-    """What every block counts for in a prompt: counted tokens, one block, characters of signatures, a row each."""
-    signature = history.signature.astype(np.int64)
-    # A signature stands for the whole of the reasoning; the text beside it, if any, is what people are shown of it.
-    hidden = (history.kind == BlockKind.THINKING) & (signature > 0)
-    return np.stack((np.where(hidden, 0, table.tokens), (history.kind != BlockKind.OTHER).astype(np.int64), signature))
-
-
-def signature_columns(
-    history: History, table: TokenTable
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Per call, the next one included, what its prompt holds: counted tokens, blocks, and characters of signatures.
-
-    Thinking that has a signature is left out of the counted tokens: the signature stands for it. Where the call's model
-    drops reasoning with the next message of the user, only what came after the last one counts.
-    """
-    per_block = block_columns(history, table)
-    columns = np.zeros((3, history.call_count + 1), dtype=np.int64)
-    since_user = np.zeros(history.call_count + 1, dtype=np.int64)
-    for members, calls in history.calls_of_contexts():
-        if not len(calls):
-            continue
-        blocks = history.blocks_of(members)
-        sums = np.cumsum(per_block[:, blocks], axis=1, dtype=np.int64)
-        sums = np.concatenate((np.zeros((3, 1), dtype=np.int64), sums), axis=1)
-        counts = history.message_first_block[members + 1] - history.message_first_block[members]
-        ends = np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))[history.call_prompt_messages[calls]]
-        columns[:, calls] = sums[:, ends]
-        asked = np.where(history.kind[blocks] == BlockKind.USER_TEXT, np.arange(len(blocks)), 0)
-        last_asked = np.concatenate(([0], np.maximum.accumulate(asked)))
-        since_user[calls] = sums[2, ends] - sums[2, last_asked[ends]]
-    return columns[0], columns[1], np.where(_dropping(history), since_user, columns[2])
-
-
-def _dropping(history: History) -> NDArray[np.bool_]:
-    """Per call, the next one included, whether its model drops reasoning with the next message of the user."""
-    models = recorded_calls(history).models.and_again()
-    return np.array([drops_reasoning(name) for name in models.names], dtype=np.bool_)[models.code]
-
-
-@dataclass(frozen=True, eq=False)
-class Scale:
+class TokenScale:
     """What our counts measure at the provider, per call, the next one included.
 
     Attributes:
@@ -201,40 +48,148 @@ class Scale:
     calibration: Calibration
 
     @classmethod
-    def of(cls, history: History, table: TokenTable, removed: NDArray[np.int64] | None = None) -> Scale:
+    def of(cls, history: History, table: TokenTable, removed: Integers | None = None) -> TokenScale:
         """Fit a session's counts to what it reports, or take what is typical of its models if that is too little.
 
         Args:
             history: The session's columns.
             table: Its token counts.
-            removed: Per call, the next one included, counted tokens the agent itself had blanked by then.
+            removed: Per call, the next one included, counted tokens the agent itself had cleared by then.
         """
         calibration = calibrate_session(history, table, removed)
         main = np.array(calibration.main)
-        columns = _main_block_columns(history, table, calibration)
+        per_block = _of_main_model(history, table, calibration)
         fitted = calibration.is_fitted and table.is_complete
         return cls(
             ratio=calibration.call_ratio,
             prompt=calibration.prompt,
-            beside=main @ columns - main[0] * table.tokens,
+            beside=main @ per_block - main[0] * table.tokens,
             known=HowKnown.CALIBRATED if fitted else HowKnown.ESTIMATED,
             calibration=calibration,
         )
 
 
-def _main_block_columns(history: History, table: TokenTable, calibration: Calibration) -> NDArray[np.int64]:
-    """What every block counts for in a prompt, as `block_columns` has it, on the reading of the model used most."""
-    columns = block_columns(history, table)
+def calibrate_session(history: History, table: TokenTable, removed: Integers | None = None) -> Calibration:
+    """Fit the table's counts to the usage the session reports; one row a call, the next one, not yet made, included.
+
+    `Calibration.prompt` less `Calibration.call_ratio` times the prompt's counted tokens is what every prompt holds
+    beside them. Arguments as for `TokenScale.of`.
+    """
+    reported = np.append(recorded_calls(history).usage.prompt, 0)
+    return fit_contents(history, prompt_contents(history, table, removed), reported)
+
+
+def fit_contents(history: History, contents: Mapping[Reading, PromptContents], reported: Integers) -> Calibration:
+    """Fit what prompts hold to prompts that were reported, 0 for those to be predicted."""
+    return calibrate(recorded_calls(history).models.and_again(), history.call_context, contents, reported)
+
+
+def prompt_contents(
+    history: History, table: TokenTable, removed: Integers | None = None
+) -> dict[Reading, PromptContents]:
+    """On every reading, what prompts hold, the next one's included; arguments as for `TokenScale.of`."""
+    contents = {Reading.SIGNATURES: signature_contents(history, table), **response_contents(history, table)}
+    if removed is None:
+        return contents
+    return {reading: each._replace(counted=each.counted - removed) for reading, each in contents.items()}
+
+
+def signature_contents(history: History, table: TokenTable) -> PromptContents:
+    """Per call, the next one included, what its prompt holds by our count, reasoning by its signatures' characters.
+
+    Thinking that has a signature is left out of the counted tokens: the signature stands for it. Where the call's model
+    drops reasoning with the next message of the user, only what came after the last one counts.
+    """
+    per_block = _of_blocks(history, table)
+    (counted, blocks, signatures), (since_user,) = _over_prompts(history, per_block, [_said_by_user(history)])
+    models = recorded_calls(history).models.and_again()
+    drops = np.array([drops_reasoning(name) for name in models.names], dtype=np.bool_)[models.code]
+    return PromptContents(counted, blocks, np.where(drops, since_user, signatures))
+
+
+def response_contents(history: History, table: TokenTable) -> dict[Reading, PromptContents]:
+    """On the readings that take responses as reported, what prompts hold; empty where no length was reported."""
+    responses = _MeasuredResponses.of(history, table)
+    if not responses.measured.any():
+        return {}
+    counted = np.where(responses.measured, 0, table.tokens).astype(np.int64)
+    is_sent = (history.kind != BlockKind.OTHER).astype(np.int64)
+    (texts, blocks, tokens, reasoning), (since_user, of_last) = _over_prompts(
+        history,
+        np.stack((counted, is_sent, responses.tokens, responses.reasoning)),
+        [_said_by_user(history), responses.tokens > 0],
+    )
+    held = {
+        Reading.KEPT: reasoning,
+        Reading.SINCE_USER: since_user,
+        Reading.LAST: of_last,
+        Reading.DROPPED: np.zeros_like(reasoning),
+    }
+    return {reading: PromptContents(texts, blocks, tokens - reasoning + each) for reading, each in held.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class _MeasuredResponses:
+    """The responses of a session whose length was reported, by their first block.
+
+    Attributes:
+        tokens: Per block, the reported tokens of the response it begins, 0 elsewhere, int64.
+        reasoning: Of these, the reasoning, int64.
+        measured: Per block, it is part of such a response, bool.
+    """
+
+    tokens: Integers
+    reasoning: Integers
+    measured: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, history: History, table: TokenTable) -> _MeasuredResponses:
+        count = len(history.kind)
+        tokens, reasoning = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
+        calls = recorded_calls(history)
+        first, last = history.message_first_block[calls.response], history.message_first_block[calls.response + 1]
+        reported = (calls.output > 0) & ~calls.is_placeholder & (first < last)
+        if not reported.any():
+            return cls(tokens, reasoning, np.zeros(count, dtype=bool))
+        first, last, output = first[reported], last[reported], calls.output[reported]
+        reported_reasoning = calls.reasoning[reported]
+        ratios = np.array([typical_coefficients(model).ratio for model in calls.models.names])
+        ratio = ratios[calls.models.code[reported]]
+        thinking = history.kind == BlockKind.THINKING
+        texts = np.concatenate(([0], np.cumsum(np.where(thinking, 0, table.tokens), dtype=np.int64)))
+        thoughts = np.concatenate(([0], np.cumsum(thinking, dtype=np.int64)))
+        left = np.maximum(output - np.rint(ratio * (texts[last] - texts[first])).astype(np.int64), 0)
+        hidden = np.where(thoughts[last] > thoughts[first], left, 0)
+        tokens[first] = output
+        reasoning[first] = np.where(reported_reasoning > 0, np.minimum(reported_reasoning, output), hidden)
+        edges = np.zeros(count + 1, dtype=np.int64)
+        np.add.at(edges, first, 1)
+        np.add.at(edges, last, -1)
+        measured = np.cumsum(edges)[:count] > 0
+        return cls(tokens, reasoning, measured)
+
+
+def _of_blocks(history: History, table: TokenTable) -> Integers:
+    """What every block counts for in a prompt: counted tokens, one block, characters of signatures, a row each."""
+    signature = history.signature.astype(np.int64)
+    # A signature stands for the whole of the reasoning; the text beside it, if any, is what people are shown of it.
+    hidden = (history.kind == BlockKind.THINKING) & (signature > 0)
+    return np.stack((np.where(hidden, 0, table.tokens), (history.kind != BlockKind.OTHER).astype(np.int64), signature))
+
+
+def _of_main_model(history: History, table: TokenTable, calibration: Calibration) -> Integers:
+    """What every block counts for in a prompt, as `_of_blocks` has it, on the reading of the model used most."""
+    per_block = _of_blocks(history, table)
     reading = calibration.main_reading
     if reading is Reading.SIGNATURES:
         if calibration.main_model and drops_reasoning(calibration.main_model):
-            columns[2] = 0
-        return columns
+            per_block[2] = 0
+        return per_block
     # Texts are counted, as strategies cut them; what a response measures beside them is its reasoning.
-    responses = Responses.of(history, table)
+    responses = _MeasuredResponses.of(history, table)
     thinking = (history.kind == BlockKind.THINKING) & responses.measured
-    columns[0] = np.where(thinking, 0, table.tokens)
-    columns[2] = 0
+    per_block[0] = np.where(thinking, 0, table.tokens)
+    per_block[2] = 0
     if reading is Reading.KEPT:
         begins = np.flatnonzero(responses.reasoning)
         # On the response's first block of reasoning, where it has one, else on its first.
@@ -242,5 +197,45 @@ def _main_block_columns(history: History, table: TokenTable, calibration: Calibr
         found = np.searchsorted(places, begins)
         near = places[np.minimum(found, len(places) - 1)] if len(places) else begins
         same = len(places) > 0 and (history.message[near] == history.message[begins])
-        columns[2, np.where(same, near, begins)] = responses.reasoning[begins]
-    return columns
+        per_block[2, np.where(same, near, begins)] = responses.reasoning[begins]
+    return per_block
+
+
+def _said_by_user(history: History) -> NDArray[np.bool_]:
+    said: NDArray[np.bool_] = history.kind == BlockKind.USER_TEXT
+    return said
+
+
+def _over_prompts(history: History, per_block: Integers, marks: list[NDArray[np.bool_]]) -> tuple[Integers, Integers]:
+    """What blocks count for, added up over every call's prompt, the next one's included.
+
+    Args:
+        history: The session's columns.
+        per_block: What every block counts for, a row for each kind of figure.
+        marks: Per block, whether it is marked; several such columns.
+
+    Returns:
+        A row for each row of `per_block`; and a row for each of `marks`: the last of these figures, from the last
+        marked block of the prompt on.
+    """
+    size = history.call_count + 1
+    sums = np.zeros((len(per_block), size), dtype=np.int64)
+    since = np.zeros((len(marks), size), dtype=np.int64)
+    for members, calls in history.calls_of_contexts():
+        if not len(calls):
+            continue
+        blocks = history.blocks_of(members)
+        before = np.zeros((len(per_block), len(blocks) + 1), dtype=np.int64)
+        np.cumsum(per_block[:, blocks], axis=1, out=before[:, 1:])
+        counts = history.message_first_block[members + 1] - history.message_first_block[members]
+        ends = np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))[history.call_prompt_messages[calls]]
+        sums[:, calls] = before[:, ends]
+        for row, marked in zip(since, marks, strict=True):
+            row[calls] = before[-1, ends] - before[-1, _last_marked(marked[blocks])[ends]]
+    return sums, since
+
+
+def _last_marked(marked: NDArray[np.bool_]) -> Integers:
+    """Per number of blocks at the beginning, where the last marked one among them is; 0 for none."""
+    places = np.where(marked, np.arange(len(marked)), 0)
+    return np.concatenate(([0], np.maximum.accumulate(places, dtype=np.int64)))

@@ -10,13 +10,13 @@ from inspector.replay.analysis.compaction_forecast import compaction_forecasts
 from inspector.replay.analysis.forecast import project_runs, project_session
 from inspector.replay.analysis.result_sizes import results_by_difference
 from inspector.replay.explain.parts import (
-    carried_explanation,
+    breakdown_explanation,
     compaction_explanation,
     next_calls_explanation,
-    tally_explanation,
+    resent_explanation,
 )
-from inspector.replay.explain.plan import outcome_explanations, overhead_explanation, replay_explanations
-from inspector.replay.explain.totals import cost_part_explanations
+from inspector.replay.explain.plan import outcome_explanations
+from inspector.replay.explain.totals import cost_part_explanations, overhead_explanation, replay_explanations
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
@@ -81,11 +81,11 @@ def cost_sheet(
         terms: How many calls more, and how many days a month, are projected.
         runs_per_day: Such sessions a day.
     """
-    tallies = Breakdown(baseline, planned)
-    by_tier = tallies.by_tier()
-    kinds = tallies.by_kind()
+    breakdown = Breakdown(baseline, planned)
+    by_tier = breakdown.by_tier()
+    kinds = breakdown.by_kind()
     tiers = tuple((group, by_tier.get((group.entry, group.group))) for group in planned.groups if group.results)
-    results = tallies.heaviest(HEAVIEST)
+    results = breakdown.heaviest(HEAVIEST)
     compactions = tuple(compaction_forecasts(planned))
     runs = project_runs(baseline.ledger.cost, planned.ledger.cost, runs_per_day, terms.days_per_month)
     next_calls = project_session(baseline, planned, terms.next_calls)
@@ -97,9 +97,13 @@ def cost_sheet(
         **{("before", name): each for name, each in replay_explanations(baseline).items()},
         **{("before", name): each for name, each in cost_part_explanations(baseline).items()},
         OVERHEAD: overhead_explanation(planned.inputs),
-        **{("kind", place): tally_explanation(row, planned) for place, row in enumerate(kinds)},
-        **{("tier", place): tally_explanation(row, planned) for place, (_, row) in enumerate(tiers) if row is not None},
-        **{("result", row.block): carried_explanation(row, planned, differences) for row in results},
+        **{("kind", place): breakdown_explanation(row, planned) for place, row in enumerate(kinds)},
+        **{
+            ("tier", place): breakdown_explanation(row, planned)
+            for place, (_, row) in enumerate(tiers)
+            if row is not None
+        },
+        **{("result", row.block): resent_explanation(row, planned, differences) for row in results},
         **{("compaction", each.compaction): compaction_explanation(each) for each in compactions},
     }
     if next_calls is not None:

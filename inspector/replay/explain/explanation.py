@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from inspector.replay.figure import HowKnown
+    from inspector.replay.figure import Figure, HowKnown
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +43,8 @@ class Explanation:
     formula: str
     inputs: tuple[Input, ...]
     source: str
+
+    @classmethod
+    def of(cls, figure: Figure, unit: str, formula: str, inputs: tuple[Input, ...], source: str) -> Explanation:
+        """How a figure came about that knows itself how it is known."""
+        return cls(figure.value, unit, figure.known, formula, inputs, source)

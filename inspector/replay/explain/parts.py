@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _SERVED = "each call's tokens at the rate they were served at: read from the cache, written to it, or plain"
 
 
-def tally_explanation(row: BreakdownRow, planned: Replay) -> Explanation:
+def breakdown_explanation(row: BreakdownRow, planned: Replay) -> Explanation:
     """What blocks of a kind, of a tool, or of a tier take up of all prompts."""
     return Explanation(
         row.sent.value,
@@ -46,7 +46,7 @@ def tally_explanation(row: BreakdownRow, planned: Replay) -> Explanation:
     )
 
 
-def carried_explanation(row: ResentBlock, planned: Replay, by_difference: Mapping[int, int]) -> Explanation:
+def resent_explanation(row: ResentBlock, planned: Replay, by_difference: Mapping[int, int]) -> Explanation:
     """What one block cost to carry along.
 
     Args:
@@ -116,7 +116,7 @@ def prompt_explanation(planned: Replay, call: int) -> Explanation:
     whole = float(inputs.sizes.whole[call])
     served = (
         Input("read from the cache", int(ledger.cache_read[call]), "tokens"),
-        Input("written to the cache", int((ledger.cache_write_5m + ledger.cache_write_1h)[call]), "tokens"),
+        Input("written to the cache", int(ledger.cache_write[call]), "tokens"),
         Input("neither", int(ledger.uncached[call]), "tokens"),
     )
     cost = float(ledger.cost[call])

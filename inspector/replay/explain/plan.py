@@ -1,6 +1,6 @@
-"""How every figure of a replay and of a plan's outcome came about: formula, inputs, source, with the session's numbers.
+"""How the figures of a plan's outcome came about, beside the totals of its replay.
 
-Names are those the report uses: a field of `Figures` for a replay's own totals, and for what a plan makes of them
+Names are those the report uses: a field of `Figures` for the replay's own totals, and for what a plan makes of them
 `cache_read_share`, `breaks`, `resent_tokens`, `rebuild_usd`, `break_usd`, `saved_tokens`, `saved_usd`, `saved_share`,
 `break_even_call`, `usd_per_day` and `usd_per_month`.
 """
@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.replay.explain.explanation import Explanation, Input
-from inspector.replay.explain.totals import cost_explanation, scale_inputs, scale_source, token_explanations
+from inspector.replay.explain.totals import replay_explanations
 from inspector.replay.figure import Figure, HowKnown
 
 if TYPE_CHECKING:
     from inspector.replay.analysis.bootstrap import Band
     from inspector.replay.analysis.forecast import RunProjection
     from inspector.replay.analysis.plan_outcome import PlanOutcome
-    from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.replay import Replay
 
 _COMPARED = "the session replayed with the plan and without"
@@ -27,11 +26,6 @@ _DRAWN = (
     "the band is from the 5th to the 95th percentile of a thousand runs put together from stretches of this session's "
     "own calls"
 )
-
-
-def replay_explanations(replay: Replay) -> dict[str, Explanation]:
-    """Every total of one replay, by its name among `Figures`."""
-    return {**token_explanations(replay), "cost_usd": cost_explanation(replay)}
 
 
 def outcome_explanations(
@@ -46,25 +40,12 @@ def outcome_explanations(
     }
 
 
-def overhead_explanation(inputs: ReplayInputs) -> Explanation:
-    """What every prompt holds that the file does not show."""
-    fit = inputs.scale.calibration
-    return Explanation(
-        round(fit.overhead),
-        "tokens",
-        inputs.scale.known,
-        "what is left of the reported prompts when everything the file shows is taken away",
-        tuple(each for each in scale_inputs(inputs) if each.value != round(fit.overhead)),
-        scale_source(inputs),
-    )
-
-
 def _cache_explanations(planned: Replay, outcome: PlanOutcome) -> dict[str, Explanation]:
     figures = planned.figures
     resent = Input("tokens sent before and taken again", outcome.resent_tokens.value, "tokens")
     source = "the plan's prompts served twice: as they are, and by a cache that no change reaches"
     return {
-        "cache_read_share": _explained(
+        "cache_read_share": Explanation.of(
             outcome.cache_read_share,
             "share",
             "tokens read from the cache, of all prompt tokens",
@@ -74,24 +55,24 @@ def _cache_explanations(planned: Replay, outcome: PlanOutcome) -> dict[str, Expl
             ),
             "the totals of this replay",
         ),
-        "breaks": _explained(
+        "breaks": Explanation.of(
             outcome.breaks,
             "calls",
             "calls at which the plan changed something that had been sent before",
             (Input("calls", figures.calls.value, "calls"),),
             "the prompts of all calls, compared one with the next",
         ),
-        "resent_tokens": _explained(
+        "resent_tokens": Explanation.of(
             outcome.resent_tokens,
             "tokens",
             "what stands behind the first change of each call, was sent before and could have been read",
             (Input("breaks", outcome.breaks.value, "calls"),),
             source,
         ),
-        "rebuild_usd": _explained(
+        "rebuild_usd": Explanation.of(
             outcome.rebuild_usd, "$", "what taking those tokens again costs, written or plain", (resent,), source
         ),
-        "break_usd": _explained(
+        "break_usd": Explanation.of(
             outcome.break_usd,
             "$",
             "what taking those tokens again costs, less what reading them would have cost",
@@ -110,7 +91,7 @@ def _saving_explanations(baseline: Replay, planned: Replay, outcome: PlanOutcome
     cumulated = np.cumsum(baseline.ledger.cost - planned.ledger.cost)
     lowest = float(cumulated.min()) if len(cumulated) and not np.isnan(cumulated).any() else None
     return {
-        "saved_tokens": _explained(
+        "saved_tokens": Explanation.of(
             savings.tokens,
             "tokens",
             "prompt tokens without the plan less those with it",
@@ -120,7 +101,7 @@ def _saving_explanations(baseline: Replay, planned: Replay, outcome: PlanOutcome
             ),
             _COMPARED,
         ),
-        "saved_usd": _explained(
+        "saved_usd": Explanation.of(
             savings.usd,
             "$",
             "cost without the plan less cost with it; responses cost the same in both",
@@ -131,14 +112,14 @@ def _saving_explanations(baseline: Replay, planned: Replay, outcome: PlanOutcome
             ),
             _COMPARED,
         ),
-        "saved_share": _explained(
+        "saved_share": Explanation.of(
             savings.share,
             "share",
             "what is saved, of what it is without the plan",
             (Input("saved", part.value, unit), Input("without", whole.value, unit)),
             _COMPARED,
         ),
-        "break_even_call": _explained(
+        "break_even_call": Explanation.of(
             outcome.break_even_call,
             "call",
             "the first call from which on, to the end of the session, less has been spent with the plan than without",
@@ -156,10 +137,10 @@ def _projection_explanations(projection: RunProjection) -> dict[str, Explanation
     runs = Input("runs a day", projection.runs_per_day)
     saved = Input("saved on this run", run.middle, "$")
     return {
-        "usd_per_day": _explained(
+        "usd_per_day": Explanation.of(
             _projected(day), "$", "what this run saves, times runs a day", (saved, runs, *_band(day)), _DRAWN
         ),
-        "usd_per_month": _explained(
+        "usd_per_month": Explanation.of(
             _projected(month),
             "$",
             "what this run saves, times runs a day, times the days of a month",
@@ -171,10 +152,6 @@ def _projection_explanations(projection: RunProjection) -> dict[str, Explanation
 
 def _band(band: Band) -> tuple[Input, Input]:
     return Input("from", band.low, "$"), Input("to", band.high, "$")
-
-
-def _explained(figure: Figure, unit: str, formula: str, inputs: tuple[Input, ...], source: str) -> Explanation:
-    return Explanation(figure.value, unit, figure.known, formula, inputs, source)
 
 
 def _projected(band: Band) -> Figure:

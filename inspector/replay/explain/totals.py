@@ -1,14 +1,15 @@
-"""How the token figures of a replay came about."""
+"""How the totals of a replay came about, in tokens and in dollars; each by its name among `Figures`."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.analysis.placeholder_outputs import placeholder_outputs
 from inspector.replay.explain.explanation import Explanation, Input
-from inspector.replay.figure import HowKnown
+from inspector.replay.figure import Figure, HowKnown
+from inspector.replay.pricing.rates import RateColumn
 from inspector.tokens.calibration import Reading
 
 if TYPE_CHECKING:
@@ -16,43 +17,73 @@ if TYPE_CHECKING:
 
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.replay import Replay
-    from inspector.replay.figure import Figure
 
 
 REPORTED = "the usage that the provider reported, as the session's file has it"
 
 
+def replay_explanations(replay: Replay) -> dict[str, Explanation]:
+    """Every total of one replay, by its name among `Figures`."""
+    return {**token_explanations(replay), "cost_usd": cost_explanation(replay)}
+
+
 def token_explanations(replay: Replay) -> dict[str, Explanation]:
     """Every figure of a replay that is counted in tokens or calls, by its name among `Figures`."""
     figures, ledger, inputs = replay.figures, replay.ledger, replay.inputs
-    size = _size(inputs, figures.prompt_tokens.known)
-    left_out = Input("left out by the plan", int(ledger.removed_tokens.sum()), "tokens")
-    whole = Input("prompts with nothing cut", int((ledger.prompt_tokens + ledger.removed_tokens).sum()), "tokens")
+    is_reported = figures.prompt_tokens.known is HowKnown.EXACT
+    scale = () if is_reported else tuple(scale_inputs(inputs))
+    size_source = REPORTED if is_reported else scale_source(inputs)
+    sizes = (
+        Input("calls", len(ledger.cost), "calls"),
+        Input("prompts with nothing cut", int((ledger.prompt_tokens + ledger.removed_tokens).sum()), "tokens"),
+        Input("left out by the plan", int(ledger.removed_tokens.sum()), "tokens"),
+    )
     largest = int(ledger.prompt_tokens.argmax()) if len(ledger.prompt_tokens) else -1
-    read, written, rest = _served(replay)
-    counted = tuple(scale_inputs(inputs)) if figures.prompt_tokens.known is not HowKnown.EXACT else ()
-    source = REPORTED if figures.prompt_tokens.known is HowKnown.EXACT else scale_source(inputs)
-    kept = (Input("calls", len(ledger.cost), "calls"),)
-    return {
-        "calls": _tokens(
-            figures.calls, "calls", "the responses of a model in the file, one call each", (), "the session's file"
-        ),
-        "prompt_tokens": _tokens(figures.prompt_tokens, "tokens", size, (*kept, whole, left_out, *counted), source),
-        "peak_prompt_tokens": _tokens(
-            figures.peak_prompt_tokens,
-            "tokens",
+    read, written, rest = _cache_formulas(replay)
+    caches, cache_source = tuple(_cache_inputs(inputs)), _cache_source(inputs)
+    found = {
+        "calls": ("the responses of a model in the file, one call each", (), "the session's file"),
+        "prompt_tokens": (_size_formula(inputs, figures.prompt_tokens.known), (*sizes, *scale), size_source),
+        "peak_prompt_tokens": (
             "the largest prompt of all calls",
-            (Input("at call", largest + 1), *counted),
-            source,
+            (Input("at call", largest + 1), *scale),
+            size_source,
         ),
-        "cache_read_tokens": _tokens(figures.cache_read_tokens, "tokens", read, tuple(_cache(inputs)), _rules(inputs)),
-        "cache_write_tokens": _tokens(
-            figures.cache_write_tokens, "tokens", written, tuple(_cache(inputs)), _rules(inputs)
+        "cache_read_tokens": (read, caches, cache_source),
+        "cache_write_tokens": (written, caches, cache_source),
+        "uncached_tokens": (rest, caches, cache_source),
+        "output_tokens": _output(inputs),
+        "cache_breaks": (
+            "calls whose prompt departs from the one before it before that one's end",
+            (
+                Input("by what is sent otherwise than before", int((ledger.first_changed >= 0).sum()), "calls"),
+                Input(
+                    "by a compaction or a rewind", int((inputs.restarts & (ledger.first_changed < 0)).sum()), "calls"
+                ),
+            ),
+            "the prompts of all calls, compared one with the next",
         ),
-        "uncached_tokens": _tokens(figures.uncached_tokens, "tokens", rest, tuple(_cache(inputs)), _rules(inputs)),
-        "output_tokens": _output(figures.output_tokens, inputs),
-        "cache_breaks": _breaks(replay),
     }
+    return {
+        name: Explanation.of(getattr(figures, name), "calls" if name in _IN_CALLS else "tokens", *each)
+        for name, each in found.items()
+    }
+
+
+_IN_CALLS = ("calls", "cache_breaks")
+
+
+def overhead_explanation(inputs: ReplayInputs) -> Explanation:
+    """What every prompt holds that the file does not show."""
+    fit = inputs.scale.calibration
+    return Explanation(
+        round(fit.overhead),
+        "tokens",
+        inputs.scale.known,
+        "what is left of the reported prompts when everything the file shows is taken away",
+        tuple(each for each in scale_inputs(inputs) if each.value != round(fit.overhead)),
+        scale_source(inputs),
+    )
 
 
 def scale_inputs(inputs: ReplayInputs) -> Iterator[Input]:
@@ -81,7 +112,7 @@ def scale_source(inputs: ReplayInputs) -> str:
     return f"{counted} {counter}, scaled by what is typical of the model's family"
 
 
-def _size(inputs: ReplayInputs, known: HowKnown) -> str:
+def _size_formula(inputs: ReplayInputs, known: HowKnown) -> str:
     if known is HowKnown.EXACT:
         return "what the provider reported for every call, added up"
     if bool(inputs.reported.all()):
@@ -89,7 +120,7 @@ def _size(inputs: ReplayInputs, known: HowKnown) -> str:
     return "what every prompt's texts measure on the provider's scale, and what goes with them, less what is left out"
 
 
-def _served(replay: Replay) -> tuple[str, str, str]:
+def _cache_formulas(replay: Replay) -> tuple[str, str, str]:
     inputs = replay.inputs
     if replay.figures.cache_read_tokens.known is HowKnown.EXACT:
         return (
@@ -113,7 +144,7 @@ def _served(replay: Replay) -> tuple[str, str, str]:
     )
 
 
-def _cache(inputs: ReplayInputs) -> Iterator[Input]:
+def _cache_inputs(inputs: ReplayInputs) -> Iterator[Input]:
     seen = set()
     for model, cache in inputs.cache_models.items():
         if cache in seen:
@@ -127,13 +158,14 @@ def _cache(inputs: ReplayInputs) -> Iterator[Input]:
                 yield Input("  reads in steps of", cache.step, "tokens")
 
 
-def _rules(inputs: ReplayInputs) -> str:
+def _cache_source(inputs: ReplayInputs) -> str:
     if bool(inputs.anchored.all()):
         return f"{REPORTED}; misses it had are kept as they were"
     return "the provider's documentation on prompt caching"
 
 
-def _output(figure: Figure, inputs: ReplayInputs) -> Explanation:
+def _output(inputs: ReplayInputs) -> tuple[str, tuple[Input, ...], str]:
+    """Formula, inputs and source of the tokens of responses."""
     placeholders = placeholder_outputs(inputs)
     found: tuple[Input, ...] = ()
     if placeholders is not None:
@@ -142,37 +174,11 @@ def _output(figure: Figure, inputs: ReplayInputs) -> Explanation:
             Input("  tokens reported for them", placeholders.reported, "tokens"),
             Input("  tokens they measure in later prompts", placeholders.measured.value, "tokens"),
         )
-    reported = bool(inputs.reported.all())
-    formula = (
-        "what the provider reported for every response, added up"
-        if reported
-        else "what was reported, and where nothing was, what the response's texts measure"
-    )
-    return Explanation(
-        figure.value, "tokens", figure.known, formula, found, REPORTED if reported else scale_source(inputs)
-    )
+    if bool(inputs.reported.all()):
+        return "what the provider reported for every response, added up", found, REPORTED
+    formula = "what was reported, and where nothing was, what the response's texts measure"
+    return formula, found, scale_source(inputs)
 
-
-def _breaks(replay: Replay) -> Explanation:
-    figure, ledger, inputs = replay.figures.cache_breaks, replay.ledger, replay.inputs
-    return Explanation(
-        figure.value,
-        "calls",
-        figure.known,
-        "calls whose prompt departs from the one before it before that one's end",
-        (
-            Input("by what is sent otherwise than before", int((ledger.first_changed >= 0).sum()), "calls"),
-            Input("by a compaction or a rewind", int((inputs.restarts & (ledger.first_changed < 0)).sum()), "calls"),
-        ),
-        "the prompts of all calls, compared one with the next",
-    )
-
-
-def _tokens(figure: Figure, unit: str, formula: str, inputs: tuple[Input, ...], source: str) -> Explanation:
-    return Explanation(figure.value, unit, figure.known, formula, inputs, source)
-
-
-_KINDS = ("plain input", "cache reads", "cache writes of five minutes", "cache writes of an hour", "responses")
 
 PER_MILLION = "$ per million tokens"
 
@@ -182,34 +188,28 @@ COST_PARTS = ("cache_read_usd", "cache_write_usd", "uncached_usd", "output_usd")
 
 def cost_explanation(replay: Replay) -> Explanation:
     """The cost of a replay: tokens of every kind by their rates, added up over the calls."""
-    figure = replay.figures.cost_usd
-    return Explanation(
-        figure.value,
+    return Explanation.of(
+        replay.figures.cost_usd,
         "$",
-        figure.known,
         "tokens of every kind times their rate, by the model, date and prompt length of each call, added up",
-        (*_by_kind(replay), *_rate_inputs(replay)),
+        (*_dollars_by_kind(replay), *_rate_inputs(replay)),
         replay.inputs.pricing.source,
     )
 
 
 def cost_part_explanations(replay: Replay) -> dict[str, Explanation]:
     """What every kind of token costs in all, by a name of `COST_PARTS`; with what strategies cost, the whole cost."""
-    ledger, rates = replay.ledger, replay.inputs.rates.of_prompts(replay.ledger.prompt_tokens)
     total, figures = replay.figures.cost_usd.value, replay.figures
+    dollars = [value for *_, value in _token_kinds(replay)]
     parts = {
-        "cache_read_usd": (figures.cache_read_tokens, ((ledger.cache_read, 1),), "tokens read from the cache"),
-        "cache_write_usd": (
-            figures.cache_write_tokens,
-            ((ledger.cache_write_5m, 2), (ledger.cache_write_1h, 3)),
-            "tokens written to the cache",
-        ),
-        "uncached_usd": (figures.uncached_tokens, ((ledger.uncached, 0),), "tokens neither read nor written"),
-        "output_usd": (figures.output_tokens, ((ledger.output, 4),), "tokens of responses"),
+        "cache_read_usd": (figures.cache_read_tokens, dollars[1], "tokens read from the cache"),
+        "cache_write_usd": (figures.cache_write_tokens, dollars[2] + dollars[3], "tokens written to the cache"),
+        "uncached_usd": (figures.uncached_tokens, dollars[0], "tokens neither read nor written"),
+        "output_usd": (figures.output_tokens, dollars[4], "tokens of responses"),
     }
     found = {}
-    for name, (figure, columns, label) in parts.items():
-        value = _known(sum(float((column * rates[:, place]).sum()) for column, place in columns))
+    for name, (figure, cost, label) in parts.items():
+        value = _known(cost)
         share = value / total if total and value is not None else None
         found[name] = Explanation(
             value,
@@ -222,15 +222,26 @@ def cost_part_explanations(replay: Replay) -> dict[str, Explanation]:
     return found
 
 
-def _by_kind(replay: Replay) -> Iterator[Input]:
+def _token_kinds(replay: Replay) -> Iterator[tuple[str, int, float]]:
+    """Each kind of token: its name, how many there are in all calls, and their dollars, NaN without a price."""
+    ledger, rates = replay.ledger, replay.inputs.rates.of_prompts(replay.ledger.prompt_tokens)
+    for label, tokens, column in (
+        ("plain input", ledger.uncached, RateColumn.UNCACHED),
+        ("cache reads", ledger.cache_read, RateColumn.CACHE_READ),
+        ("cache writes of five minutes", ledger.cache_write_5m, RateColumn.CACHE_WRITE_5M),
+        ("cache writes of an hour", ledger.cache_write_1h, RateColumn.CACHE_WRITE_1H),
+        ("responses", ledger.output, RateColumn.OUTPUT),
+    ):
+        yield label, int(tokens.sum()), float((tokens * rates[:, column]).sum())
+
+
+def _dollars_by_kind(replay: Replay) -> Iterator[Input]:
     """What each kind of token costs in all; these add up to the cost."""
-    ledger, inputs = replay.ledger, replay.inputs
-    columns = (ledger.uncached, ledger.cache_read, ledger.cache_write_5m, ledger.cache_write_1h, ledger.output)
-    rates = inputs.rates.of_prompts(ledger.prompt_tokens)
-    for place, (label, column) in enumerate(zip(_KINDS, columns, strict=True)):
-        if column.any():
-            yield Input(f"{label}: {int(column.sum()):,} tokens", _known(float((column * rates[:, place]).sum())), "$")
-    per_call = float(np.broadcast_to(rates[:, 5], len(ledger.cost)).sum())
+    ledger = replay.ledger
+    for label, tokens, dollars in _token_kinds(replay):
+        if tokens:
+            yield Input(f"{label}: {tokens:,} tokens", _known(dollars), "$")
+    per_call = float(replay.inputs.rates.of_prompts(ledger.prompt_tokens)[:, RateColumn.PER_CALL].sum())
     if per_call:
         yield Input("calls themselves", per_call, "$")
     if ledger.strategy_cost.any():
@@ -261,3 +272,48 @@ def _rate_inputs(replay: Replay) -> Iterator[Input]:
 
 def _known(value: float) -> float | None:
     return None if np.isnan(value) else value
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceholderOutputs:
+    """Responses whose reported length is only the placeholder a stream begins with, and what they really measured.
+
+    Some versions of Claude Code recorded the token count of a response's first event and never corrected it. A replay
+    keeps what was recorded, so that its baseline costs what the recorded usage costs; this is what that leaves out.
+
+    Attributes:
+        calls: How many responses have one.
+        reported: Tokens reported for them.
+        measured: Tokens their blocks measure in the prompts that hold them.
+        usd: Dollars of the difference; None without a price.
+    """
+
+    calls: int
+    reported: int
+    measured: Figure
+    usd: Figure
+
+
+def placeholder_outputs(inputs: ReplayInputs) -> PlaceholderOutputs | None:
+    """What placeholders leave out of a session's cost; None where there are none."""
+    history, scale = inputs.history, inputs.scale
+    calls = history.session.calls
+    mine = np.flatnonzero([call.usage is not None and call.usage.output_is_placeholder for call in calls])
+    if not len(mine):
+        return None
+    responses = np.array([call.response for call in calls], dtype=np.int64)[mine]
+    counted, beside = (
+        np.concatenate(([0.0], np.cumsum(column, dtype=np.float64))) for column in (inputs.table.tokens, scale.beside)
+    )
+    first, last = history.message_first_block[responses], history.message_first_block[responses + 1]
+    measured = scale.ratio[mine] * (counted[last] - counted[first]) + beside[last] - beside[first]
+    # A response holds what was reported at the least: that much had been streamed.
+    measured = np.maximum(measured, inputs.output[mine])
+    rates = inputs.rates.of_prompts(inputs.recorded.prompt)[mine, RateColumn.OUTPUT]
+    dollars = float(((measured - inputs.output[mine]) * rates).sum())
+    return PlaceholderOutputs(
+        calls=len(mine),
+        reported=int(inputs.output[mine].sum()),
+        measured=Figure(round(float(measured.sum())), scale.known),
+        usd=Figure.of(dollars, scale.known),
+    )

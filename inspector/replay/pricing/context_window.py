@@ -14,7 +14,6 @@ from inspector.replay.figure import Figure, HowKnown
 from inspector.tokens.model_names import parse_model_name
 
 if TYPE_CHECKING:
-    from inspector.replay.cache.prompt_usage import PromptUsage
     from inspector.replay.pricing.prices import Pricing
     from inspector.session.model import Session
 
@@ -40,15 +39,13 @@ class ContextWindow:
         return None if self.tokens.value is None else int(self.tokens.value)
 
 
-def context_window(
-    session: Session, pricing: Pricing, recorded: PromptUsage, given: int | None = None
-) -> ContextWindow:
+def context_window(session: Session, pricing: Pricing, longest_prompt: int, given: int | None = None) -> ContextWindow:
     """The window of the model that answered the last call.
 
     Args:
         session: The session.
         pricing: Prices, whose table and file list windows.
-        recorded: What the provider reported: no prompt is longer than the window.
+        longest_prompt: Tokens of the longest prompt the provider reported, which the window holds; 0 for none.
         given: What the user says.
     """
     if given:
@@ -62,11 +59,12 @@ def context_window(
     listed = pricing.listed_window(model)
     if not listed:
         return ContextWindow(Figure(None, HowKnown.ESTIMATED), "neither the file nor the price table")
-    longest = int(recorded.prompt.max(initial=0))
     usual = "claude" in parse_model_name(model).name and listed > CLAUDE_USUAL and _LONG not in model
-    if usual and longest <= CLAUDE_USUAL:
+    if usual and longest_prompt <= CLAUDE_USUAL:
         return ContextWindow(
             Figure(CLAUDE_USUAL, HowKnown.ESTIMATED),
             f"usual for the model, which takes up to {listed:,} where that is asked for",
         )
-    return ContextWindow(Figure(max(listed, longest), HowKnown.ESTIMATED), "the model's listing in the price table")
+    return ContextWindow(
+        Figure(max(listed, longest_prompt), HowKnown.ESTIMATED), "the model's listing in the price table"
+    )

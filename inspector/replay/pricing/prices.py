@@ -115,19 +115,6 @@ class Pricing:
         rates = tuple(self.rates(names[key // span], float(key % span + first)) for key in keys.tolist())
         return CallRates.of(rates, index.astype(np.int32), self.factor)
 
-    def cost(
-        self,
-        models: Sequence[str],
-        times: NDArray[np.float64],
-        uncached: NDArray[np.int64],
-        cache_read: NDArray[np.int64],
-        cache_write_5m: NDArray[np.int64],
-        cache_write_1h: NDArray[np.int64],
-        output: NDArray[np.int64],
-    ) -> NDArray[np.float64]:
-        """Dollars of every call, NaN where its model has no price; `call_rates` is cheaper for more than one replay."""
-        return self.call_rates(models, times).cost(uncached, cache_read, cache_write_5m, cache_write_1h, output)
-
     def provider(self, model: str) -> str:
         """Who serves the model at these prices: `anthropic`, `openai`, `aws`; empty when unknown."""
         _, own, listed = self._found(model)

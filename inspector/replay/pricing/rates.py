@@ -7,13 +7,19 @@ its tokens and for its output.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
+from inspector.errors import InspectorError
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+GIVEN_RATES = "given rates"
+"""Names the model of rates that were given as numbers."""
 
 TOKENS_PER_PRICE = 1_000_000
 _NO_TIER = np.iinfo(np.int64).max
@@ -81,6 +87,41 @@ class Rates:
         return self.rows[1:]
 
 
+class RateColumn(IntEnum):
+    """The columns of `CallRates.of_prompts`."""
+
+    UNCACHED = 0
+    CACHE_READ = 1
+    CACHE_WRITE_5M = 2
+    CACHE_WRITE_1H = 3
+    OUTPUT = 4
+    PER_CALL = 5
+
+
+class ServedPrompts(Protocol):
+    """Prompt tokens of every call by how they were served, int64; every token is in exactly one column."""
+
+    @property
+    def uncached(self) -> NDArray[np.int64]:
+        """Neither read from nor written to a cache."""
+        ...
+
+    @property
+    def cache_read(self) -> NDArray[np.int64]:
+        """Read from a cache."""
+        ...
+
+    @property
+    def cache_write_5m(self) -> NDArray[np.int64]:
+        """Written to a cache of five minutes, or the provider's only kind."""
+        ...
+
+    @property
+    def cache_write_1h(self) -> NDArray[np.int64]:
+        """Written to a cache of an hour."""
+        ...
+
+
 @dataclass(frozen=True)
 class CallRates:
     """The rates of every call of a session, looked up once, to price any number of replays of it.
@@ -108,25 +149,21 @@ class CallRates:
         for position, entry in enumerate(rates):
             first_row.append(len(rows))
             if entry is None:
-                rows.append((np.nan,) * 6)
+                rows.append((np.nan,) * len(RateColumn))
                 continue
             rows.extend((*row[1:], entry.per_call * TOKENS_PER_PRICE) for row in entry.rows)
             starts[position, : len(entry.tiers)] = [row.above for row in entry.tiers]
-        table = np.array(rows, dtype=np.float64).reshape(-1, 6) * (factor / TOKENS_PER_PRICE)
+        table = np.array(rows, dtype=np.float64).reshape(-1, len(RateColumn)) * (factor / TOKENS_PER_PRICE)
         return cls(rates, index, factor, table, np.array(first_row, dtype=np.int64), starts)
 
     def of_prompts(self, prompt: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Dollars a token, by the tier of each call's prompt.
+        """Dollars a token, by the tier of each call's prompt; one row a call, its columns as `RateColumn` has them.
 
         Args:
             prompt: Per call, all prompt tokens.
-
-        Returns:
-            One row a call, or one row for all where they share it: uncached, cache read, five-minute write, one-hour
-            write, output, and last the dollars of the call itself.
         """
         if len(self._table) == 1:
-            return self._table
+            return np.broadcast_to(self._table, (len(prompt), self._table.shape[1]))
         if not self._starts.shape[1]:
             return self._of_calls
         row = self._first_row_of_calls
@@ -148,30 +185,60 @@ class CallRates:
         """Per tier, where it starts for every call."""
         return np.ascontiguousarray(self._starts[self.index].T)
 
-    def cost(
-        self,
-        uncached: NDArray[np.int64],
-        cache_read: NDArray[np.int64],
-        cache_write_5m: NDArray[np.int64],
-        cache_write_1h: NDArray[np.int64],
-        output: NDArray[np.int64],
-    ) -> NDArray[np.float64]:
+    def cost(self, served: ServedPrompts, output: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
         """Dollars of every call, float64, NaN where its model has no price.
 
         Args:
-            uncached: Per call, prompt tokens neither read from nor written to a cache.
-            cache_read: Per call, prompt tokens read from a cache.
-            cache_write_5m: Per call, prompt tokens written to a five-minute cache.
-            cache_write_1h: Per call, prompt tokens written to a one-hour cache.
-            output: Per call, response tokens.
+            served: Per call, the tokens of its prompt by how they were served.
+            output: Per call, response tokens; left out for what the prompts alone cost.
         """
-        rate = self.of_prompts(uncached + cache_read + cache_write_5m + cache_write_1h)
-        cost: NDArray[np.float64] = (
-            uncached * rate[:, 0]
-            + cache_read * rate[:, 1]
-            + cache_write_5m * rate[:, 2]
-            + cache_write_1h * rate[:, 3]
-            + output * rate[:, 4]
-            + rate[:, 5]
+        uncached, read, write_5m, write_1h = (
+            served.uncached,
+            served.cache_read,
+            served.cache_write_5m,
+            served.cache_write_1h,
         )
+        rate = self.of_prompts(uncached + read + write_5m + write_1h)
+        cost: NDArray[np.float64] = (
+            uncached * rate[:, RateColumn.UNCACHED]
+            + read * rate[:, RateColumn.CACHE_READ]
+            + write_5m * rate[:, RateColumn.CACHE_WRITE_5M]
+            + write_1h * rate[:, RateColumn.CACHE_WRITE_1H]
+        )
+        if output is not None:
+            cost += output * rate[:, RateColumn.OUTPUT]
+        cost += rate[:, RateColumn.PER_CALL]
         return cost
+
+
+class RatesError(InspectorError, ValueError):
+    """Rates are written otherwise than `parse_rates` takes them; the message says how they are written."""
+
+    advice = "write dollars per million tokens: input/output"
+
+
+def parse_rates(text: str) -> Rates:
+    """Rates written as dollars per million tokens: `input/output`, or `input/output/cache read/cache write`.
+
+    What is left out costs what input costs.
+
+    Raises:
+        RatesError: The text is none.
+    """
+    try:
+        given = [float(part.strip().removeprefix("$")) for part in text.split("/")]
+    except ValueError:
+        given = []
+    if len(given) not in (2, 3, 4) or not all(0 <= value < float("inf") for value in given):
+        raise RatesError(
+            f"{text!r} are no rates; give dollars per million tokens as INPUT/OUTPUT[/READ[/WRITE]], as in 3/15/0.3"
+        )
+    plain, output = given[:2]
+    read = given[2] if len(given) > 2 else plain
+    write = given[3] if len(given) > 3 else plain
+    return Rates(GIVEN_RATES, "", (RateRow(0, plain, read, write, write, output),))
+
+
+def format_rates(rates: Rates) -> str:
+    """Rates as `parse_rates` reads them."""
+    return "/".join(f"{value:g}" for value in (rates.input, rates.output, rates.cache_read, rates.cache_write_5m))

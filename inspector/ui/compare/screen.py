@@ -13,7 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from inspector.replay.analysis.comparison import compared, plans_to_compare
-from inspector.replay.engine.isolated import ReplayCancelledError, isolated
+from inspector.replay.engine.renderer import ReplayCancelledError
 from inspector.replay.engine.replay import replay
 from inspector.safe_text import one_line
 from inspector.strategies.plan import Plan
@@ -157,7 +157,7 @@ class CompareScreen(StudyScreen):
         contenders = [self._contenders[key] for key in self._waiting]
 
         def work(post: Post[Contender], is_cancelled: IsCancelled) -> None:
-            own = isolated(inputs, is_cancelled)
+            own = inputs.isolated(is_cancelled)
             with suppress(ReplayCancelledError):
                 for each in contenders:
                     post(_replayed(own, baseline, each))

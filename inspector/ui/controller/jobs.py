@@ -356,7 +356,7 @@ def measure(
     if other is not None and not is_cancelled():
         letter, plan = other
         there = replay(outcome.inputs, plan) if plan.strategies else outcome.baseline
-        totals, first = outcome_of(outcome.baseline, there), first_firing(there)
+        totals, first = plan_outcome(outcome.baseline, there), first_firing(there)
         post(Rival(letter, plan, totals, first))
 
 

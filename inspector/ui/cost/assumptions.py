@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from inspector.errors import InspectorError
-from inspector.replay.assumptions import MOST_DAYS, MOST_NEXT_CALLS, RatesError, rates_of, rates_text
+from inspector.replay.assumptions import MOST_DAYS, MOST_NEXT_CALLS
 from inspector.replay.cache.cache_models import CACHE_MODELS
+from inspector.replay.pricing.rates import RatesError, format_rates, parse_rates
 from inspector.safe_text import one_line
 from inspector.ui import numbers
 
@@ -78,7 +79,7 @@ def _rates(terms: Assumptions, text: str) -> Assumptions:
     if not text.strip():
         return replace(terms, rates=None)
     try:
-        return replace(terms, rates=rates_of(text))
+        return replace(terms, rates=parse_rates(text))
     except RatesError as error:
         raise TermError(str(error)) from None
 
@@ -118,7 +119,7 @@ TERMS: Final = (
         "dollars per million",
         "INPUT/OUTPUT[/CACHE-READ[/CACHE-WRITE]] in dollars per million tokens, as in 3/15/0.3/3.75. "
         "Nothing: what the price file and the table say.",
-        lambda terms: "" if terms.rates is None else rates_text(terms.rates),
+        lambda terms: "" if terms.rates is None else format_rates(terms.rates),
         _rates,
     ),
     Term(

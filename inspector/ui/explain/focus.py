@@ -9,8 +9,14 @@ from inspector.replay.analysis.forecast import project_runs
 from inspector.replay.analysis.plan_outcome import plan_outcome
 from inspector.replay.analysis.result_sizes import results_by_difference
 from inspector.replay.engine.replay import replay
-from inspector.replay.explain.parts import block_explanation, carried_explanation, prompt_explanation, tally_explanation
-from inspector.replay.explain.plan import outcome_explanations, overhead_explanation, replay_explanations
+from inspector.replay.explain.parts import (
+    block_explanation,
+    breakdown_explanation,
+    prompt_explanation,
+    resent_explanation,
+)
+from inspector.replay.explain.plan import outcome_explanations
+from inspector.replay.explain.totals import overhead_explanation, replay_explanations
 from inspector.ui.explain.explanation import Explained
 from inspector.ui.outcome import Outcome
 
@@ -80,7 +86,7 @@ def _of_block(outcome: Outcome, block: int) -> tuple[Explained, ...]:
     tallies = Breakdown(outcome.baseline, replay)
     return (
         Explained("tokens of this row", block_explanation(replay, state, block, differences)),
-        Explained("what carrying it cost", carried_explanation(tallies.block(block), replay, differences)),
+        Explained("what carrying it cost", resent_explanation(tallies.block(block), replay, differences)),
         *_of_prompts(outcome),
     )
 
@@ -99,7 +105,7 @@ def _of_plan(outcome: Outcome) -> tuple[Explained, ...]:
         return ()
     entries = outcome.replay.plan.entries
     return tuple(
-        Explained(f"{entries[entry].strategy.name} {group}".rstrip(), tally_explanation(row, outcome.replay))
+        Explained(f"{entries[entry].strategy.name} {group}".rstrip(), breakdown_explanation(row, outcome.replay))
         for (entry, group), row in Breakdown(outcome.baseline, outcome.replay).by_tier().items()
     )
 

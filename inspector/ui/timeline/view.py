@@ -309,7 +309,7 @@ def view_of(rows: Rows, table: TokenTable, outcome: Outcome | None) -> TimelineV
 
 def decisions_of(outcome: Outcome) -> Decisions:
     """Per block the decision in force at the call looked at, -1 for none; per decision its strategy and its part."""
-    changes, entries = outcome.replay.changes, outcome.replay.plan.entries
+    changes, entries = outcome.replay.edits, outcome.replay.plan.entries
     row = outcome.state.row
     if not len(changes.reason):
         return np.full(len(row), -1, dtype=np.int64), ()

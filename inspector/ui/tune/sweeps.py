@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from inspector.replay.analysis.sweep import COARSE, Grid, Point, Sweep, grid, point_at, sweep
 from inspector.replay.analysis.tunable_limits import LimitSizes, sizes_for
-from inspector.replay.engine.isolated import ReplayCancelledError, isolated
+from inspector.replay.engine.renderer import ReplayCancelledError
 from inspector.ui.tune.limits import LimitKey, Limits, Subject, key_of
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Sweeps:
 
         def work(post: Post[KnownSweep], is_cancelled: IsCancelled) -> None:
             sizes = sizes_for(baseline, subject.plan.entries[axis.entry].strategy, axis.parameter)
-            inputs = isolated(subject.inputs, is_cancelled)
+            inputs = subject.inputs.isolated(is_cancelled)
             with suppress(ReplayCancelledError):
                 for found in sweep(inputs, subject.plan, axis):
                     post(KnownSweep(subject, found, sizes))
@@ -128,7 +128,7 @@ class Sweeps:
 
         def work(post: Post[Point | None], is_cancelled: IsCancelled) -> None:
             with suppress(ReplayCancelledError):
-                post(point_at(isolated(subject.inputs, is_cancelled), subject.plan, axis, value))
+                post(point_at(subject.inputs.isolated(is_cancelled), subject.plan, axis, value))
 
         self._jobs.run(
             work,
@@ -173,7 +173,7 @@ class Sweeps:
         self._mapping = subject
 
         def work(post: Post[KnownGrid], is_cancelled: IsCancelled) -> None:
-            inputs = isolated(subject.inputs, is_cancelled)
+            inputs = subject.inputs.isolated(is_cancelled)
             with suppress(ReplayCancelledError):
                 for found in grid(inputs, subject.plan, across, down, columns, rows):
                     post(KnownGrid(subject, found))

@@ -3,7 +3,7 @@
 import pytest
 
 from inspector.replay.engine.inputs import ReplayInputs
-from inspector.replay.engine.isolated import ReplayCancelledError, isolated
+from inspector.replay.engine.renderer import ReplayCancelledError
 from inspector.replay.engine.replay import replay
 from inspector.strategies.core.strategy import ScheduledStrategy, in_use
 from inspector.strategies.history.history import History
@@ -27,4 +27,4 @@ def test_a_walk_is_called_off_before_it_has_gone_far(name):
 
     inputs = ReplayInputs.of(History.of(session), TokenTable.estimated(session))
     with pytest.raises(ReplayCancelledError):
-        replay(isolated(inputs, cancelled), Plan.of(strategy(name)))
+        replay(inputs.isolated(cancelled), Plan.of(strategy(name)))

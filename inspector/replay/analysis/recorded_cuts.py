@@ -22,7 +22,7 @@ import numpy as np
 
 from inspector.replay.analysis.compaction_forecast import compaction_forecasts
 from inspector.replay.analysis.without_compaction import first_call_after
-from inspector.replay.engine.plan_edits import CLEARED
+from inspector.replay.engine.plan_edits import CLEARED, results_by_call_id
 from inspector.session.model import BlockKind
 from inspector.strategies.core.operations import ReplaceText
 
@@ -32,57 +32,11 @@ if TYPE_CHECKING:
     from inspector.replay.engine.replay import Replay
     from inspector.strategies.history.history import History
 
-
 _CHARACTERS_PER_TOKEN = 4
-_NEVER_BLANKED = "skill"
+"""Agents take so many characters for a token, in their rules and where they say what clearing saved."""
 
 
-class ClearRule(NamedTuple):
-    """What is spared.
-
-    Attributes:
-        tokens: The newest output, in tokens of four characters.
-        turns: User turns, the newest included, that are spared altogether.
-    """
-
-    tokens: int
-    turns: int
-
-
-CLEAR_RULES: Final[Mapping[str, ClearRule]] = {"claude-code": ClearRule(40_000, 0), "opencode": ClearRule(40_000, 2)}
-"""By the session's format."""
-
-
-def cleared_by(rule: ClearRule, history: History, message: int) -> set[str]:
-    """The calls whose results the rule blanks before a message, by their ids.
-
-    Args:
-        rule: What is spared.
-        history: The session's columns.
-        message: The message the clearing stands before.
-    """
-    session = history.session
-    responses = [call.response for call in session.calls]
-    last = bisect_left(responses, message) - 1
-    if last < 0:
-        return set()
-    held = [block for block in history.prompt(last).tolist() if history.message[block] < message]
-    first_block = history.message_first_block
-    since = range(int(first_block[responses[last]]), int(first_block[min(message, len(session.messages))]))
-    spared, turns = 0, 0
-    blanked: set[str] = set()
-    for index in reversed([*held, *since]):
-        block = session.blocks[index]
-        turns += block.kind is BlockKind.USER_TEXT
-        if block.kind is not BlockKind.TOOL_RESULT or turns < rule.turns or block.tool_name.lower() == _NEVER_BLANKED:
-            continue
-        spared += round(block.characters / _CHARACTERS_PER_TOKEN)
-        if spared > rule.tokens:
-            blanked.add(block.tool_call_id)
-    return blanked
-
-
-"""Claude Code takes four characters for a token where it says what blanking saved."""
+_NEVER_CLEARED = "skill"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +78,7 @@ def recorded_cuts(baseline: Replay) -> tuple[RecordedCut, ...]:
 
 def _partial(baseline: Replay) -> Iterator[RecordedCut]:
     inputs, session = baseline.inputs, baseline.history.session
-    results = {
-        session.blocks[block].tool_call_id: block
-        for block in baseline.history.results.tolist()
-        if session.blocks[block].kind is BlockKind.TOOL_RESULT
-    }
+    results = results_by_call_id(baseline.history)
     notice = CLEARED.operation.text if isinstance(CLEARED.operation, ReplaceText) else ""
     responses = [call.response for call in session.calls]
     for compaction in session.compactions:
@@ -150,7 +100,7 @@ def _partial(baseline: Replay) -> Iterator[RecordedCut]:
 
 
 def _same_results(baseline: Replay) -> Iterator[RecordedCut]:
-    """Which results were blanked, and which our rule would have."""
+    """Which results were cleared, and which our rule would have."""
     session = baseline.history.session
     responses = [call.response for call in session.calls]
     gone: set[str] = set()
@@ -199,3 +149,48 @@ def _full(baseline: Replay) -> Iterator[RecordedCut]:
         reported = compactions[forecast.compaction].tokens_before
         if reported and forecast.prompt_tokens.value is not None:
             yield RecordedCut(forecast.call, "context before", 0, 0, reported, int(forecast.prompt_tokens.value))
+
+
+class ClearRule(NamedTuple):
+    """What an agent spares when it clears a context in part.
+
+    Attributes:
+        tokens: The newest output, in tokens of four characters.
+        turns: User turns, the newest included, that are spared altogether.
+    """
+
+    tokens: int
+    turns: int
+
+
+CLEAR_RULES: Final[Mapping[str, ClearRule]] = {"claude-code": ClearRule(40_000, 0), "opencode": ClearRule(40_000, 2)}
+"""By the session's format."""
+
+
+def cleared_by(rule: ClearRule, history: History, message: int) -> set[str]:
+    """The calls whose results the rule clears before a message, by their ids.
+
+    Args:
+        rule: What is spared.
+        history: The session's columns.
+        message: The message the clearing stands before.
+    """
+    session = history.session
+    responses = [call.response for call in session.calls]
+    last = bisect_left(responses, message) - 1
+    if last < 0:
+        return set()
+    held = [block for block in history.prompt(last).tolist() if history.message[block] < message]
+    first_block = history.message_first_block
+    since = range(int(first_block[responses[last]]), int(first_block[min(message, len(session.messages))]))
+    spared, turns = 0, 0
+    cleared: set[str] = set()
+    for index in reversed([*held, *since]):
+        block = session.blocks[index]
+        turns += block.kind is BlockKind.USER_TEXT
+        if block.kind is not BlockKind.TOOL_RESULT or turns < rule.turns or block.tool_name.lower() == _NEVER_CLEARED:
+            continue
+        spared += round(block.characters / _CHARACTERS_PER_TOKEN)
+        if spared > rule.tokens:
+            cleared.add(block.tool_call_id)
+    return cleared
