@@ -1,4 +1,10 @@
-"""Finding sessions: in a folder, and where agents keep theirs on this machine."""
+"""Finding sessions: in a folder, and where agents keep theirs on this machine.
+
+A home of an agent may hold thousands of files whose names tell the format (`rollout-….jsonl`). `list_sessions` lists
+these from the folders alone, ten thousand in a fraction of a second; whoever shows them looks into them afterwards,
+which may show that one is something else. Files whose names tell nothing, and databases, are looked into before they
+are listed, and so is everything that `sessions_in` finds.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inspector.session.errors import SessionError
-from inspector.session.files import Locator, exists, is_file, is_folder, why_not_opened
+from inspector.session.files import Locator, exists, is_folder, why_not_opened
 from inspector.session.registry import all_formats, detect
 
 if TYPE_CHECKING:
@@ -18,14 +24,29 @@ if TYPE_CHECKING:
 
     from inspector.session.format import Format
 
+MOST_FILES = 20_000
+FOLDER_DEPTH = 6
+"""How deep sessions are looked for in a folder that somebody named."""
 
-PASSED_OVER = frozenset(
+HOME_DEPTH = 9
+"""How deep they are looked for in a list."""
+
+MOST_DOCUMENT_BYTES = 1 << 26
+"""A single JSON document larger than this is not parsed just to find out what it is."""
+
+OTHER_PROGRAMS = frozenset(
     {".git", ".hg", ".svn", ".tox", ".venv", "__pycache__", "node_modules", "site-packages", "venv"}
 )
 """Folders of version control and packages."""
 
 PIECES = frozenset({"message", "part"})
 """Folders beside one named `session` that hold the pieces of its sessions, a small file each."""
+
+RESULT_FOLDERS = frozenset({"tool-results"})
+"""Folders beside a session that hold outputs of its tools."""
+
+SUBAGENT_FOLDERS = RESULT_FOLDERS | {"subagents", "workflows"}
+"""The same, and those that hold its subagents' sessions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,140 +66,6 @@ class ListedFile:
     size: int
     modified: float
     inode: int
-
-
-def files_below(folder: str, depth: int, passed_over: AbstractSet[str]) -> Iterator[ListedFile]:
-    """Files that are not empty, and folders that are sessions. What cannot be listed is left out.
-
-    Args:
-        folder: Where to look.
-        depth: How many folders deep.
-        passed_over: Names of folders not to look into, besides those of version control and packages.
-    """
-    try:
-        with os.scandir(folder) as listed:
-            entries = list(listed)
-    except OSError:
-        return
-    names = {entry.name for entry in entries}
-    if any(signs <= names for known in all_formats() for signs in known.session_folders):
-        yield from _folder(folder, entries)
-        return
-    here = PASSED_OVER | passed_over | (PIECES if names >= PIECES | {"session"} else frozenset())
-    for entry in entries:
-        try:
-            if entry.is_dir(follow_symlinks=False):
-                if depth and entry.name not in here:
-                    yield from files_below(entry.path, depth - 1, passed_over)
-            elif entry.is_file():
-                status = entry.stat()
-                if status.st_size:
-                    yield ListedFile(entry.path, entry.name, status.st_size, status.st_mtime, status.st_ino)
-        except OSError:
-            continue
-
-
-def _folder(folder: str, entries: list[os.DirEntry[str]]) -> Iterator[ListedFile]:
-    """A folder that is itself a session: as large as its files, as new as the newest."""
-    statuses = []
-    for entry in entries:
-        try:
-            statuses.append(entry.stat())
-        except OSError:
-            continue
-    if statuses:
-        size, newest = sum(status.st_size for status in statuses), max(status.st_mtime for status in statuses)
-        yield ListedFile(folder, folder.rpartition(os.sep)[2], size, newest, statuses[0].st_ino)
-
-
-MOST_FILES = 20_000
-FOLDER_DEPTH = 6
-MOST_DOCUMENT_BYTES = 1 << 26
-"""A single JSON document larger than this is not parsed just to find out what it is."""
-
-SUBAGENT_FOLDERS = frozenset({"subagents", "tool-results", "workflows"})
-"""Folders beside a session that hold parts of it."""
-
-
-@dataclass(frozen=True)
-class Found:
-    """A session that was found, not read.
-
-    Attributes:
-        path: What opens it: its file, with the session's id behind it where the file holds several.
-        format: Name of its format.
-        size: Of its file, in bytes.
-        modified: Seconds since the epoch.
-    """
-
-    path: Path
-    format: str
-    size: int
-    modified: float
-
-
-def candidates(folder: Path) -> list[ListedFile]:
-    """Files below a folder that may be sessions, newest first; a file is its own. What cannot be listed is left out.
-
-    Folders of version control, packages and subagents are passed over, and so is what lies very deep.
-    """
-    found = list(_listed(folder) if is_file(folder) else files_below(os.fspath(folder), FOLDER_DEPTH, SUBAGENT_FOLDERS))
-    found.sort(key=lambda file: (-file.modified, file.path))
-    return found[:MOST_FILES]
-
-
-def sessions_in(folder: Path) -> Iterator[Found]:
-    """Sessions below a folder, newest file first, told by their content. Subagents' and copies are left out."""
-    for candidate in candidates(folder):
-        path = Path(candidate.path)
-        if any(known.is_sidecar(path) for known in all_formats()):
-            continue
-        try:
-            known = detect(path, most_document_bytes=MOST_DOCUMENT_BYTES).format
-            inside = known.contained_sessions(path)
-        except SessionError:
-            continue
-        if not inside and not known.is_copy(path):
-            yield Found(path, known.name, candidate.size, candidate.modified)
-        for one in inside:
-            if not one.parent:
-                yield Found(one.path, known.name, candidate.size, one.modified)
-
-
-def homes() -> tuple[Path, ...]:
-    """The folders and databases in which agents keep their sessions on this machine, those that exist."""
-    named = [home for known in all_formats() for home in known.homes()]
-    return tuple(home for home in dict.fromkeys(named) if exists(home))
-
-
-def describe_folder(folder: Path) -> str:
-    """One line that says which sessions a folder holds, and what to do."""
-    try:
-        os.scandir(folder).close()
-    except OSError as error:
-        return why_not_opened(folder, error)
-    found = list(sessions_in(folder))
-    if not found:
-        return (
-            f"{folder}: no sessions in this directory. `inspector formats` lists what can be read and where it is kept."
-        )
-    count = "1 session" if len(found) == 1 else f"{len(found)} sessions"
-    return f"{folder}: a directory with {count}. Open one of them; the newest is {found[0].path}"
-
-
-def _listed(file: Path) -> Iterator[ListedFile]:
-    try:
-        status = file.stat()
-    except OSError:
-        return
-    if status.st_size:
-        yield ListedFile(os.fspath(file), file.name, status.st_size, status.st_mtime, status.st_ino)
-
-
-HOME_DEPTH = 9
-
-NO_SESSIONS = frozenset({"tool-results"})
-"""Folders beside a session that hold parts of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +101,31 @@ Known = dict[ListedFile, list[Header]]
 """The sessions in files, as they were when they were looked into."""
 
 
+def sessions_in(folder: Path) -> Iterator[Header]:
+    """Sessions below a folder, newest file first, told by their content; a file is its own folder.
+
+    Subagents' and copies are left out, folders of version control and packages passed over.
+    """
+    files = sorted(_files_at(folder, FOLDER_DEPTH, SUBAGENT_FOLDERS), key=lambda file: (-file.modified, file.path))
+    for file in files[:MOST_FILES]:
+        yield from _looked_into(file, with_subagents=False)
+
+
+def describe_folder(folder: Path) -> str:
+    """One line that says which sessions a folder holds, and what to do."""
+    try:
+        os.scandir(folder).close()
+    except OSError as error:
+        return why_not_opened(folder, error)
+    found = list(sessions_in(folder))
+    if not found:
+        return (
+            f"{folder}: no sessions in this directory. `inspector formats` lists what can be read and where it is kept."
+        )
+    count = "1 session" if len(found) == 1 else f"{len(found)} sessions"
+    return f"{folder}: a directory with {count}. Open one of them; the newest is {found[0].path}"
+
+
 def places(folders: Iterable[Path] | None = None) -> list[tuple[Path, Format | None]]:
     """Where to look: the folders, or where agents keep their sessions; with whose home it is."""
     if folders is not None:
@@ -234,7 +146,7 @@ def list_sessions(places: Sequence[tuple[Path, Format | None]], known: Known | N
     open_questions: list[ListedFile] = []
     seen: set[str] = set()
     for place, home_of in places:
-        for file in _listed_files(place):
+        for file in _files_at(place, HOME_DEPTH, RESULT_FOLDERS):
             if file.path in seen:
                 continue
             seen.add(file.path)
@@ -249,14 +161,14 @@ def list_sessions(places: Sequence[tuple[Path, Format | None]], known: Known | N
     open_questions.sort(key=lambda file: -file.modified)
     for file in open_questions:
         if file not in known:
-            known[file] = list(_looked_into(file))
+            known[file] = list(_looked_into(file, with_subagents=True))
         if found := known[file]:
             yield found
 
 
 def may_hold_sessions(places: Sequence[tuple[Path, Format | None]]) -> bool:
     """Whether there is anything to look into: a folder is not looked through further than to its first file."""
-    return any(True for place, _ in places for _ in _listed_files(place))
+    return any(True for place, _ in places for _ in _files_at(place, HOME_DEPTH, RESULT_FOLDERS))
 
 
 def format_of_name(name: str, known: Format | None = None) -> Format | None:
@@ -284,29 +196,35 @@ def header_of(path: Path) -> Header | None:
     )
 
 
-def _looked_into(file: ListedFile) -> Iterator[Header]:
+def _looked_into(file: ListedFile, *, with_subagents: bool) -> Iterator[Header]:
+    """The sessions in a file, told by its content.
+
+    Args:
+        file: The file.
+        with_subagents: Of a file that holds several, those too that another one started.
+    """
     path = Path(file.path)
     if any(known.is_sidecar(path) for known in all_formats()):
         return
     try:
         known = detect(path, most_document_bytes=MOST_DOCUMENT_BYTES).format
-        inside = known.contained_sessions(path)
+        contained = known.contained_sessions(path)
     except (SessionError, OSError):
         return
-    if not inside:
-        if not known.is_copy(path):
-            parent = known.parent_file(path)
-            yield Header(path, known.name, file.size, file.modified, is_told=True, parent=parent, inode=file.inode)
-        return
-    place_of = {one.identifier: one.path for one in inside}
-    for one in inside:
+    if not contained and not known.is_copy(path):
+        parent = known.parent_file(path)
+        yield Header(path, known.name, file.size, file.modified, is_told=True, parent=parent, inode=file.inode)
+    path_of = {one.identifier: one.path for one in contained}
+    for one in contained:
+        if one.parent and not with_subagents:
+            continue
         yield Header(
             path=one.path,
             format=known.name,
             size=file.size,
             modified=one.modified or file.modified,
             is_told=True,
-            parent=(place_of.get(one.parent) or known.locate(one.path, one.parent)) if one.parent else None,
+            parent=(path_of.get(one.parent) or known.locate(one.path, one.parent)) if one.parent else None,
             identifier=one.identifier,
             title=one.title,
             working_directory=one.working_directory,
@@ -314,9 +232,10 @@ def _looked_into(file: ListedFile) -> Iterator[Header]:
         )
 
 
-def _listed_files(place: Path) -> Iterator[ListedFile]:
+def _files_at(place: Path, depth: int, passed_over: AbstractSet[str]) -> Iterator[ListedFile]:
+    """The files below a folder as `files_below` gives them, or the one file that is there."""
     if is_folder(place):
-        yield from files_below(os.fspath(place), HOME_DEPTH, NO_SESSIONS)
+        yield from files_below(os.fspath(place), depth, passed_over)
         return
     try:
         status = place.stat()
@@ -324,6 +243,50 @@ def _listed_files(place: Path) -> Iterator[ListedFile]:
         return
     modified = _modified(place, status.st_mtime)
     yield ListedFile(os.fspath(place), place.name, status.st_size, modified, status.st_ino)
+
+
+def files_below(folder: str, depth: int, passed_over: AbstractSet[str]) -> Iterator[ListedFile]:
+    """Files that are not empty, and folders that are sessions. What cannot be listed is left out.
+
+    Args:
+        folder: Where to look.
+        depth: How many folders deep.
+        passed_over: Names of folders not to look into, besides those of version control and packages.
+    """
+    try:
+        with os.scandir(folder) as listed:
+            entries = list(listed)
+    except OSError:
+        return
+    names = {entry.name for entry in entries}
+    if any(signs <= names for known in all_formats() for signs in known.session_folders):
+        yield from _folder(folder, entries)
+        return
+    here = OTHER_PROGRAMS | passed_over | (PIECES if names >= PIECES | {"session"} else frozenset())
+    for entry in entries:
+        try:
+            if entry.is_dir(follow_symlinks=False):
+                if depth and entry.name not in here:
+                    yield from files_below(entry.path, depth - 1, passed_over)
+            elif entry.is_file():
+                status = entry.stat()
+                if status.st_size:
+                    yield ListedFile(entry.path, entry.name, status.st_size, status.st_mtime, status.st_ino)
+        except OSError:
+            continue
+
+
+def _folder(folder: str, entries: list[os.DirEntry[str]]) -> Iterator[ListedFile]:
+    """A folder that is itself a session: as large as its files, as new as the newest."""
+    statuses = []
+    for entry in entries:
+        try:
+            statuses.append(entry.stat())
+        except OSError:
+            continue
+    if statuses:
+        size, newest = sum(status.st_size for status in statuses), max(status.st_mtime for status in statuses)
+        yield ListedFile(folder, folder.rpartition(os.sep)[2], size, newest, statuses[0].st_ino)
 
 
 def _modified(database: Path, own: float) -> float:

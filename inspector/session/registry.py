@@ -7,8 +7,9 @@ and extensions lie, and the first line of a session is seldom one that tells any
 from __future__ import annotations
 
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
+from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from inspector.session.errors import SessionError
 from inspector.session.files import Locator
@@ -50,12 +51,18 @@ def formats() -> Iterator[Format]:
     A module is imported when its turn comes: a session is opened without those behind its own.
     """
     for module in MODULES:
-        yield from import_module(f"inspector.session.formats.{module}").FORMATS
+        yield from _formats_in(module)
 
 
+@cache
 def all_formats() -> tuple[Format, ...]:
     """The same at once."""
     return tuple(formats())
+
+
+@cache
+def _formats_in(module: str) -> tuple[Format, ...]:
+    return cast("tuple[Format, ...]", import_module(f"inspector.session.formats.{module}").FORMATS)
 
 
 def format_named(name: str) -> Format | None:

@@ -114,10 +114,9 @@ class SnapshotList(list[Item]):
         changed back in between, such as a branch that was left and found again, did not change.
         """
         if not self._unchanged == len(self) == len(self._state):
-            for place, old in enumerate(self._state[self._unchanged :], start=self._unchanged):
-                if place == len(self):
-                    break
-                if self[place] is not old and self[place] == old:
+            changed = zip(self[self._unchanged :], self._state[self._unchanged :], strict=False)
+            for place, (new, old) in enumerate(changed, start=self._unchanged):
+                if new is not old and new == old:
                     super().__setitem__(place, old)
             first = self._unchanged // CHUNK
             starts = range(first * CHUNK, len(self), CHUNK)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from inspector.session.discovery import candidates, homes, sessions_in
+from inspector.session.discovery import places, sessions_in
 from inspector.session.registry import all_formats, detect, format_named
 from tests.session.claude_lines import Script, session_at
 
@@ -39,18 +39,18 @@ def test_parts_of_sessions_and_other_peoples_code_are_passed_over(tmp_path: Path
     session_at(tmp_path / "node_modules" / "x" / "fixture.jsonl")
     (tmp_path / "loop").symlink_to(tmp_path)
     os.mkfifo(tmp_path / "pipe.jsonl")
-    assert [one.path for one in candidates(tmp_path)] == [str(main)]
+    assert [one.path for one in sessions_in(tmp_path)] == [main]
 
 
 def test_the_homes_of_claude_code_are_known(private_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
-    assert homes() == ()
+    assert places() == []
     session_at(private_home / ".claude" / "projects" / "-project" / "s.jsonl")
-    assert homes() == (private_home / ".claude" / "projects",)
+    assert [place for place, _ in places()] == [private_home / ".claude" / "projects"]
     elsewhere = private_home / "elsewhere"
     session_at(elsewhere / "projects" / "-project" / "s.jsonl")
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(elsewhere))
-    assert homes() == (elsewhere / "projects",)
+    assert [place for place, _ in places()] == [elsewhere / "projects"]
 
 
 def test_formats_have_names_of_their_own_and_say_what_is_exact() -> None:
