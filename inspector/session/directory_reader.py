@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import time
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.errors import SessionError
-from inspector.session.files import CLOCK_SECONDS, open_for_reading, why_not_opened
+from inspector.session.files import BROKEN_SECONDS, FileState, open_for_reading, why_not_opened
 from inspector.session.json.codec import lenient_json
-from inspector.session.json_reader import BROKEN_SECONDS
 from inspector.session.model import Diagnostic, TextUnavailableError
 from inspector.session.reader import Change, Progress, Record
 from inspector.session.texts import NamedTexts
@@ -63,8 +61,7 @@ class DirectoryReader:
         self._take_sidecar = take_sidecar
         self._taken: set[str] = set()
         self._waiting = ""
-        self._modified = 0
-        self._identity = (0, 0)
+        self._state: FileState | None = None
         self._texts = NamedTexts(folder.name, self._fetch, interpreter.blocks_of_record)
 
     def load(self) -> Iterator[Progress]:
@@ -94,10 +91,10 @@ class DirectoryReader:
     def refresh(self) -> Change:
         """Look for files that were added, and at the document beside them."""
         try:
-            status = self._folder.stat()
-            if (status.st_dev, status.st_ino) != self._identity:
+            state = FileState.of(self._folder.stat())
+            if self._state is not None and state[:2] != self._state[:2]:
                 return Change.REPLACED
-            is_quiet = status.st_mtime_ns == self._modified and not self._waiting
+            is_quiet = state == self._state and not self._waiting
             names = [] if is_quiet else self._look()
         except FileNotFoundError:
             return Change.VANISHED
@@ -117,10 +114,7 @@ class DirectoryReader:
 
     def _look(self) -> list[str]:
         """The names of all events in order. What is added while they are listed is found the next time."""
-        status = self._folder.stat()
-        self._identity = (status.st_dev, status.st_ino)
-        is_settled = time.time() - status.st_mtime > CLOCK_SECONDS
-        self._modified = status.st_mtime_ns if is_settled else 0
+        self._state = FileState.of(self._folder.stat()).settled()
         with os.scandir(self._folder) as entries:
             names = [entry.name for entry in entries]
         numbered = [(number, name) for name in names if (number := self._numbers(name)) is not None]
@@ -133,13 +127,13 @@ class DirectoryReader:
             try:
                 with open_for_reading(self._folder / name) as file:
                     data = file.read()
-                    modified = os.fstat(file.fileno()).st_mtime
+                    age = FileState.of(os.fstat(file.fileno())).age
             except (OSError, SessionError):
                 self._waiting = name
                 return False
             value, problem = lenient_json(data)
             if not isinstance(value, dict):
-                if time.time() - modified < BROKEN_SECONDS:
+                if age < BROKEN_SECONDS:
                     self._waiting = name
                     return False
                 self._interpreter.builder.diagnose(f"{name}: {problem or 'not a JSON object'}", 0, 0, skipped=True)

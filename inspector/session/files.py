@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from inspector.session.errors import SessionError
@@ -24,8 +25,8 @@ SEPARATOR = "#"
 CLOCK_SECONDS = 0.05
 """Two changes within one tick of a file system's clock, a few milliseconds, leave the same time of change."""
 
-
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BROKEN_SECONDS = 2.0
+"""A file that is no whole JSON is being written, unless it has been left like that for this long."""
 
 
 class Locator(NamedTuple):
@@ -55,7 +56,14 @@ class Locator(NamedTuple):
 
 
 class FileState(NamedTuple):
-    """What identifies a state of a file: enough to see that it was appended to and not rewritten."""
+    """What identifies a state of a file: enough to see that it was appended to and not rewritten.
+
+    Attributes:
+        device: The file system it is on.
+        inode: What that knows it by.
+        size: In bytes.
+        modified: When it was written last, in nanoseconds since the epoch.
+    """
 
     device: int
     inode: int
@@ -66,6 +74,23 @@ class FileState(NamedTuple):
     def of(cls, status: os.stat_result) -> FileState:
         """The state that a file status describes."""
         return cls(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+
+    @classmethod
+    def at(cls, path: Path) -> FileState | None:
+        """The state of what is at a path; None where nothing is, or nobody may look."""
+        try:
+            return cls.of(path.stat())
+        except OSError:
+            return None
+
+    @property
+    def age(self) -> float:
+        """Seconds since the file was written."""
+        return time.time() - self.modified / 1e9
+
+    def settled(self) -> FileState:
+        """The state to remember: of a file that has just been written one that no later look equals."""
+        return self if self.age > CLOCK_SECONDS else self._replace(modified=0)
 
 
 def open_for_reading(path: Path) -> BinaryIO:

@@ -1,4 +1,4 @@
-"""Following a session: reading what is added, and surviving whatever happens to its file."""
+"""Following a session: waiting for its file, reading what is added, and surviving whatever happens to it."""
 
 from __future__ import annotations
 
@@ -23,47 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
     from inspector.session.model import Session
-
-
-def is_awaited(path: Path) -> bool:
-    """Whether a path is one at which a session may yet appear: an empty file, or nothing in a folder that exists."""
-    file = Locator.of(path).file
-    try:
-        status = os.lstat(file)
-    except FileNotFoundError:
-        return is_folder(file.parent)
-    except (OSError, ValueError):
-        return False
-    return stat.S_ISREG(status.st_mode) and status.st_size == 0
-
-
-def why_still_awaited(path: Path) -> str:
-    """Why a path that was awaited cannot be opened yet, in a few words for a person; empty once it can.
-
-    What appears may be half a line at first, or a folder without files, so that anything unknown is waited for, too.
-    """
-    file = Locator.of(path).file
-    try:
-        status = file.stat()
-    except FileNotFoundError:
-        return "there is no such file yet" if is_folder(file.parent) else "its folder is gone"
-    except (OSError, ValueError):
-        return "it cannot be looked at"
-    if stat.S_ISDIR(status.st_mode) and _holds_sessions(file):
-        return ""
-    if stat.S_ISREG(status.st_mode) and status.st_size == 0:
-        return "the file is empty so far"
-    try:
-        detect(path)
-    except SessionError:
-        return "what is there is no session so far"
-    return ""
-
-
-def _holds_sessions(folder: Path) -> bool:
-    from inspector.session.discovery import sessions_in
-
-    return any(True for _ in sessions_in(folder))
 
 
 FIRST_PART_BYTES = 1 << 20
@@ -223,15 +182,15 @@ class Follower:
 
     def _reload(self) -> Session | None:
         """Read the file that stands in the place of the one that was read."""
-        place = self._place()
-        if place is not None and place == self._failed:
+        state = FileState.at(Locator.of(self.path).file)
+        if state is not None and state == self._failed:
             return None
         try:
             reader = open_reader(self.path)
             for _ in reader.load():
                 pass
         except SessionError as error:
-            self._failed = place
+            self._failed = state
             self.state, self.change = "replaced", "notice"
             self._say(f"The file was replaced by something else; the last session is still shown. {error.message}")
             return None
@@ -251,12 +210,6 @@ class Follower:
         elif before == "unreadable":
             self._say(f"{self.path.name} can be read again.")
 
-    def _place(self) -> FileState | None:
-        try:
-            return FileState.of(Locator.of(self.path).file.stat())
-        except OSError:
-            return None
-
     def _say(self, notice: str) -> None:
         self.notice = notice
         if self._on_notice is not None:
@@ -265,6 +218,47 @@ class Follower:
 
 def _messages(count: int) -> str:
     return "1 message that was shown is" if count == 1 else f"{count:,} messages that were shown are"
+
+
+def is_awaited(path: Path) -> bool:
+    """Whether a path is one at which a session may yet appear: an empty file, or nothing in a folder that exists."""
+    file = Locator.of(path).file
+    try:
+        status = os.lstat(file)
+    except FileNotFoundError:
+        return is_folder(file.parent)
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISREG(status.st_mode) and status.st_size == 0
+
+
+def why_still_awaited(path: Path) -> str:
+    """Why a path that was awaited cannot be opened yet, in a few words for a person; empty once it can.
+
+    What appears may be half a line at first, or a folder without files, so that anything unknown is waited for, too.
+    """
+    file = Locator.of(path).file
+    try:
+        status = file.stat()
+    except FileNotFoundError:
+        return "there is no such file yet" if is_folder(file.parent) else "its folder is gone"
+    except (OSError, ValueError):
+        return "it cannot be looked at"
+    if stat.S_ISDIR(status.st_mode) and _holds_sessions(file):
+        return ""
+    if stat.S_ISREG(status.st_mode) and status.st_size == 0:
+        return "the file is empty so far"
+    try:
+        detect(path)
+    except SessionError:
+        return "what is there is no session so far"
+    return ""
+
+
+def _holds_sessions(folder: Path) -> bool:
+    from inspector.session.discovery import sessions_in
+
+    return any(True for _ in sessions_in(folder))
 
 
 async def follow(

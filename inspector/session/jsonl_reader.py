@@ -57,7 +57,7 @@ class JsonlReader:
         self._format = format_name
         self._interpreter = interpreter
         self._file = open_for_reading(path)
-        self._place = FileState.of(os.fstat(self._file.fileno()))
+        self._state = FileState.of(os.fstat(self._file.fileno()))
         self._offset = 0
         self._lines = 0
         self._tail_taken = False  # the last line taken had no line end
@@ -95,16 +95,16 @@ class JsonlReader:
             return Change.VANISHED
         except OSError:
             return Change.UNREADABLE
-        place = FileState.of(status)
-        if place == self._place:
+        state = FileState.of(status)
+        if state == self._state:
             return self._settle(status)
-        if place[:2] != self._place[:2] or not stat.S_ISREG(status.st_mode):
+        if state[:2] != self._state[:2] or not stat.S_ISREG(status.st_mode):
             return Change.REPLACED
-        if place.size == 0 < self._place.size:
+        if state.size == 0 < self._state.size:
             return Change.UNREADABLE  # about to be written anew
-        if place.size < self._place.size or not self._is_continued():
+        if state.size < self._state.size or not self._is_continued():
             return Change.REPLACED
-        self._place = place
+        self._state = state
         before = self._offset
         try:
             if self._tail_taken and not self._line_end_follows():
@@ -149,7 +149,7 @@ class JsonlReader:
 
     def _settle(self, status: os.stat_result) -> Change:
         """Take a last line without a line end once nothing has been written for a while."""
-        waits = self._place.size > self._offset and not self._tail_settled
+        waits = self._state.size > self._offset and not self._tail_settled
         if not waits or time.time() - status.st_mtime < SETTLED_SECONDS:
             return Change.NONE
         changed = self._settle_tail()

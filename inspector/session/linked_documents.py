@@ -1,13 +1,16 @@
-"""Further documents that a session goes on in, or whose texts it holds: found while the first one is read."""
+"""Other JSON documents that a session is read from: those it goes on in, and those that stand beside it.
+
+Blocks of a *linked* document belong to the session: its file is one of `Session.files`. A *sidecar* only says more of
+what is in the session's own file.
+"""
 
 from __future__ import annotations
 
 import os
-import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inspector.session.errors import SessionError
-from inspector.session.files import BYTE_ORDER_MARK, CLOCK_SECONDS, FileState, open_for_reading
+from inspector.session.files import FileState, open_for_reading
 from inspector.session.json.codec import is_whole_json, lenient_json
 from inspector.session.json.nodes import FileNode
 
@@ -18,10 +21,11 @@ if TYPE_CHECKING:
 
     from inspector.session.json.nodes import Node
 
-
 MOST_DOCUMENTS = 1000
 
 MOST_LINKED_BYTES = 1 << 31
+
+MOST_SIDECAR_BYTES = 1 << 28
 
 
 class LinkedDocument(NamedTuple):
@@ -37,7 +41,7 @@ class LinkedDocument(NamedTuple):
 
 
 class LinkedDocuments:
-    """The further documents of one session.
+    """The documents that one session goes on in, found while the first one is read.
 
     Attributes:
         paths: Those that were opened, in the order of their numbers, which begin with 1.
@@ -47,63 +51,50 @@ class LinkedDocuments:
     def __init__(self) -> None:
         self.paths: list[Path] = []
         self.files: list[BinaryIO] = []
-        self._places: dict[Path, FileState | None] = {}
+        self._states: dict[Path, FileState | None] = {}
 
     def begin(self) -> None:
         """Forget all: the first document is read again. Files stay open for the texts that were read from them."""
-        self.paths, self.files, self._places = [], [], {}
+        self.paths, self.files, self._states = [], [], {}
 
     def open(self, path: Path) -> LinkedDocument | None:
         """Open a document; None where it is not there, no whole JSON, or one of too many."""
-        if len(self.paths) >= MOST_DOCUMENTS or path in self._places:
+        if len(self.paths) >= MOST_DOCUMENTS or path in self._states:
             return None
-        self._places[path] = None
+        self._states[path] = None
         try:
             file = open_for_reading(path)
-            place = FileState.of(os.fstat(file.fileno()))
-            # One that has just been written is looked at once more: two changes may have the same time.
-            is_old = time.time() - place.modified / 1e9 > CLOCK_SECONDS
-            self._places[path] = place if is_old else place._replace(modified=0)
-            if place.size > MOST_LINKED_BYTES:
+            state = FileState.of(os.fstat(file.fileno()))
+            self._states[path] = state.settled()
+            if state.size > MOST_LINKED_BYTES:
                 return None
             data = file.read()
         except (OSError, SessionError):
             return None
-        start = len(BYTE_ORDER_MARK) if data.startswith(BYTE_ORDER_MARK) else 0
-        if not is_whole_json(data[start:]):
+        if not is_whole_json(data):
             return None
         self.paths.append(path)
         self.files.append(file)
-        return LinkedDocument(len(self.paths), FileNode(data[start:], start))
+        return LinkedDocument(len(self.paths), FileNode(data, 0))
 
     def changed(self) -> bool:
         """Whether any of them is another than when it was opened, or has come or gone."""
-        return any(_place(path) != place for path, place in self._places.items())
+        return any(FileState.at(path) != state for path, state in self._states.items())
 
     def are_settled(self, seconds: float) -> bool:
         """Whether none is being written: one that is no whole JSON is, unless it was left like that for so long."""
-        for path in self._places:
-            place = _place(path)
-            if place is None or place == self._places[path]:
+        for path in self._states:
+            state = FileState.at(path)
+            if state is None or state == self._states[path]:
                 continue
             try:
                 with open_for_reading(path) as file:
-                    is_broken = not is_whole_json(file.read().removeprefix(BYTE_ORDER_MARK))
+                    is_broken = not is_whole_json(file.read())
             except (OSError, SessionError):
                 continue
-            if is_broken and time.time() - place.modified / 1e9 < seconds:
+            if is_broken and state.age < seconds:
                 return False
         return True
-
-
-def _place(path: Path) -> FileState | None:
-    try:
-        return FileState.of(path.stat())
-    except OSError:
-        return None
-
-
-MOST_SIDECAR_BYTES = 1 << 28
 
 
 class SidecarFile:
@@ -118,7 +109,7 @@ class SidecarFile:
         """
         self._path = path
         self._part = part
-        self._place: FileState | None = None
+        self._state: FileState | None = None
         self._value: Any = None
 
     def value(self) -> Any:
@@ -129,8 +120,8 @@ class SidecarFile:
     def changed(self) -> bool:
         """Look at it again; whether it holds something else than before."""
         try:
-            place = FileState.of(self._path.stat())
-            if place == self._place or place.size > MOST_SIDECAR_BYTES:
+            state = FileState.of(self._path.stat())
+            if state == self._state or state.size > MOST_SIDECAR_BYTES:
                 return False
             with open_for_reading(self._path) as file:
                 data = file.read()
@@ -139,6 +130,6 @@ class SidecarFile:
         value = lenient_json(data)[0]
         if value is None:
             return False  # written at the moment; looked at again
-        self._place = place
+        self._state = state
         before, self._value = self._value, value if self._part is None else self._part(value)
         return bool(before != value)

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from inspector.session.model import Session
     from inspector.session.reader import Reader
 
-__all__ = ["SessionError", "open_reader", "open_session"]
-
 
 def open_reader(path: Path | str) -> Reader:
     """A reader for what stands at `path`, nothing read yet.

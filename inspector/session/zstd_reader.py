@@ -72,7 +72,7 @@ class ZstdReader:
         self._path = path
         self._open_inside = open_inside
         self._file = open_for_reading(path)
-        self._place = FileState.of(os.fstat(self._file.fileno()))
+        self._state = FileState.of(os.fstat(self._file.fileno()))
         self._session: Session | None = None
         self._inside: Reader | None = None
 
@@ -87,10 +87,10 @@ class ZstdReader:
             with copy.open("wb") as written:
                 for piece in self._unpacked():
                     written.write(piece)
-                    yield Progress(self._file.tell(), self._place.size * 2)
+                    yield Progress(self._file.tell(), self._state.size * 2)
             self._inside = self._open_inside(copy)
             for done, total in self._inside.load():
-                yield Progress(self._place.size + self._place.size * done // max(total, 1), self._place.size * 2)
+                yield Progress(self._state.size + self._state.size * done // max(total, 1), self._state.size * 2)
         self._session = None
 
     def snapshot(self) -> Session:
@@ -104,12 +104,12 @@ class ZstdReader:
     def refresh(self) -> Change:
         """Look whether the file is still the one that was read."""
         try:
-            place = FileState.of(self._path.stat())
+            state = FileState.of(self._path.stat())
         except FileNotFoundError:
             return Change.VANISHED
         except OSError:
             return Change.UNREADABLE
-        return Change.NONE if place == self._place else Change.REPLACED
+        return Change.NONE if state == self._state else Change.REPLACED
 
     def watched(self) -> Path:
         """The file's folder."""

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from inspector.session.follow import Follower, Update, follow
 from inspector.session.model import TextUnavailableError
-from inspector.session.open import SessionError, open_session
+from inspector.session.open import open_session
+from inspector.session.errors import SessionError
 from tests.session.claude_lines import Script
 from tests.session.following import assert_same_objects
 

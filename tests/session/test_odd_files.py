@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from inspector.session.model import Session
 
-MARK = b"\xef\xbb\xbf"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def claude() -> list[bytes]:
@@ -102,7 +102,7 @@ def hermes() -> list[bytes]:
     return [json.dumps(entry).encode() + b"\n" for entry in entries]
 
 
-LINES: dict[str, tuple[str, Callable[[], list[bytes]]]] = {
+FILES_OF_LINES: dict[str, tuple[str, Callable[[], list[bytes]]]] = {
     "claude-code": ("claude-code", claude),
     "codex": ("codex", codex),
     "codex stream": ("codex", codex_stream),
@@ -123,19 +123,19 @@ def spoken(session: Session) -> list[tuple[str, list[str]]]:
 
 
 CHANGES: dict[str, Callable[[bytes], bytes]] = {
-    "a byte order mark": lambda data: MARK + data,
+    "a byte order mark": lambda data: BYTE_ORDER_MARK + data,
     "blank lines before and between": lambda data: b"\n \n" + data.replace(b"\n", b"\n\n"),
     "line ends of Windows": lambda data: data.replace(b"\n", b"\r\n"),
-    "a mark and line ends of Windows": lambda data: MARK + data.replace(b"\n", b"\r\n"),
+    "a mark and line ends of Windows": lambda data: BYTE_ORDER_MARK + data.replace(b"\n", b"\r\n"),
     "no last line end": lambda data: data.removesuffix(b"\n"),
     "zero bytes at the end": lambda data: data + bytes(64),
 }
 
 
 @pytest.mark.parametrize("change", sorted(CHANGES))
-@pytest.mark.parametrize("name", sorted(LINES))
+@pytest.mark.parametrize("name", sorted(FILES_OF_LINES))
 def test_what_other_programs_do_to_lines_changes_nothing(tmp_path: Path, name: str, change: str) -> None:
-    format_name, make = LINES[name]
+    format_name, make = FILES_OF_LINES[name]
     data = b"".join(make())
     plain, changed = tmp_path / "plain.txt", tmp_path / "changed"
     plain.write_bytes(data)
@@ -146,9 +146,9 @@ def test_what_other_programs_do_to_lines_changes_nothing(tmp_path: Path, name: s
     assert [call.usage for call in session.calls] == [call.usage for call in open_session(plain).calls]
 
 
-@pytest.mark.parametrize("name", sorted(LINES))
+@pytest.mark.parametrize("name", sorted(FILES_OF_LINES))
 def test_a_line_cut_off_at_the_end_is_counted_and_the_rest_is_read(tmp_path: Path, name: str) -> None:
-    format_name, make = LINES[name]
+    format_name, make = FILES_OF_LINES[name]
     lines = make()
     path = tmp_path / "cut.jsonl"
     path.write_bytes(b"".join(lines[:-1]) + lines[-1][: len(lines[-1]) // 2])
@@ -158,18 +158,18 @@ def test_a_line_cut_off_at_the_end_is_counted_and_the_rest_is_read(tmp_path: Pat
     assert session.diagnostics[-1].offset == sum(map(len, lines[:-1]))
 
 
-@pytest.mark.parametrize("name", sorted(LINES))
+@pytest.mark.parametrize("name", sorted(FILES_OF_LINES))
 @pytest.mark.parametrize("size", [70_000, 9_000_000])
 def test_a_first_line_of_any_length_and_kind_does_not_matter(tmp_path: Path, name: str, size: int) -> None:
-    format_name, make = LINES[name]
+    format_name, make = FILES_OF_LINES[name]
     path = tmp_path / "long.jsonl"
     path.write_bytes(json.dumps({"type": "unheard-of", "text": "x" * size}).encode() + b"\n" + b"".join(make()))
     assert detect(path).format.name == format_name
 
 
-@pytest.mark.parametrize("name", sorted(LINES))
+@pytest.mark.parametrize("name", sorted(FILES_OF_LINES))
 def test_a_broken_first_line_does_not_matter(tmp_path: Path, name: str) -> None:
-    format_name, make = LINES[name]
+    format_name, make = FILES_OF_LINES[name]
     path = tmp_path / "broken.jsonl"
     path.write_bytes(b'{"type":"user","mess' + b"\n" + b"".join(make()))
     session = open_session(path)
@@ -216,7 +216,7 @@ def test_a_session_of_which_one_record_is_there_opens(tmp_path: Path, name: str,
 def test_a_record_that_holds_nothing_to_read_is_named_with_its_place(
     tmp_path: Path, name: str, line: dict[str, Any]
 ) -> None:
-    lines = LINES[name][1]()
+    lines = FILES_OF_LINES[name][1]()
     path = tmp_path / "session.jsonl"
     path.write_bytes(b"".join(lines) + json.dumps(line).encode() + b"\n")
     (found,) = open_session(path).diagnostics
@@ -237,7 +237,7 @@ def test_a_document_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
     path = store.export(tmp_path / "export.json")
     plain = open_session(path)
     marked = tmp_path / "marked.jsonl"
-    marked.write_bytes(MARK + path.read_bytes().replace(b"\n", b"\r\n"))
+    marked.write_bytes(BYTE_ORDER_MARK + path.read_bytes().replace(b"\n", b"\r\n"))
     session = open_session(marked)
     assert session.format == "opencode"
     assert spoken(session) == spoken(plain)

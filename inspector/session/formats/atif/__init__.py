@@ -44,7 +44,7 @@ class AtifFormat(Format):
         from inspector.session.linked_documents import LinkedDocuments
 
         linked = LinkedDocuments()
-        return JsonReader(path, self.name, lambda: AtifInterpreter(path, linked), others=linked)
+        return JsonReader(path, self.name, lambda: AtifInterpreter(path, linked), linked=linked)
 
     def is_copy(self, path: Path) -> bool:
         """Whether this is what an earlier trajectory goes on in, with which it is read."""

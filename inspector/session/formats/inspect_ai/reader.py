@@ -10,7 +10,7 @@ from msgspec import structs
 
 from inspector.session.builder import SessionBuilder
 from inspector.session.errors import SessionError
-from inspector.session.files import FileState, Locator
+from inspector.session.files import BROKEN_SECONDS, FileState, Locator
 from inspector.session.formats.chat import TOOLS, blocks_beside, chat_blocks, role_of
 from inspector.session.formats.inspect_ai.running import buffer_of, running_in
 from inspector.session.formats.inspect_ai.samples import (
@@ -26,7 +26,7 @@ from inspector.session.formats.plain.records import Request
 from inspector.session.json.codec import lenient_json
 from inspector.session.json.nodes import FileNode
 from inspector.session.json.values import count, count_or_none, mapping, objects, seconds_of_any, sequence, string
-from inspector.session.json_reader import BROKEN_SECONDS, JsonReader
+from inspector.session.json_reader import JsonReader
 from inspector.session.model import Block, Compaction, ContextCause, Origin, Role, TextUnavailableError, Usage
 from inspector.session.reader import Change, DocumentInterpreter, Progress
 from inspector.session.sniff import Sample
