@@ -40,8 +40,8 @@ def read_session(path: Path) -> Session:
     Raises:
         CommandError: It cannot be read, or is no session.
     """
-    from inspector.session.open import open_session
     from inspector.session.errors import SessionError
+    from inspector.session.open import open_session
 
     with ProgressLine("reading") as progress:
         try:

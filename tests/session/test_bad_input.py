@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from inspector.session.errors import SessionError
 from inspector.session.model import BlockKind
 from inspector.session.open import open_session
-from inspector.session.errors import SessionError
 from tests.session.claude_lines import Script, outline, texts
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 from inspector.strategies.plan import Plan
 from inspector.ui.settings import Settings, load_settings
 from tests.session.claude_lines import SESSION
-from tests.session.test_links import claude_child, claude_parent
+from tests.session.test_related import claude_child, claude_parent
 from tests.ui.recordings import recording
 from tests.ui.studies import SessionList
 

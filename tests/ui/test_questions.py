@@ -18,7 +18,7 @@ from inspector.strategies.registry import strategy_for
 from inspector.ui.main.keys import BINDINGS
 from inspector.ui.timeline.widget import Timeline
 from tests.session.claude_lines import SESSION
-from tests.session.test_links import claude_child, claude_parent
+from tests.session.test_related import claude_child, claude_parent
 from tests.ui.studies import table_on_top
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -15,7 +15,7 @@ from inspector.ui.timeline.rows import Rows
 from inspector.ui.timeline.subagents import Subagent, opened_within, started_at, unfolded
 from inspector.ui.timeline.view import TimelineView
 from tests.session.claude_lines import SESSION, Script
-from tests.session.test_links import claude_child, claude_parent
+from tests.session.test_related import claude_child, claude_parent
 
 
 @pytest.fixture

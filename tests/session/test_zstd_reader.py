@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from inspector.session.discovery import list_sessions, places
+from inspector.session.errors import SessionError
 from inspector.session.follow import Follower
 from inspector.session.open import open_session
-from inspector.session.errors import SessionError
 from inspector.session.registry import detect
 from tests.session.codex_lines import Rollout
 
