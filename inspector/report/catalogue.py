@@ -10,6 +10,7 @@ The types belong to the contract of `inspector.report.document`.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from enum import Flag, StrEnum, auto
 from functools import cache
@@ -83,6 +84,7 @@ class Quantity:
         short: What it is called where a column is narrow.
         part_of: The total that it is a part of, by name; empty for none.
         as_part: What it is called in a line below that total.
+        explained: What explanations call it; `name` where not given.
         source: The attribute it is read from, of what `inspector.replay` worked out; `name` where not given.
         saves: A negative one is a loss, and shown so.
         missing: What is written where there is none; as the unit has it where not given.
@@ -98,6 +100,7 @@ class Quantity:
     short: str = ""
     part_of: str = ""
     as_part: str = ""
+    explained: str = ""
     source: str = ""
     saves: bool = False
     missing: str = ""
@@ -172,7 +175,7 @@ def quantities(kind: type[Struct]) -> Mapping[str, Quantity]:
         for meta in get_args(hint)[1:] if get_origin(hint) is Annotated else ():
             if isinstance(meta, Meta) and meta.extra is not None:
                 entry: Quantity = meta.extra["quantity"]
-                found[name] = replace(entry, name=name, source=entry.source or name)
+                found[name] = replace(entry, name=name, source=entry.source or name, explained=entry.explained or name)
     return found
 
 
@@ -194,6 +197,13 @@ def _struct_of(hint: Any) -> type[Struct]:
 def totals_shown(output: Output) -> list[Quantity]:
     """The totals over all calls that an output shows, in the catalogue's order."""
     return [each for each in quantities(FigureSet).values() if output in each.shown]
+
+
+def parts_of(total: str) -> list[Quantity]:
+    """What a total is made of, each part followed by its own."""
+    kinds = (CostParts, FigureSet, OutcomeFacts)
+    parts = [each for kind in kinds for each in quantities(kind).values() if each.part_of == total]
+    return [found for each in parts for found in (each, *parts_of(each.name))]
 
 
 Known = Annotated[dict[str, How], about("For every number above that is not null, how it is known.")]
@@ -258,10 +268,19 @@ class FigureSet(Struct, frozen=True, kw_only=True):
 class Saving(Struct, frozen=True, kw_only=True):
     """What a plan saves against the baseline. Negative where it costs more."""
 
-    tokens: Annotated[int | None, figure("saved tokens", Unit.TOKENS, "Prompt tokens.", as_part="tokens", saves=True)]
+    tokens: Annotated[
+        int | None,
+        figure("saved tokens", Unit.TOKENS, "Prompt tokens.", as_part="tokens", explained="saved_tokens", saves=True),
+    ]
     usd: Annotated[
         float | None,
-        figure("saved", Unit.DOLLARS, "Dollars, cache rebuilds included; null without a price.", saves=True),
+        figure(
+            "saved",
+            Unit.DOLLARS,
+            "Dollars, cache rebuilds included; null without a price.",
+            explained="saved_usd",
+            saves=True,
+        ),
     ]
     percent: Annotated[
         float | None,
@@ -270,6 +289,7 @@ class Saving(Struct, frozen=True, kw_only=True):
             Unit.PERCENT,
             "The saving as a percentage of what `percent_of` names.",
             short="share",
+            explained="saved_share",
             source="share",
             saves=True,
         ),
@@ -278,6 +298,35 @@ class Saving(Struct, frozen=True, kw_only=True):
         Literal["cost_usd", "prompt_tokens"], about("The cost, or the prompt tokens where there is no price.")
     ]
     known: Known
+
+
+class CostParts(Struct, frozen=True, kw_only=True):
+    """What totals are made of beside: figures of the screen and of explanations, and not of the JSON's totals."""
+
+    cache_read_usd: Annotated[
+        float | None,
+        figure("reading again, cached", Unit.DOLLARS, "Dollars of tokens read from the cache.", part_of="cost_usd"),
+    ]
+    cache_write_usd: Annotated[
+        float | None,
+        figure("writing to the cache", Unit.DOLLARS, "Dollars of tokens written to it.", part_of="cost_usd"),
+    ]
+    uncached_usd: Annotated[
+        float | None,
+        figure("reading uncached", Unit.DOLLARS, "Dollars of tokens neither read nor written.", part_of="cost_usd"),
+    ]
+    output_usd: Annotated[
+        float | None, figure("responses", Unit.DOLLARS, "Dollars of response tokens.", part_of="cost_usd")
+    ]
+    overhead: Annotated[
+        float | None,
+        figure(
+            "system and tools, each",
+            Unit.TOKENS,
+            "Tokens of every prompt that the file does not show.",
+            part_of="peak_prompt_tokens",
+        ),
+    ]
 
 
 class PlanFacts(Struct, frozen=True, kw_only=True):
@@ -416,8 +465,8 @@ class OutcomeFacts(Struct, frozen=True, kw_only=True):
             "cache read, of the prompt",
             Unit.SHARE,
             "Prompt tokens read from the cache, as a share of all.",
-            part_of="prompt_tokens",
-            as_part="of the prompt",
+            part_of="cache_read_tokens",
+            as_part="as a share of what is sent",
         ),
     ]
     plan_breaks: Annotated[
@@ -669,3 +718,17 @@ class InputFacts(Struct, frozen=True, kw_only=True):
     label: Annotated[str, about("What it is.")]
     value: Annotated[float | str | None, about("The number, or a few words.")]
     unit: Annotated[str, about("What it is counted in; empty for none.")]
+
+
+def markdown_list() -> str:
+    """The figures of totals and plans as the Markdown table of `docs/figures.md`."""
+    lines = ["| figure | in the JSON | in | what it is |", "| --- | --- | --- | --- |"]
+    for where, kind in (("figures", FigureSet), ("saved", Saving), ("", PlanFacts), ("outcome", OutcomeFacts)):
+        for name, each in quantities(kind).items():
+            path = f"{where}.{name}" if where else name
+            lines.append(f"| {each.label} | `{path}` | {each.unit.value or 'how many'} | {each.help} |")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(markdown_list())

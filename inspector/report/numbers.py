@@ -122,7 +122,7 @@ IN_TEXT: Final = NumberFormat("-", 3, is_full=True)
 ON_SCREEN: Final = NumberFormat(MINUS, 2, is_full=False)
 
 
-def window(tokens: int) -> str:
+def window_size(tokens: int) -> str:
     """The size of a context window, rounded as providers name it: `200k`, `1M`."""
     return f"{tokens / 1e6:g}M" if tokens >= 1_000_000 else f"{tokens / 1e3:g}k"
 

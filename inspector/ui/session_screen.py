@@ -11,8 +11,8 @@ from textual.getters import query_one
 from textual.screen import Screen
 from textual.worker import Worker, WorkerState
 
+from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import clip_cells, one_line
-from inspector.ui import numbers
 from inspector.ui.help.keys import help_sections, key_hints
 from inspector.ui.toolkit.header import Heading, SessionHeader
 from inspector.ui.toolkit.screen_jobs import JobResult, ScreenJobs
@@ -127,4 +127,4 @@ def how_tokens_are_known(controller: SessionController) -> str:
     scale = outcome.inputs.scale
     if scale.known.value != "calibrated" or isnan(scale.calibration.residual):
         return f"tokens {scale.known.value}"
-    return f"tokens calibrated ±{numbers.percent(max(scale.calibration.residual, LEAST_RESIDUAL))}"
+    return f"tokens calibrated ±{ON_SCREEN.share(max(scale.calibration.residual, LEAST_RESIDUAL))}"

@@ -2,8 +2,8 @@ import re
 
 import numpy as np
 
+from inspector.report.numbers import ON_SCREEN
 from inspector.strategies.plan import Plan
-from inspector.ui import numbers
 from inspector.ui.timeline.arrangement import Order
 
 PLAN = Plan.from_specs(["tiered-stale"])
@@ -104,7 +104,7 @@ async def test_r_goes_down_the_places_where_the_context_grew_most_and_says_how_m
             seen.append(timeline.cursor)
             call, more = re.search(r"call (\d+) sent ([\d.k]+) tokens more than the one before", run.text()).groups()
             grown = int(prompts[int(call) - 1] - prompts[int(call) - 2])
-            assert numbers.short(grown) == more
+            assert ON_SCREEN.short(grown) == more
             assert timeline.rows.history.enters[timeline.cursor_block] == int(call) - 1
         assert seen == sorted(set(seen))
         await run.press("R")

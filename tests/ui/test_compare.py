@@ -8,9 +8,9 @@ import pytest
 from inspector.cli import main
 from inspector.replay.analysis import comparison
 from inspector.replay.analysis.comparison import plans_to_compare
+from inspector.report.numbers import MINUS
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import STRATEGIES
-from inspector.ui import numbers
 from tests.hostile import DISTURBING, hostile_copy
 from tests.ui.studies import BASELINE, CURRENT, Compare
 
@@ -55,7 +55,7 @@ async def test_what_saves_most_comes_first_and_a_loss_shows_its_sign(running, se
         assert saved[0] > 0 > saved[-1]
         await run.tap("end")
         losing = next(line for line in run.lines() if str(compare.table.rows[-1].key) in line)
-        assert f"{numbers.MINUS}$" in losing
+        assert f"{MINUS}$" in losing
 
 
 async def test_arrows_and_titles_sort_and_the_cursor_stays_on_its_plan(running, session_file) -> None:

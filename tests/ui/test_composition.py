@@ -16,11 +16,11 @@ from inspector.replay.analysis.context_breakdown import (
     consumers_of,
 )
 from inspector.replay.figure import Figure, HowKnown
+from inspector.report.numbers import MINUS
 from inspector.strategies.plan import Plan
 from inspector.ui.breakdown.rows import EVERYTHING, block_table, own_sorting, part_of, part_table
 from inspector.ui.figure_table.drawing import header_pieces, row_pieces, widths_for
 from inspector.ui.figure_table.table import Sorting
-from inspector.ui.numbers import MINUS
 from tests.hostile import DISTURBING, hostile_copy
 from tests.ui import studies, synthetic
 

@@ -23,7 +23,7 @@ async def test_every_figure_of_every_section_has_an_explanation(running, session
             for row in costs.table.rows:
                 key = ("next", "calls") if row.key == ("next", "prompt") else row.key
                 is_term = isinstance(key, tuple) and key[0] in ("term", "source")
-                unchanged = isinstance(key, tuple) and key[0] == "tier" and "cost" not in row.cells
+                unchanged = isinstance(key, tuple) and key[0] == "tier" and "usd" not in row.cells
                 assert key in costs.explained or is_term or unchanged, (section, key)
                 seen.add(section)
         assert seen >= set(Section) - {Section.COMPACTIONS}
@@ -35,7 +35,7 @@ async def test_a_tier_the_plan_leaves_alone_says_so_where_others_are_explained(r
         costs = await Costs.opened(run)
         await run.press("3")
         await costs.shown()
-        left_alone = [place for place, row in enumerate(costs.table.rows) if "cost" not in row.cells]
+        left_alone = [place for place, row in enumerate(costs.table.rows) if "usd" not in row.cells]
         assert left_alone
         costs.table.go_to_line(left_alone[0])
         await run.until_shown("The plan changed none of these.")

@@ -179,7 +179,7 @@ async def test_what_of_the_cost_is_reading_again_and_what_the_provider_counted(r
         await run.tap("dollar_sign")
         await shows(run, "  reading again, cached", f"${again:.2f}")
         sent = sum(prompt_of(each) for _, each in usage)
-        await shows(run, "tokens sent", f"{sent:,} ")
+        await shows(run, "prompt tokens", f"{sent:,} ")
         await run.tap("7", *["down"] * 30)
         fitted = await shows(run, "our counts: ", "calibrated")
         assert re.search(r"× \d\.\d+, \d+ calls, ±[\d.]+ %", fitted)  # noqa: RUF001  a multiplication is meant

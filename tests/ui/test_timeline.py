@@ -9,8 +9,8 @@ from textual.events import MouseScrollUp
 from textual.geometry import Size
 from textual.strip import Strip
 
+from inspector.report.numbers import ON_SCREEN
 from inspector.session.model import BlockKind, Message, Role
-from inspector.ui.numbers import whole
 from inspector.ui.timeline.arrangement import Order
 from inspector.ui.timeline.view import TimelineView
 from inspector.ui.timeline.widget import Timeline
@@ -92,7 +92,7 @@ async def test_rows_show_amounts_and_what_the_plan_did() -> None:
         assert "tokens" in rows[0]
         assert "change" in rows[0]
         assert f" {amount.recorded:,} " in row
-        assert f" {whole(amount.change)} " in row
+        assert f" {ON_SCREEN.whole(amount.change)} " in row
         assert "░" in row
         assert "tiered-stale: stale, tier search" in row
 

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from inspector.replay.analysis.sweep import Grid
 from inspector.replay.analysis.tunable_limits import LimitSizes, tunable_limits
+from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import cell_width
 from inspector.strategies.core.scale import Scale
 from inspector.strategies.plan import Plan
-from inspector.ui import numbers
 from inspector.ui.tune.chart import Curve, TuneChart, short_value, ticks
 from inspector.ui.tune.drawing import LABELS, draw_tuning, plot_columns
 from inspector.ui.tune.heat_drawing import HeatChart, draw_heat, fitting, place_at
@@ -18,7 +18,7 @@ from inspector.ui.tune.heat_drawing import HeatChart, draw_heat, fitting, place_
 RANGE = Scale(0, 100_000, logarithmic=True)
 
 
-def curve(name: str, amounts: list[float], level: float | None, known: str = "", written=numbers.dollars) -> Curve:
+def curve(name: str, amounts: list[float], level: float | None, known: str = "", written=ON_SCREEN.dollars) -> Curve:
     fractions = np.linspace(0, 1, len(amounts))
     return Curve(name, known, f"tune--{name}", fractions, np.array(amounts, dtype=np.float64), level, written)
 
@@ -27,8 +27,8 @@ CHART = TuneChart(
     RANGE,
     (
         curve("cost", [10, 10, 10, 12, 16, 18], 20, "e"),
-        curve("tokens", [4e6, 4e6, 4e6, 5e6, 7e6, 8e6], 9e6, "c", numbers.short),
-        curve("breaks", [40, 40, 40, 30, 20, 20], 6, "c", numbers.whole),
+        curve("tokens", [4e6, 4e6, 4e6, 5e6, 7e6, 8e6], 9e6, "c", ON_SCREEN.short),
+        curve("breaks", [40, 40, 40, 30, 20, 20], 6, "c", ON_SCREEN.whole),
     ),
     LimitSizes(np.array([30] * 8 + [500] * 3 + [40_000] * 16), "result", "data"),
     here=400,
@@ -42,7 +42,7 @@ COST = np.array([[1, 2, 3, np.nan], [2, 3, 4, 5], [3, 4, 5, 6]], dtype=np.float6
 GRID = Grid(
     AXES["data"], AXES["search"], np.array([0, 40, 2_000, 1e5]), np.array([0, 600, 1e5]), COST, COST * 1e6, {}, 11
 )
-MAP = HeatChart(GRID, here=(1, 2), plan=(1, 1), written=numbers.dollars, amount="cost")
+MAP = HeatChart(GRID, here=(1, 2), plan=(1, 1), written=ON_SCREEN.dollars, amount="cost")
 
 
 def lines(rows) -> list[str]:

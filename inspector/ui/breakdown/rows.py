@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from inspector.replay.analysis.context_breakdown import NOT_SHOWN, Grouping, Scope
 from inspector.report.catalogue import MARKS
+from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
-from inspector.ui import numbers
 from inspector.ui.figure_table.table import Cell, Column, Length, Row, Sorting, Table
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _part(key: Hashable, part: ContextPart, composition: ContextBreakdown, total
     cells = {
         "name": Cell(name, _file_name(name), style="table--name" if is_first else "", order=name),
         "tokens": tokens_cell(part.tokens, exact),
-        "share": Cell(numbers.percent(amount / total), known=known, order=amount)
+        "share": Cell(ON_SCREEN.share(amount / total), known=known, order=amount)
         if total and not math.isnan(amount)
         else Cell(),
         "cut": _cut(part.recorded - part.tokens, known),
@@ -99,7 +99,7 @@ def _part(key: Hashable, part: ContextPart, composition: ContextBreakdown, total
         "cost": _dollars(part.cost, known),
     }
     if len(part.blocks):
-        cells["blocks"] = Cell(numbers.whole(len(part.blocks)), order=float(len(part.blocks)))
+        cells["blocks"] = Cell(ON_SCREEN.whole(len(part.blocks)), order=float(len(part.blocks)))
     if not is_first and not math.isnan(amount):
         recorded = part.recorded if is_window else amount
         cells["bar"] = Cell(order=amount, length=Length(amount, recorded, full))
@@ -129,7 +129,7 @@ def _block(each: Consumer, composition: ContextBreakdown, rows: Rows, known: str
         "tool": Cell(row.tool, order=row.tool, style="table--lost" if row.is_error else ""),
         "tokens": Cell("·", style="table--faint") if is_outside else tokens_cell(each.tokens, known),
         "bar": Cell(order=length.sent, length=length),
-        "calls": Cell(numbers.whole(each.calls), order=float(each.calls)),
+        "calls": Cell(ON_SCREEN.whole(each.calls), order=float(each.calls)),
         "carried": _carried(each.carried, known),
         "cost": _dollars(each.cost, known),
         "what": Cell(_what(each.block, composition, rows), order=rows.preview(row.index), style="table--faint"),
@@ -156,24 +156,24 @@ def _file_name(path: str) -> str:
 
 def tokens_cell(tokens: float, known: str) -> Cell:
     """Tokens of a prompt."""
-    return Cell(numbers.whole(tokens), numbers.short(tokens), known=known, order=tokens)
+    return Cell(ON_SCREEN.whole(tokens), ON_SCREEN.short(tokens), known=known, order=tokens)
 
 
 def _cut(tokens: float, known: str) -> Cell:
     if round(tokens) == 0:
         return Cell("·", style="table--faint", order=0.0)
     style = "table--cut" if tokens > 0 else "table--lost"
-    text = numbers.short(-tokens) if tokens > 0 else f"+{numbers.short(-tokens)}"
+    text = ON_SCREEN.short(-tokens) if tokens > 0 else f"+{ON_SCREEN.short(-tokens)}"
     return Cell(text, style=style, known=known, order=-tokens)
 
 
 def _carried(tokens: float, known: str) -> Cell:
     if math.isnan(tokens):
         return Cell("·", style="table--faint")
-    return Cell(numbers.short(tokens), known=known, order=tokens)
+    return Cell(ON_SCREEN.short(tokens), known=known, order=tokens)
 
 
 def _dollars(cost: float, known: str) -> Cell:
     if math.isnan(cost):
         return Cell("·", style="table--faint")
-    return Cell(numbers.dollars(cost), known=known, order=cost)
+    return Cell(ON_SCREEN.dollars(cost), known=known, order=cost)

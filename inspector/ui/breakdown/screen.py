@@ -18,8 +18,8 @@ from inspector.replay.analysis.context_breakdown import (
     context_breakdown,
 )
 from inspector.replay.analysis.resend_cost import ResendCost, resend_cost
+from inspector.report.numbers import ON_SCREEN, window_size
 from inspector.safe_text import one_line
-from inspector.ui import numbers
 from inspector.ui.breakdown.rows import MOST_BLOCKS, block_table, own_sorting, part_of, part_table
 from inspector.ui.controller.session import FAR
 from inspector.ui.figure_table.table import Sorting, letters
@@ -193,15 +193,15 @@ class CompositionScreen(StudyScreen):
         when = (
             "now"
             if context.call >= count
-            else f"as of call {numbers.whole(context.call + 1)} of {numbers.whole(count)}"
+            else f"as of call {ON_SCREEN.whole(context.call + 1)} of {ON_SCREEN.whole(count)}"
         )
-        prompt = f"{numbers.whole(context.prompt.value or 0)} tokens {context.prompt.known.value}"
+        prompt = f"{ON_SCREEN.whole(context.prompt.value or 0)} tokens {context.prompt.known.value}"
         pane = self.query_one("#parts-pane", Pane)
         if composition.scope is Scope.WINDOW:
-            of = f" of {numbers.window(window.size)} {window.tokens.known.value}" if window.size else ""
+            of = f" of {window_size(window.size)} {window.tokens.known.value}" if window.size else ""
             pane.border_title = Content(f"Window {when}: {prompt}{of}")
         else:
-            pane.border_title = Content(f"Everything sent in {numbers.plural(count, 'call')}")
+            pane.border_title = Content(f"Everything sent in {ON_SCREEN.plural(count, 'call')}")
         pane.border_subtitle = Content(letters([context.known.value]))
         parts = self.parts
         if self._sorted_for != (composition.grouping, composition.scope):
@@ -222,7 +222,7 @@ class CompositionScreen(StudyScreen):
         self.blocks.table = block_table(divided.composition, consumers, rows)
         more = f", the first {MOST_BLOCKS}" if len(part.blocks) > MOST_BLOCKS else ""
         name = part.name or "everything"
-        title = f"{name}: {numbers.plural(len(part.blocks), 'block')}{more}"
+        title = f"{name}: {ON_SCREEN.plural(len(part.blocks), 'block')}{more}"
         self.query_one("#blocks-pane", Pane).border_title = Content(one_line(title))
 
     @on(ChoiceStrip.Chosen)

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from inspector.report.numbers import elapsed, window_size
 from inspector.ui.chart.view import ChartColumns, ChartSeries, columns_of
-from inspector.ui.numbers import elapsed
-from inspector.ui.numbers import window as window_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from inspector.report.numbers import ON_SCREEN
 from inspector.session.model import ContextCause
 from inspector.strategies.core.rendition import Action
 from inspector.strategies.history.memo import once_a_history
-from inspector.ui import numbers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -211,12 +211,15 @@ def moment_of(outcome: Outcome, call: int | None) -> str:
     replay = outcome.replay
     count = replay.history.call_count
     if call is None or call >= count:
-        return f"as of now, {numbers.plural(count, 'call')} made"
+        return f"as of now, {ON_SCREEN.plural(count, 'call')} made"
     recorded = int(outcome.baseline.ledger.prompt_tokens[call])
-    parts = [f"as of call {numbers.whole(call + 1)} of {numbers.whole(count)}", f"{numbers.short(recorded)} tokens"]
+    parts = [
+        f"as of call {ON_SCREEN.whole(call + 1)} of {ON_SCREEN.whole(count)}",
+        f"{ON_SCREEN.short(recorded)} tokens",
+    ]
     if replay is not outcome.baseline:
-        parts[1] = f"recorded {numbers.short(recorded)}"
-        parts.append(f"with the plan {numbers.short(int(replay.ledger.prompt_tokens[call]))}")
+        parts[1] = f"recorded {ON_SCREEN.short(recorded)}"
+        parts.append(f"with the plan {ON_SCREEN.short(int(replay.ledger.prompt_tokens[call]))}")
     return " · ".join(parts)
 
 
@@ -224,11 +227,11 @@ def prompt_at(outcome: Outcome, call: int) -> str:
     """What a call's prompt comes to, as recorded and with the plan, and how each is known; short."""
     recorded = int(outcome.baseline.ledger.prompt_tokens[call])
     known = outcome.baseline.figures.prompt_tokens.known.value
-    said = f"call {numbers.whole(call + 1)}: {numbers.whole(recorded)} tokens {known}"
+    said = f"call {ON_SCREEN.whole(call + 1)}: {ON_SCREEN.whole(recorded)} tokens {known}"
     if outcome.replay is outcome.baseline:
         return said
     planned = int(outcome.replay.ledger.prompt_tokens[call])
-    return f"{said} → {numbers.whole(planned)} {outcome.replay.figures.prompt_tokens.known.value}"
+    return f"{said} → {ON_SCREEN.whole(planned)} {outcome.replay.figures.prompt_tokens.known.value}"
 
 
 def prompts_known(outcome: Outcome) -> str:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from inspector.replay.analysis.hazards import HazardKind
+from inspector.report.catalogue import PlanFacts, quantity
+from inspector.report.numbers import ON_SCREEN, UNKNOWN
 from inspector.safe_text import one_line
 from inspector.strategies.presets import PRESETS
-from inspector.ui import numbers
 from inspector.ui.figure_table.table import Cell, Column, Length, Row, Table, figure_cell, letters, savings_style
 
 if TYPE_CHECKING:
@@ -30,19 +31,24 @@ LONGEST: Final = 1.5
 
 PARTS: Final = 1_000_000
 
+
+def _title(path: str) -> str:
+    return quantity(PlanFacts, path).short_label
+
+
 COLUMNS: Final = (
     Column("name", "plan", 18, 34, is_text=True, falls=False),
-    Column("tokens", "tokens", 7, 12),
+    Column("tokens", _title("figures.prompt_tokens"), 7, 12),
     Column("token-bar", "█ sent ░ cut", 8, 28, is_bar=True, short="sent", rank=4),
-    Column("peak", "peak", 7, rank=7),
-    Column("cost", "cost", 9, falls=False, rank=2),
+    Column("peak", _title("figures.peak_prompt_tokens"), 7, rank=7),
+    Column("cost", _title("figures.cost_usd"), 9, falls=False, rank=2),
     Column("cost-bar", "█ cost ░ saved", 8, 28, is_bar=True, short="cost", rank=5, falls=False),
-    Column("saved", "saved", 9, 10, rank=1),
-    Column("share", "share", 7),
-    Column("breaks", "breaks", 7, falls=False, rank=3),
-    Column("fires", "fires", 6, falls=False, rank=6),
+    Column("saved", _title("saved.usd"), 9, 10, rank=1),
+    Column("share", _title("saved.percent"), 7),
+    Column("breaks", _title("figures.cache_breaks"), 7, falls=False, rank=3),
+    Column("fires", _title("first_firing"), 6, falls=False, rank=6),
     Column("hazards", "risks", 6, falls=False, rank=8),
-    Column("pays", "pays off", 9, falls=False, rank=9),
+    Column("pays", _title("break_even_call"), 9, falls=False, rank=9),
 )
 
 
@@ -101,19 +107,19 @@ def _row(each: Contender, baseline: ComparedPlan | None, most: Mapping[str, floa
     is_idle = found.first_firing is None
     cells = {
         "name": Cell(one_line(each.name), style="table--name" if each.is_current else "", order=each.name),
-        "tokens": figure_cell(figures.prompt_tokens, numbers.whole, numbers.short),
+        "tokens": figure_cell(figures.prompt_tokens, ON_SCREEN.whole, ON_SCREEN.short),
         "token-bar": _bar(found, baseline, "tokens", most),
-        "peak": figure_cell(figures.peak_prompt_tokens, numbers.short),
-        "cost": figure_cell(figures.cost_usd, numbers.dollars),
+        "peak": figure_cell(figures.peak_prompt_tokens, ON_SCREEN.short),
+        "cost": figure_cell(figures.cost_usd, ON_SCREEN.dollars),
         "cost-bar": _bar(found, baseline, "cost", most),
-        "breaks": figure_cell(figures.cache_breaks, numbers.whole),
+        "breaks": figure_cell(figures.cache_breaks, ON_SCREEN.whole),
     }
     if not each.is_baseline:
         cells["fires"] = _first_firing(found)
         cells["hazards"] = _hazards(found)
         if not is_idle:
-            cells["saved"] = figure_cell(savings.usd, numbers.dollars, style=saved_style)
-            cells["share"] = figure_cell(savings.share, numbers.percent, style=saved_style)
+            cells["saved"] = figure_cell(savings.usd, ON_SCREEN.dollars, style=saved_style)
+            cells["share"] = figure_cell(savings.share, ON_SCREEN.share, style=saved_style)
             cells["pays"] = _pays_off(found)
         else:
             cells["saved"] = cells["share"] = Cell(NOTHING, style="table--faint", order=0.0)
@@ -135,7 +141,7 @@ def _first_firing(found: ComparedPlan) -> Cell:
     if found.first_firing is None:
         return Cell("never", style="table--faint")
     calls = found.figures.calls.value
-    text = "next" if found.first_firing == calls else numbers.whole(found.first_firing + 1)
+    text = "next" if found.first_firing == calls else ON_SCREEN.whole(found.first_firing + 1)
     return Cell(text, order=float(found.first_firing))
 
 
@@ -154,7 +160,7 @@ def _pays_off(found: ComparedPlan) -> Cell:
         return Cell("?", style="table--faint")
     if found.break_even_call is None:
         return Cell("never", style="table--lost")
-    return Cell(f"call {numbers.whole(found.break_even_call)}", order=float(found.break_even_call))
+    return Cell(f"call {ON_SCREEN.whole(found.break_even_call)}", order=float(found.break_even_call))
 
 
 def legend(contenders: Sequence[Contender]) -> str:
@@ -204,14 +210,14 @@ def _risks(each: Contender) -> list[tuple[str, str]]:
 def _comes_to(found: ComparedPlan, baseline: ComparedPlan | None) -> str:
     def told(figure: Figure, written: Callable[[float], str], unit: str = "") -> str:
         if figure.value is None:
-            return numbers.UNKNOWN + unit
+            return UNKNOWN + unit
         return f"{written(figure.value)}{unit} {figure.known.value}"
 
     cost, tokens = found.figures.cost_usd, found.figures.prompt_tokens
-    parts = [told(cost, numbers.dollars), told(tokens, numbers.whole, " prompt tokens")]
+    parts = [told(cost, ON_SCREEN.dollars), told(tokens, ON_SCREEN.whole, " prompt tokens")]
     if baseline is not None:
-        parts[0] += f" instead of {told(baseline.figures.cost_usd, numbers.dollars)}"
-        parts[1] += f" instead of {told(baseline.figures.prompt_tokens, numbers.whole)}"
+        parts[0] += f" instead of {told(baseline.figures.cost_usd, ON_SCREEN.dollars)}"
+        parts[1] += f" instead of {told(baseline.figures.prompt_tokens, ON_SCREEN.whole)}"
     return "; ".join(parts)
 
 
@@ -222,13 +228,13 @@ def _acts(found: ComparedPlan) -> str:
     first = (
         "at the next call, not yet made" if found.first_firing == calls else f"from call {found.first_firing + 1} on"
     )
-    parts = [f"{first}, {numbers.plural(found.edits, 'edit')}"]
+    parts = [f"{first}, {ON_SCREEN.plural(found.edits, 'edit')}"]
     if found.break_even_call is not None:
-        parts.append(f"pays off from call {numbers.whole(found.break_even_call)}")
+        parts.append(f"pays off from call {ON_SCREEN.whole(found.break_even_call)}")
     elif found.savings.usd.value is not None:
         parts.append("never pays off")
     return ", ".join(parts)
 
 
 def _times(count: int) -> str:
-    return "once" if count == 1 else f"{numbers.whole(count)} times"
+    return "once" if count == 1 else f"{ON_SCREEN.whole(count)} times"

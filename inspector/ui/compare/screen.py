@@ -15,9 +15,9 @@ from textual.content import Content
 from inspector.replay.analysis.comparison import compared, plans_to_compare
 from inspector.replay.engine.renderer import ReplayCancelledError
 from inspector.replay.engine.replay import replay
+from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
 from inspector.strategies.plan import Plan
-from inspector.ui import numbers
 from inspector.ui.compare.rows import NOTHING_CUT, Contender, about, compare_table, current_name, legend
 from inspector.ui.figure_table.table import Sorting
 from inspector.ui.figure_table.widget import Facts, FigureTable
@@ -178,8 +178,8 @@ class CompareScreen(StudyScreen):
         done, count = len(contenders) - len(self._waiting), len(contenders)
         self.status.progress = Progress("replaying plans", done / count) if self._waiting else None
         pane = self.query_one("#compare", Pane)
-        calls = numbers.plural(self.outcome.inputs.history.call_count, "call")
-        pane.border_title = Content(f"Compare {numbers.plural(count, 'plan')} over {calls}")
+        calls = ON_SCREEN.plural(self.outcome.inputs.history.call_count, "call")
+        pane.border_title = Content(f"Compare {ON_SCREEN.plural(count, 'plan')} over {calls}")
         pane.border_subtitle = Content(legend(contenders))
 
     @on(FigureTable.Highlighted)

@@ -9,8 +9,8 @@ from inspector.errors import InspectorError
 from inspector.replay.assumptions import MOST_DAYS, MOST_NEXT_CALLS
 from inspector.replay.cache.cache_models import CACHE_MODELS
 from inspector.replay.pricing.rates import RatesError, format_rates, parse_rates
+from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
-from inspector.ui import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
@@ -150,7 +150,7 @@ def term_lines(
     change = "enter changes"
     lines: list[tuple[Hashable, str, str, str]] = [(("term", RUNS), "runs a day", f"{runs_per_day:,.6g}", change)]
     size = inputs.window.size
-    meant = {"window": AS_RECORDED if size is None else f"{AS_RECORDED}, {numbers.whole(size)}"}
+    meant = {"window": AS_RECORDED if size is None else f"{AS_RECORDED}, {ON_SCREEN.whole(size)}"}
     for term in TERMS:
         value = term.shown(terms) or meant.get(term.name, AS_RECORDED)
         lines += [(("term", term.name), term.label, value, change)]
@@ -173,11 +173,11 @@ def _sources(inputs: ReplayInputs) -> Iterator[tuple[Hashable, str, str, str]]:
             yield ("source", "rates", model), f"  {one_line(model) or 'a model without a name'}", said, ""
         yield ("source", "cache", model), "    its prompt cache", cache.title, ""
     window = inputs.window
-    size = "unknown" if window.size is None else f"{numbers.whole(window.size)} tokens, {window.tokens.known.value}"
+    size = "unknown" if window.size is None else f"{ON_SCREEN.whole(window.size)} tokens, {window.tokens.known.value}"
     yield ("source", "window"), "context window", f"{size}: {window.source}", ""
     fit = inputs.scale.calibration
     fitted = (
-        f"× {fit.ratio:.3f}, {numbers.plural(fit.calls, 'call')}, ±{numbers.percent(fit.residual)}"  # noqa: RUF001  a multiplication is meant
+        f"× {fit.ratio:.3f}, {ON_SCREEN.plural(fit.calls, 'call')}, ±{ON_SCREEN.share(fit.residual)}"  # noqa: RUF001  a multiplication is meant
         if inputs.scale.known.value == "calibrated"
         else f"× {fit.ratio:.3f}, usual for the model's family"  # noqa: RUF001  a multiplication is meant
     )

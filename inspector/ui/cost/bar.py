@@ -10,8 +10,8 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
+from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
-from inspector.ui import numbers
 from inspector.ui.toolkit.one_line import Part
 from inspector.ui.toolkit.one_line import one_line as line_of
 
@@ -99,7 +99,7 @@ class CostBar(Widget, can_focus=True):
             Part(self._tokens(summary), 3),
         ]
         if summary.rebuilds:
-            cost = numbers.dollars(-summary.rebuilds)
+            cost = ON_SCREEN.dollars(-summary.rebuilds)
             parts.append(
                 Part(
                     Content.assemble(("cache rebuilds ", text), cost),
@@ -108,7 +108,7 @@ class CostBar(Widget, can_focus=True):
                 )
             )
         if summary.pays_off is not None:
-            parts.append(Part(Content.assemble(("pays off from call ", text), numbers.whole(summary.pays_off)), 4))
+            parts.append(Part(Content.assemble(("pays off from call ", text), ON_SCREEN.whole(summary.pays_off)), 4))
         elif summary.saved.value is not None:
             parts.append(Part(Content.styled("never pays off here", text), 4))
         return parts
@@ -117,11 +117,11 @@ class CostBar(Widget, can_focus=True):
         saved = summary.saved.value
         if saved is None:
             return Content("")
-        share = "" if brief or summary.saved_share is None else f" ({numbers.percent(abs(summary.saved_share))})"
+        share = "" if brief or summary.saved_share is None else f" ({ON_SCREEN.share(abs(summary.saved_share))})"
         if saved < 0:
-            said = Content.styled(f"costs {numbers.dollars(-saved)} more{share}", self.get_visual_style("cost--lost"))
+            said = Content.styled(f"costs {ON_SCREEN.dollars(-saved)} more{share}", self.get_visual_style("cost--lost"))
         else:
-            said = Content.styled(f"saves {numbers.dollars(saved)}{share}", self.get_visual_style("cost--saved"))
+            said = Content.styled(f"saves {ON_SCREEN.dollars(saved)}{share}", self.get_visual_style("cost--saved"))
         return said + self._known(summary.saved)
 
     def _tokens(self, summary: CostSummary) -> Content:
@@ -129,7 +129,7 @@ class CostBar(Widget, can_focus=True):
         if saved is None:
             return Content("")
         word, style = ("fewer", "cost--saved") if saved >= 0 else ("more", "cost--lost")
-        amount = Content.styled(f"{numbers.short(abs(saved))} {word} tokens", self.get_visual_style(style))
+        amount = Content.styled(f"{ON_SCREEN.short(abs(saved))} {word} tokens", self.get_visual_style(style))
         return amount + self._known(summary.saved_tokens)
 
     def _known(self, amount: Amount) -> Content:
@@ -139,7 +139,7 @@ class CostBar(Widget, can_focus=True):
         """As of the call looked at; what is projected of the whole session is not about then."""
         text = self.get_visual_style("cost--text")
         parts = [
-            Part(Content.styled(f"up to call {numbers.whole(until.call)}", text)),
+            Part(Content.styled(f"up to call {ON_SCREEN.whole(until.call)}", text)),
             Part(self._amount("recorded", until.recorded), 1, shorter=self._amount("", until.recorded)),
         ]
         if summary.is_idle:
@@ -147,7 +147,7 @@ class CostBar(Widget, can_focus=True):
         word, style, dollars = ("saved", "cost--saved", until.saved.value or 0.0)
         if dollars < 0:
             word, style = "lost", "cost--lost"
-        brief = f"{word} {numbers.dollars(abs(dollars))}"
+        brief = f"{word} {ON_SCREEN.dollars(abs(dollars))}"
         longer, shorter = (
             Content.styled(said, self.get_visual_style(style)) + self._known(until.saved)
             for said in (f"{brief} by then", brief)
@@ -170,28 +170,28 @@ class CostBar(Widget, can_focus=True):
         if summary.is_idle or day is None or month is None:
             return [*parts, Part(hint, 6)]
         word, style = ("less", "cost--saved") if day >= 0 else ("more", "cost--lost")
-        band = "" if summary.plus_minus is None else f" ±{numbers.percent(summary.plus_minus)}"
-        by_month = f"{numbers.dollars(abs(month))} a month"
+        band = "" if summary.plus_minus is None else f" ±{ON_SCREEN.share(summary.plus_minus)}"
+        by_month = f"{ON_SCREEN.dollars(abs(month))} a month"
         longer, shorter = (
             Content.styled(said, self.get_visual_style(style)) for said in (f"{by_month} {word}", by_month)
         )
         parts += [
-            Part(Content.styled(f"{numbers.dollars(abs(day))} a day {word}", self.get_visual_style(style))),
+            Part(Content.styled(f"{ON_SCREEN.dollars(abs(day))} a day {word}", self.get_visual_style(style))),
             Part(longer, 3, shorter=shorter),
             # How they are known goes last of all: a figure without it would be taken for a fact.
             Part(Content.styled(f"{summary.per_month.known}{band}", self.get_visual_style("cost--known"))),
         ]
         if summary.breaks:
-            parts.append(Part(Content.styled(f"{numbers.plural(summary.breaks, 'cache break')}", text), 4))
+            parts.append(Part(Content.styled(f"{ON_SCREEN.plural(summary.breaks, 'cache break')}", text), 4))
         if summary.first_change >= 0:
             parts.append(
-                Part(Content.styled(f"first change at call {numbers.whole(summary.first_change + 1)}", text), 5)
+                Part(Content.styled(f"first change at call {ON_SCREEN.whole(summary.first_change + 1)}", text), 5)
             )
         return [*parts, Part(hint, 6, right=True)]
 
     def _amount(self, label: str, amount: Amount) -> Content:
         return Content.assemble(
             (f"{label} " if label else "", self.get_visual_style("cost--text")),
-            (numbers.dollars(amount.value), self.get_visual_style("cost--figure")),
+            (ON_SCREEN.dollars(amount.value), self.get_visual_style("cost--figure")),
             self._known(amount),
         )

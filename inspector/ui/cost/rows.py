@@ -12,8 +12,21 @@ from typing import TYPE_CHECKING, Final
 
 from inspector.replay.explain.cost_sheet import OVERHEAD
 from inspector.replay.figure import Figure, HowKnown
+from inspector.report.catalogue import (
+    CarriedBlockFacts,
+    CarriedFacts,
+    OutcomeFacts,
+    Output,
+    PlanFacts,
+    Saving,
+    TierFacts,
+    parts_of,
+    quantities,
+    quantity,
+    totals_shown,
+)
+from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
-from inspector.ui import numbers
 from inspector.ui.figure_table.table import Cell, Column, Row, Sorting, Table, figure_cell
 
 if TYPE_CHECKING:
@@ -24,6 +37,7 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.compaction_forecast import CompactionForecast
     from inspector.replay.analysis.forecast import RunProjection
     from inspector.replay.explain.cost_sheet import CostSheet
+    from inspector.report.catalogue import Quantity
     from inspector.ui.timeline.rows import Rows
 
 
@@ -39,33 +53,8 @@ class Section(StrEnum):
     TERMS = "terms"
 
 
-_TOTALS: Final = (
-    ("cost_usd", "cost"),
-    ("cache_read_usd", "  reading again, cached"),
-    ("cache_write_usd", "  writing to the cache"),
-    ("uncached_usd", "  reading uncached"),
-    ("output_usd", "  responses"),
-    ("peak_prompt_tokens", "largest prompt"),
-    (OVERHEAD, "  system and tools, each"),
-    ("prompt_tokens", "tokens sent"),
-    ("cache_read_tokens", "  read from the cache"),
-    ("cache_read_share", "  as a share of what is sent"),
-    ("cache_write_tokens", "  written to the cache"),
-    ("uncached_tokens", "  neither"),
-    ("output_tokens", "responses"),
-    ("cache_breaks", "cache breaks"),
-)
-
-_OF_PLAN: Final = (
-    ("saved_tokens", "tokens saved"),
-    ("saved_usd", "dollars saved"),
-    ("saved_share", "  as a share of the cost"),
-    ("break_even_call", "pays off from"),
-    ("breaks", "breaks by the plan"),
-    ("resent_tokens", "  tokens taken again"),
-    ("rebuild_usd", "  what taking them costs"),
-    ("break_usd", "  more than reading them"),
-)
+FIRST_TOTALS: Final = ("cost_usd", "peak_prompt_tokens")
+"""Totals that stand before all others; what a total is made of stands below it."""
 
 _TOTAL_COLUMNS: Final = (
     Column("name", "", 26, 40, is_text=True, falls=False),
@@ -74,30 +63,30 @@ _TOTAL_COLUMNS: Final = (
     Column("change", "change", 12, 16, falls=False, rank=1),
 )
 
-_TALLY_COLUMNS: Final = (
+_PART_COLUMNS: Final = (
     Column("name", "", 18, 44, is_text=True, falls=False),
-    Column("blocks", "blocks", 7, rank=5),
-    Column("carried", "in newest", 9, rank=4, short="newest"),
-    Column("sent", "sent in all", 11, 14, short="sent"),
-    Column("cut", "cut in all", 10, rank=3, short="cut"),
-    Column("share", "of all", 7, rank=6),
-    Column("cost", "cost", 9),
-    Column("saved", "saved", 9, rank=2),
+    Column.of(CarriedFacts, "blocks", 7, rank=5),
+    Column.of(CarriedFacts, "carried_tokens", 9, rank=4),
+    Column.of(CarriedFacts, "sent_tokens", 12, 14),
+    Column.of(CarriedFacts, "cut_tokens", 11, rank=3),
+    Column.of(CarriedFacts, "share", 7, rank=6),
+    Column.of(CarriedFacts, "usd", 9),
+    Column.of(CarriedFacts, "saved_usd", 9, rank=2),
 )
 
 _TIER_COLUMNS: Final = (
     Column("name", "", 24, 44, is_text=True, falls=False),
-    Column("changed", "changed", 9, 12, rank=3),
-    *(column for column in _TALLY_COLUMNS if column.name not in ("name", "blocks")),
+    Column.of(TierFacts, "touched", 9, 12, rank=3),
+    *(column for column in _PART_COLUMNS if column.name not in ("name", "blocks")),
 )
 
 _RESULT_COLUMNS: Final = (
     Column("number", "#", 6, falls=False),
     Column("tool", "tool", 10, 16, is_text=True, falls=False),
-    Column("tokens", "tokens", 8),
-    Column("calls", "stayed for", 11, short="calls"),
-    Column("sent", "sent in all", 11, short="sent"),
-    Column("cost", "cost", 9),
+    Column.of(CarriedBlockFacts, "tokens", 8),
+    Column.of(CarriedBlockFacts, "calls", 11),
+    Column.of(CarriedBlockFacts, "sent_tokens", 12),
+    Column.of(CarriedBlockFacts, "usd", 9),
     Column("what", "what", 14, 200, is_text=True, falls=False, rank=1),
 )
 
@@ -127,7 +116,7 @@ _TERM_COLUMNS: Final = (
 
 def own_sorting(section: Section) -> Sorting:
     """How a section's rows stand at first."""
-    return Sorting("cost") if section in (Section.PARTS, Section.RESULTS) else Sorting()
+    return Sorting("usd") if section in (Section.PARTS, Section.RESULTS) else Sorting()
 
 
 def section_table(section: Section, sheet: CostSheet, rows: Rows, terms: Table) -> Table:
@@ -143,7 +132,7 @@ def section_table(section: Section, sheet: CostSheet, rows: Rows, terms: Table) 
         case Section.TOTALS:
             return Table(_TOTAL_COLUMNS, (*_totals(sheet), *_plan_totals(sheet)))
         case Section.PARTS:
-            return Table(_TALLY_COLUMNS, tuple(_tally(("kind", at), row) for at, row in enumerate(sheet.kinds)))
+            return Table(_PART_COLUMNS, tuple(_tally(("kind", at), row) for at, row in enumerate(sheet.kinds)))
         case Section.TIERS:
             return Table(_TIER_COLUMNS, tuple(_tiers(sheet)))
         case Section.RESULTS:
@@ -187,41 +176,63 @@ def term_table(terms: tuple[tuple[Hashable, str, str, str], ...]) -> Table:
 
 
 def _totals(sheet: CostSheet) -> list[Row]:
-    found = []
-    for name, label in _TOTALS:
-        after = sheet.explained[name]
-        before = after if name == OVERHEAD else sheet.explained.get(("before", name))
-        unit = after.unit
-        cells = {"name": Cell(label, style="table--name")}
-        cells["after"] = _cell(Figure(after.value, after.known), unit)
-        if before is not None:
-            cells["before"] = _cell(Figure(before.value, before.known), unit)
-            if before.value is not None and after.value is not None and after.value != before.value:
-                # Responses cost the same in both, so the change is known as well as the saving is.
-                known = sheet.outcome.savings.usd.known if name == "cost_usd" else after.known
-                cells["change"] = _cell(Figure(after.value - before.value, known), unit)
-        found.append(Row(name, cells))
+    """The totals of the catalogue that the screen shows, those of the session with nothing cut beside the plan's."""
+    totals = [each for each in totals_shown(Output.SCREEN) if not each.part_of]
+    totals.sort(key=lambda each: FIRST_TOTALS.index(each.name) if each.name in FIRST_TOTALS else len(FIRST_TOTALS))
+    return [_total(sheet, each) for total in totals for each in (total, *parts_of(total.name))]
+
+
+def _total(sheet: CostSheet, entry: Quantity) -> Row:
+    name = entry.name
+    after = _total_of(sheet, entry)
+    # What every prompt holds that the file does not show is the same with and without the plan.
+    before = after if name == OVERHEAD else _total_of(sheet, entry, before=True)
+    cells = {"name": Cell(_label(entry), style="table--name")}
+    for side, found in (("before", before), ("after", after)):
+        if found is not None:
+            cells[side] = _cell(found, entry.unit)
+    if before and after and before.value is not None and after.value is not None and after.value != before.value:
+        # Responses cost the same in both, so the change is known as well as the saving is.
+        known = sheet.outcome.savings.usd.known if name == "cost_usd" else after.known
+        cells["change"] = _cell(Figure(after.value - before.value, known), entry.unit)
+    return Row(name, cells)
+
+
+def _total_of(sheet: CostSheet, entry: Quantity, *, before: bool = False) -> Figure | None:
+    """A total as it is explained, or as the replay has it where nothing explains it."""
+    explained = sheet.explained.get(("before", entry.name) if before else entry.name)
+    if explained is not None:
+        return Figure(explained.value, explained.known)
+    figures = (sheet.baseline if before else sheet.planned).figures
+    found: Figure | None = getattr(figures, entry.source, None)
     return found
 
 
+def _label(entry: Quantity) -> str:
+    return f"  {entry.as_part or entry.label}" if entry.part_of else entry.label
+
+
 def _plan_totals(sheet: CostSheet) -> list[Row]:
+    """What the plan saves, when it pays off, and what its breaks of the cache cost."""
     if sheet.planned is sheet.baseline:
         return []
     found = []
-    for name, label in _OF_PLAN:
-        each = sheet.explained[name]
-        is_loss = name.startswith("saved") and (each.value or 0) < 0
-        style = "table--lost" if is_loss else "table--saved" if name.startswith("saved") else ""
+    pays_off = quantity(PlanFacts, "break_even_call")
+    breaks = quantity(OutcomeFacts, "plan_breaks")
+    parts = [each for each in quantities(OutcomeFacts).values() if each.part_of == breaks.name]
+    for entry in (*quantities(Saving).values(), pays_off, breaks, *parts):
+        each = sheet.explained[entry.explained]
+        style = "" if not entry.saves else "table--lost" if (each.value or 0) < 0 else "table--saved"
         cell = _cell(Figure(each.value, each.known), each.unit, style)
-        if name == "break_even_call" and each.value is None:
+        if entry is pays_off and each.value is None:
             cell = Cell("never here", style="table--faint")
-        found.append(Row(name, {"name": Cell(label, style="table--name"), "after": cell}))
+        found.append(Row(entry.explained, {"name": Cell(_label(entry), style="table--name"), "after": cell}))
     return found
 
 
 def _cell(figure: Figure, unit: str, style: str = "") -> Cell:
-    shown = "" if unit in ("tokens", "calls") else unit
-    return figure_cell(figure, lambda value: numbers.quantity(value, shown), style=style)
+    shown = "" if unit in ("tokens", "calls", "call") else unit
+    return figure_cell(figure, lambda value: ON_SCREEN.quantity(value, shown), style=style)
 
 
 def _tiers(sheet: CostSheet) -> list[Row]:
@@ -232,9 +243,9 @@ def _tiers(sheet: CostSheet) -> list[Row]:
         changed = Cell(f"{group.touched} of {group.results}", f"{group.touched}", order=float(group.touched))
         if row is not None:
             made = _tally(("tier", place), row, name)
-            found.append(replace(made, cells={**made.cells, "changed": changed}))
+            found.append(replace(made, cells={**made.cells, "touched": changed}))
         else:
-            cells = {"name": Cell(name, order=name), "changed": changed}
+            cells = {"name": Cell(name, order=name), "touched": changed}
             found.append(Row(("tier", place), cells, style="table--faint"))
     return found
 
@@ -246,13 +257,17 @@ def _tally(key: Hashable, row: BreakdownRow, name: str = "") -> Row:
         key,
         {
             "name": Cell(label, style="table--name", order=label),
-            "blocks": Cell(numbers.whole(row.blocks), order=float(row.blocks)) if row.blocks else Cell(),
-            "carried": figure_cell(row.carried, numbers.whole, numbers.short),
-            "sent": figure_cell(row.sent, numbers.whole, numbers.short),
-            "cut": figure_cell(row.cut, numbers.whole, numbers.short) if row.cut.value else Cell("·", order=0.0),
-            "share": figure_cell(row.share, numbers.percent),
-            "cost": figure_cell(row.cost, numbers.dollars),
-            "saved": figure_cell(row.saved, numbers.dollars, style=saved) if row.saved.value else Cell("·", order=0.0),
+            "blocks": Cell(ON_SCREEN.whole(row.blocks), order=float(row.blocks)) if row.blocks else Cell(),
+            "carried_tokens": figure_cell(row.carried, ON_SCREEN.whole, ON_SCREEN.short),
+            "sent_tokens": figure_cell(row.sent, ON_SCREEN.whole, ON_SCREEN.short),
+            "cut_tokens": figure_cell(row.cut, ON_SCREEN.whole, ON_SCREEN.short)
+            if row.cut.value
+            else Cell("·", order=0.0),
+            "share": figure_cell(row.share, ON_SCREEN.share),
+            "usd": figure_cell(row.cost, ON_SCREEN.dollars),
+            "saved_usd": figure_cell(row.saved, ON_SCREEN.dollars, style=saved)
+            if row.saved.value
+            else Cell("·", order=0.0),
         },
     )
 
@@ -265,10 +280,10 @@ def _result(row: ResentBlock, sheet: CostSheet, rows: Rows) -> Row:
         {
             "number": Cell(str(shown.message), order=float(shown.message), style="table--faint"),
             "tool": Cell(tool, order=tool),
-            "tokens": figure_cell(row.tokens, numbers.whole, numbers.short),
-            "calls": Cell(numbers.plural(row.calls, "call"), numbers.whole(row.calls), order=float(row.calls)),
-            "sent": figure_cell(row.sent, numbers.whole, numbers.short),
-            "cost": figure_cell(row.cost, numbers.dollars),
+            "tokens": figure_cell(row.tokens, ON_SCREEN.whole, ON_SCREEN.short),
+            "calls": Cell(ON_SCREEN.plural(row.calls, "call"), ON_SCREEN.whole(row.calls), order=float(row.calls)),
+            "sent_tokens": figure_cell(row.sent, ON_SCREEN.whole, ON_SCREEN.short),
+            "usd": figure_cell(row.cost, ON_SCREEN.dollars),
             "what": Cell(rows.preview(shown.index), style="table--faint"),
         },
     )
@@ -281,21 +296,23 @@ def _compaction(each: CompactionForecast) -> Row:
     elif each.reached_at is None:
         reached = "never here" if each.until is None else f"not before {each.until + 1}"
     elif not reached:
-        reached = numbers.whole(each.reached_at + 1)
+        reached = ON_SCREEN.whole(each.reached_at + 1)
     saved = each.saved_usd
     style = "table--lost" if (saved.value or 0) < 0 else "table--saved"
     return Row(
         ("compaction", each.compaction),
         {
             "name": Cell(f"at call {each.call + 1:,}", style="table--name", order=float(each.call)),
-            "trigger": figure_cell(each.trigger_tokens, numbers.whole, numbers.short),
-            "prompt": Cell("·") if each.asked_for else figure_cell(each.prompt_tokens, numbers.whole, numbers.short),
+            "trigger": figure_cell(each.trigger_tokens, ON_SCREEN.whole, ON_SCREEN.short),
+            "prompt": Cell("·")
+            if each.asked_for
+            else figure_cell(each.prompt_tokens, ON_SCREEN.whole, ON_SCREEN.short),
             # A letter stands behind numbers alone: behind a word it would be read as part of it.
             "reached": Cell(reached, known="p" if reached[-1:].isdigit() else ""),
             "avoided": Cell("·") if each.asked_for else Cell(str(each.avoided), known="p"),
             "saved": Cell("·")
             if each.asked_for or not each.is_avoided
-            else figure_cell(saved, numbers.dollars, style=style),
+            else figure_cell(saved, ON_SCREEN.dollars, style=style),
         },
     )
 
@@ -312,12 +329,12 @@ def _ahead(sheet: CostSheet) -> list[Row]:
             found.append(_band_row(key, name, each))
     if sheet.next_calls is not None:
         ahead = sheet.next_calls
-        found.append(_band_row(("next", "calls"), f"next {numbers.plural(ahead.calls, 'call')}", ahead.cost))
+        found.append(_band_row(("next", "calls"), f"next {ON_SCREEN.plural(ahead.calls, 'call')}", ahead.cost))
         cells = {
             "name": Cell("  last prompt then"),
-            "before": _projected(ahead.baseline_prompt_tokens, numbers.whole),
-            "after": _projected(ahead.plan_prompt_tokens, numbers.whole),
-            "band": _range(ahead.plan_prompt_tokens, numbers.whole, numbers.short),
+            "before": _projected(ahead.baseline_prompt_tokens, ON_SCREEN.whole),
+            "after": _projected(ahead.plan_prompt_tokens, ON_SCREEN.whole),
+            "band": _range(ahead.plan_prompt_tokens, ON_SCREEN.whole, ON_SCREEN.short),
         }
         found.append(Row(("next", "prompt"), cells))
     return found
@@ -331,10 +348,10 @@ def _this_run(sheet: CostSheet, runs: RunProjection) -> Row:
         "saved_usd",
         {
             "name": Cell("this run", style="table--name"),
-            "before": figure_cell(sheet.baseline.figures.cost_usd, numbers.dollars),
-            "after": figure_cell(sheet.outcome.figures.cost_usd, numbers.dollars),
-            "saved": figure_cell(saved, numbers.dollars, style=style),
-            "band": _range(runs.per_run.saving, numbers.dollars, numbers.short_dollars),
+            "before": figure_cell(sheet.baseline.figures.cost_usd, ON_SCREEN.dollars),
+            "after": figure_cell(sheet.outcome.figures.cost_usd, ON_SCREEN.dollars),
+            "saved": figure_cell(saved, ON_SCREEN.dollars, style=style),
+            "band": _range(runs.per_run.saving, ON_SCREEN.dollars, ON_SCREEN.short_dollars),
         },
     )
 
@@ -345,10 +362,10 @@ def _band_row(key: Hashable, name: str, each: CostComparison) -> Row:
         key,
         {
             "name": Cell(name, style="table--name"),
-            "before": _projected(each.baseline, numbers.dollars),
-            "after": _projected(each.plan, numbers.dollars),
-            "saved": _projected(each.saving, numbers.dollars, style),
-            "band": _range(each.saving, numbers.dollars, numbers.short_dollars),
+            "before": _projected(each.baseline, ON_SCREEN.dollars),
+            "after": _projected(each.plan, ON_SCREEN.dollars),
+            "saved": _projected(each.saving, ON_SCREEN.dollars, style),
+            "band": _range(each.saving, ON_SCREEN.dollars, ON_SCREEN.short_dollars),
         },
     )
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
 from inspector.session.model import BlockKind
 from inspector.session.related import full_output
 from inspector.strategies.core.rendition import Action
-from inspector.ui import numbers
 from inspector.ui.detail.content import CutNote, DetailContent
 from inspector.ui.timeline.previews import media_label
 
@@ -36,7 +36,7 @@ def detail_of(session: Session, table: TokenTable, outcome: Outcome | None, inde
     title = " ".join(word for word in (block.kind.label, block.tool_name) if word)
     content = DetailContent(
         key=(session.path, block.origin, block.digest),
-        title=f"{title}, {numbers.plural(tokens, 'token')}",
+        title=f"{title}, {ON_SCREEN.plural(tokens, 'token')}",
         raw=partial(session.text, block),
         is_json=block.kind is BlockKind.TOOL_CALL or block.preview.lstrip().startswith(_JSON_STARTS),
         is_tool_call=block.kind is BlockKind.TOOL_CALL,
@@ -60,7 +60,7 @@ def detail_of_message(session: Session, table: TokenTable, outcome: Outcome | No
     """
     parts = tuple(detail_of(session, table, outcome, index) for index in blocks)
     tokens = int(table.tokens[blocks.start : blocks.stop].sum())
-    title = f"{numbers.plural(len(parts), 'block')}, {numbers.plural(tokens, 'token')}"
+    title = f"{ON_SCREEN.plural(len(parts), 'block')}, {ON_SCREEN.plural(tokens, 'token')}"
     key = ("message", *(part.key for part in parts))
     return DetailContent(key, title, str, parts=parts)
 
@@ -86,13 +86,13 @@ def absence(outcome: Outcome, index: int) -> str:
     """Why a block is in no prompt, or not in this call's."""
     history, call = outcome.replay.history, outcome.state.call
     enters, leaves = int(history.enters[index]), int(history.leaves[index])
-    when = "the next call" if call == history.call_count else f"call {numbers.whole(call + 1)}"
+    when = "the next call" if call == history.call_count else f"call {ON_SCREEN.whole(call + 1)}"
     if history.kind[index] == BlockKind.OTHER:
         return "A record the agent kept for itself: it was never sent."
     if enters > history.call_count:
         return f"Not in the prompt of {when}, nor of any other: it was never sent."
     if enters > call:
-        return f"Not in the prompt of {when} yet: it is first sent at call {numbers.whole(enters + 1)}."
+        return f"Not in the prompt of {when} yet: it is first sent at call {ON_SCREEN.whole(enters + 1)}."
     if leaves <= call:
-        return f"No longer in the prompt of {when}: compacted or rewound away at call {numbers.whole(leaves + 1)}."
+        return f"No longer in the prompt of {when}: compacted or rewound away at call {ON_SCREEN.whole(leaves + 1)}."
     return f"Not in the prompt of {when}: it belongs to another conversation."

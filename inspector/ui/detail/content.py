@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
 from inspector.strategies.core.rendition import Action, Rendition, Slice
 from inspector.ui.detail.page import PageRow, Wrapped, rows_of_words, wrap
-from inspector.ui.numbers import plural, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable
@@ -116,8 +116,8 @@ class CutNote:
     @property
     def summary(self) -> str:
         """All of it in one safe line; the tokens are our count."""
-        since = "" if self.call is None else f" from call {whole(self.call)} on"
-        amount = f"{ABOUT}{plural(abs(self.tokens), 'token')} {'cut' if self.tokens >= 0 else 'more'}"
+        since = "" if self.call is None else f" from call {ON_SCREEN.whole(self.call)} on"
+        amount = f"{ABOUT}{ON_SCREEN.plural(abs(self.tokens), 'token')} {'cut' if self.tokens >= 0 else 'more'}"
         return f"{amount}{since} · {one_line(self.reason)}"
 
 
@@ -272,10 +272,14 @@ def gaps_of(rendition: Rendition, length: int) -> list[int]:
 
 def cut_note(verb: str, characters: int, note: CutNote | None) -> str:
     """How much was left out, by whom and since when; without a note only how much."""
-    amount = plural(characters, "character")
+    amount = ON_SCREEN.plural(characters, "character")
     if note is None:
         return f"{amount} {verb}"
-    tokens = plural(note.tokens, "token") if note.tokens >= 0 else f"{plural(-note.tokens, 'token')} more than recorded"
+    tokens = (
+        ON_SCREEN.plural(note.tokens, "token")
+        if note.tokens >= 0
+        else f"{ON_SCREEN.plural(-note.tokens, 'token')} more than recorded"
+    )
     sentence = f"{tokens} ({amount}) {verb}" if note.tokens >= 0 else f"{amount} {verb}, {tokens},"
     if note.reason:
         sentence += f" by {one_line(note.reason)}"

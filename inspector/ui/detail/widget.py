@@ -12,10 +12,10 @@ from textual.message import Message
 from textual.reactive import reactive, var
 from textual.worker import Worker, WorkerState, get_current_worker
 
+from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import cell_width, clip_cells, one_line, safe_text
 from inspector.ui.detail.content import Document, Section, SectionKind
 from inspector.ui.detail.views import VIEWS, Shown, prepare
-from inspector.ui.numbers import plural, whole
 from inspector.ui.toolkit.line_view import LineView, strip_of
 
 if TYPE_CHECKING:
@@ -105,7 +105,11 @@ class FoundPlaces:
     @property
     def told(self) -> str:
         """Which of how many places is looked at."""
-        return f"{whole(self.at + 1)} of {whole(len(self.rows))}" if len(self.rows) else "not in this text"
+        return (
+            f"{ON_SCREEN.whole(self.at + 1)} of {ON_SCREEN.whole(len(self.rows))}"
+            if len(self.rows)
+            else "not in this text"
+        )
 
     def at_rows(self, rows: NDArray[np.int64], first: int) -> FoundPlaces:
         """The places, the first of them from a row on looked at; the first of all where none follows."""
@@ -378,8 +382,10 @@ class Detail(LineView):
         text = self._page.whole()
         copied = text[:MOST_COPIED]
         self.app.copy_to_clipboard("\t".join(safe_text(part) for part in copied.split("\t")))
-        part = "" if len(text) <= MOST_COPIED else f"the first {whole(MOST_COPIED)} of "
-        self.post_message(self.Told(f"copied {part}{plural(len(text), 'character')}, if the terminal allows it"))
+        part = "" if len(text) <= MOST_COPIED else f"the first {ON_SCREEN.whole(MOST_COPIED)} of "
+        self.post_message(
+            self.Told(f"copied {part}{ON_SCREEN.plural(len(text), 'character')}, if the terminal allows it")
+        )
 
     def action_pager(self) -> None:
         """Open what is shown in the user's pager."""
@@ -423,7 +429,7 @@ class Detail(LineView):
             parts.append((label, self.style_of("detail--tab-active" if active else "detail--tab")))
         content = self.content
         left = width - sum(cell_width(text) for text, _ in parts)
-        size = f"  {whole(self.line_count)} rows" if self.line_count > self.page_height else ""
+        size = f"  {ON_SCREEN.whole(self.line_count)} rows" if self.line_count > self.page_height else ""
         title = _fitting(one_line(content.title), max(left - 3, 0)) if content is not None else ""
         if cell_width(title) + cell_width(size) + 3 > left:
             size = ""

@@ -10,8 +10,8 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
+from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
-from inspector.ui import numbers
 from inspector.ui.dialogs.dialog import Dialog, key_words
 from inspector.ui.explain.explanation import explanation_content
 from inspector.ui.figure_table.table import Cell, Column, Row, Table
@@ -101,7 +101,7 @@ def _row(place: int, each: Explained) -> Row:
         place,
         {
             "name": Cell(one_line(each.name), style="table--name", order=each.name),
-            "value": Cell(numbers.quantity(explanation.value, explanation.unit), order=explanation.value),
+            "value": Cell(ON_SCREEN.quantity(explanation.value, explanation.unit), order=explanation.value),
             "known": Cell(known, style="table--known", order=known),
         },
     )

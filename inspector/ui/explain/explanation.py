@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
+from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
-from inspector.ui import numbers
 
 if TYPE_CHECKING:
     from inspector.replay.explain.explanation import Explanation
@@ -45,7 +45,7 @@ def explanation_content(explanation: Explanation, *, in_lines: bool) -> Content:
         in_lines: Every number on a line of its own; else one after another.
     """
     numbered = [
-        Content.assemble((f"{one_line(given.label).strip()} ", FAINT), numbers.quantity(given.value, given.unit))
+        Content.assemble((f"{one_line(given.label).strip()} ", FAINT), ON_SCREEN.quantity(given.value, given.unit))
         for given in explanation.inputs
     ]
     if in_lines:

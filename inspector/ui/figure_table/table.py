@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
-from inspector.report.catalogue import MARKS
-from inspector.ui import numbers
+from inspector.report.catalogue import MARKS, quantity
+from inspector.report.numbers import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping
+
+    from msgspec import Struct
 
     from inspector.replay.analysis.plan_outcome import Savings
     from inspector.replay.figure import Figure
@@ -43,6 +45,20 @@ class Column:
     rank: int = 0
     falls: bool = True
     wide: int = 0
+
+    @classmethod
+    def of(cls, kind: type[Struct], path: str, width: int, most: int = 0, *, rank: int = 0) -> Column:
+        """A column for a figure of the catalogue, titled as the catalogue says.
+
+        Args:
+            kind: The type the figure belongs to.
+            path: The figure in it, by a path of fields; its last is the column's name.
+            width: Cells it has at least.
+            most: Cells it has at most.
+            rank: The column of the highest rank is left out first.
+        """
+        entry = quantity(kind, path)
+        return cls(entry.name, entry.label, width, most, short=entry.short, rank=rank)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +179,7 @@ def figure_cell(
         style: Component class.
     """
     if figure.value is None:
-        return Cell(numbers.UNKNOWN, "?", "table--faint")
+        return Cell(UNKNOWN, "?", "table--faint")
     short = shorter(figure.value) if shorter is not None else ""
     return Cell(written(figure.value), short, style, MARKS[figure.known.value], figure.value)
 

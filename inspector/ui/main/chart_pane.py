@@ -6,7 +6,7 @@ from math import ceil
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
-from inspector.ui import numbers
+from inspector.report.numbers import ON_SCREEN
 from inspector.ui.controller.changes import Change
 from inspector.ui.main.session_pane import SessionPane
 from inspector.ui.toolkit.pane import subtitle
@@ -116,7 +116,7 @@ class ChartPane(SessionPane):
         around = calls_around(history, block) if view.rows.boundary[row] >= 0 else None
         if around is not None:
             self.controller.look_at_place(around[0])
-            before, after = (numbers.whole(call + 1) for call in around)
+            before, after = (ON_SCREEN.whole(call + 1) for call in around)
             self.tell(f"call {before} was the last one before this; ] shows call {after}, the first after it")
         elif block < len(history.enters) and 0 <= history.enters[block] < history.call_count:
             self.controller.look_at_place(int(history.enters[block]))
@@ -198,7 +198,7 @@ class ChartPane(SessionPane):
             return "", ""
         count = history.call_count
         mark = "▶ " if self.is_playing else ""
-        at = f"{mark}call {numbers.whole(call + 1)} of {numbers.whole(count)}"
+        at = f"{mark}call {ON_SCREEN.whole(call + 1)} of {ON_SCREEN.whole(count)}"
         return f"{at}, {speed_in_words(self.speed)}" if self.is_playing else at, f"{mark}{call + 1}/{count}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from inspector.ui import numbers
+from inspector.report.numbers import ON_SCREEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,7 +106,7 @@ class RowSearch:
 
     def _take(self, found: RowsFound) -> None:
         self.rows, self._rows_of = found.rows, found.of
-        count = numbers.plural(len(found.rows), "row")
+        count = ON_SCREEN.plural(len(found.rows), "row")
         self._found(count if found.fraction >= 1 else f"{count}, {found.fraction * 100:.0f} %")
 
     def marked(self, view: TimelineView) -> TimelineView:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from inspector.ui import numbers
+from inspector.report.numbers import ON_SCREEN
 from inspector.ui.controller.changes import Change
 from inspector.ui.main.row_search import RowSearch, words_of
 from inspector.ui.main.session_pane import SessionPane
@@ -386,7 +386,7 @@ class TimelinePane(SessionPane):
         place = int(places.searchsorted(self.timeline.cursor, side="right" if step > 0 else "left")) - (step < 0)
         place %= len(places)
         self.timeline.move_to(int(places[place]))
-        self._say_found(f"{numbers.whole(place + 1)} of {numbers.plural(len(places), 'row')}")
+        self._say_found(f"{ON_SCREEN.whole(place + 1)} of {ON_SCREEN.plural(len(places), 'row')}")
 
     def to_match(self, step: int) -> None:
         """To the next or previous matching row, around the ends."""

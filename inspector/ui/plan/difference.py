@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, NamedTuple
 
+from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
 from inspector.strategies.registry import unit_of, value_of
-from inspector.ui import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,13 +58,13 @@ class DifferenceRow(NamedTuple):
 def figure_rows(here: PlanOutcome, there: PlanOutcome) -> list[DifferenceRow]:
     """What comes of two plans on one session, with what changes by taking the second."""
     pairs: list[tuple[str, Figure, Figure, Callable[[float], str]]] = [
-        ("cost", here.figures.cost_usd, there.figures.cost_usd, numbers.dollars),
-        ("saved", here.savings.usd, there.savings.usd, numbers.dollars),
-        ("prompt tokens", here.figures.prompt_tokens, there.figures.prompt_tokens, numbers.short),
-        ("largest prompt", here.figures.peak_prompt_tokens, there.figures.peak_prompt_tokens, numbers.short),
-        ("cache breaks", here.breaks, there.breaks, numbers.whole),
-        ("cost of breaks", here.break_usd, there.break_usd, numbers.dollars),
-        ("pays off from call", here.break_even_call, there.break_even_call, numbers.whole),
+        ("cost", here.figures.cost_usd, there.figures.cost_usd, ON_SCREEN.dollars),
+        ("saved", here.savings.usd, there.savings.usd, ON_SCREEN.dollars),
+        ("prompt tokens", here.figures.prompt_tokens, there.figures.prompt_tokens, ON_SCREEN.short),
+        ("largest prompt", here.figures.peak_prompt_tokens, there.figures.peak_prompt_tokens, ON_SCREEN.short),
+        ("cache breaks", here.breaks, there.breaks, ON_SCREEN.whole),
+        ("cost of breaks", here.break_usd, there.break_usd, ON_SCREEN.dollars),
+        ("pays off from call", here.break_even_call, there.break_even_call, ON_SCREEN.whole),
     ]
     rows = []
     for name, first, second, shown in pairs:

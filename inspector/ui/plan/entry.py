@@ -14,9 +14,9 @@ from textual.reactive import reactive
 from textual.style import Style
 from textual.widget import Widget
 
+from inspector.report.numbers import ON_SCREEN
 from inspector.strategies.core.batching import GROUP as BATCHING
 from inspector.strategies.core.parameters import ParameterKind
-from inspector.ui import numbers
 from inspector.ui.plan.controls import (
     FOCUS_MARK,
     NO_EFFECT,
@@ -302,7 +302,7 @@ def effect_of(outcome: GroupEffect | None) -> Effect:
         return NO_EFFECT
     if not outcome.results:
         return Effect("no results", brief="no results")
-    brief = f"{numbers.whole(outcome.touched)} of {numbers.whole(outcome.results)}"
-    touched = f"{numbers.whole(outcome.touched)} of {numbers.plural(outcome.results, 'result')}"
+    brief = f"{ON_SCREEN.whole(outcome.touched)} of {ON_SCREEN.whole(outcome.results)}"
+    touched = f"{ON_SCREEN.whole(outcome.touched)} of {ON_SCREEN.plural(outcome.results, 'result')}"
     sign = "+" if outcome.tokens_cut < 0 else ""
-    return Effect(touched, f"{sign}{numbers.short(-outcome.tokens_cut)} tk", brief)
+    return Effect(touched, f"{sign}{ON_SCREEN.short(-outcome.tokens_cut)} tk", brief)

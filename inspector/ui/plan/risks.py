@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
 from inspector.session.model import TextUnavailableError
-from inspector.ui import numbers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,9 +39,9 @@ class Risks:
         """One line a finding, the worst first."""
         lines = []
         if self.needed is not None and self.needed.calls:
-            lines.append(f"{numbers.plural(len(self.needed.calls), 'call')} used what was cut")
+            lines.append(f"{ON_SCREEN.plural(len(self.needed.calls), 'call')} used what was cut")
         lines += [
-            f"{hazard.kind.value}: {numbers.whole(hazard.count)}" if hazard.count > 1 else hazard.kind.value
+            f"{hazard.kind.value}: {ON_SCREEN.whole(hazard.count)}" if hazard.count > 1 else hazard.kind.value
             for hazard in self.hazards
         ]
         if lines and len(self.blocks):
@@ -72,7 +72,7 @@ class Risks:
         if use is None:
             return "cut, and used again later"
         session = self.session
-        at = f"at call {numbers.whole(use.call + 1)}"
+        at = f"at call {ON_SCREEN.whole(use.call + 1)}"
         try:
             text = session.text(session.all_blocks[block])
         except (TextUnavailableError, OSError):

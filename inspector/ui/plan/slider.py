@@ -8,9 +8,9 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.reactive import reactive
 
+from inspector.report.numbers import ON_SCREEN
 from inspector.strategies.core.parameters import ParameterError, ParameterKind
 from inspector.strategies.core.scale import LARGE_STEP, Scale
-from inspector.ui import numbers
 from inspector.ui.plan.controls import ParameterControl
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class LimitSlider(ParameterControl):
 
     @property
     def _count(self) -> str:
-        return "" if self.sizes is None else numbers.plural(len(self.sizes.values), self.sizes.noun)
+        return "" if self.sizes is None else ON_SCREEN.plural(len(self.sizes.values), self.sizes.noun)
 
     def _histogram(self, width: int) -> str:
         from inspector.ui.plan.sizes import histogram

@@ -11,8 +11,8 @@ from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import clip_cells, one_line
-from inspector.ui import numbers
 from inspector.ui.dialogs.dialog import Dialog, key_words
 from inspector.ui.plan.tools import ToolChoice
 
@@ -78,7 +78,7 @@ class ToolsDialog(Dialog[tuple[str, ...] | None]):
             mark = "x" if tool.name in self._chosen else " "
             name = clip_cells(one_line(tool.name), WIDEST_NAME)
             where = "" if tool.name in self._chosen else tool.place
-            count = numbers.plural(tool.results, "result")
+            count = ON_SCREEN.plural(tool.results, "result")
             prompt = Content.assemble((f"[{mark}] ", "bold"), Content(name), (f"  {count}  {where}", "dim"))
             options.add_option(Option(prompt))
         options.highlighted = min(highlighted, options.option_count - 1) if options.option_count else None

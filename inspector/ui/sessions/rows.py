@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from inspector.report.numbers import ON_SCREEN, age, file_size
 from inspector.safe_text import one_line
-from inspector.ui import numbers
 from inspector.ui.figure_table.table import Cell, Column, Row
 
 if TYPE_CHECKING:
@@ -44,10 +44,10 @@ def row_of(line: Line, now: float) -> Row:
     is_live = now - header.modified < LIVE_SECONDS
     waits = "table--waiting"
     cells = {
-        "age": Cell(numbers.age(now - header.modified)),
+        "age": Cell(age(now - header.modified)),
         "agent": Cell(one_line(agent_of(header)), style="table--faint"),
         "title": Cell(_title(line)),
-        "size": Cell(numbers.size(header.size), style="table--faint"),
+        "size": Cell(file_size(header.size), style="table--faint"),
     }
     if summary is None:
         cells["project"] = Cell(one_line(project_of(header.working_directory)), style="table--faint")
@@ -60,9 +60,9 @@ def row_of(line: Line, now: float) -> Row:
         cells["model"] = Cell(one_line(summary.model), style="table--faint")
         more = "" if summary.is_whole else "+"
         if summary.tokens is not None:
-            cells["tokens"] = Cell(numbers.short(summary.tokens), known=more)
+            cells["tokens"] = Cell(ON_SCREEN.short(summary.tokens), known=more)
         if summary.usd is not None:
-            cells["cost"] = Cell(numbers.dollars(summary.usd), known=more)
+            cells["cost"] = Cell(ON_SCREEN.dollars(summary.usd), known=more)
     return Row(header.path, cells, mark=LIVE if is_live else " ")
 
 
@@ -87,11 +87,11 @@ def preview_lines(line: Line, home: Path) -> Sequence[str]:
     if summary.problem:
         return (one_line(shown), one_line(summary.problem.replace(f"{path}: ", "")), "", "", "")
     who = [summary.agent or header.format, summary.model, summary.working_directory or header.working_directory]
-    much = [numbers.plural(summary.messages, "message"), numbers.plural(summary.calls, "call")]
+    much = [ON_SCREEN.plural(summary.messages, "message"), ON_SCREEN.plural(summary.calls, "call")]
     if summary.context is not None:
-        much.append(f"{numbers.short(summary.context)} tokens in context")
+        much.append(f"{ON_SCREEN.short(summary.context)} tokens in context")
     if line.subagents:
-        much.append(numbers.plural(line.subagents, "subagent"))
+        much.append(ON_SCREEN.plural(line.subagents, "subagent"))
     if not summary.is_whole:
         much.append("read in part so far")
     return (

@@ -15,8 +15,8 @@ from textual.screen import Screen
 from textual.widgets import Input, Static
 from textual.worker import get_current_worker
 
+from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import clip_cells, one_line
-from inspector.ui import numbers
 from inspector.ui.sessions.book import SessionBook
 from inspector.ui.sessions.finding import SessionFinder
 from inspector.ui.sessions.list_widget import SessionList
@@ -190,7 +190,7 @@ class SessionsScreen(Screen[None]):
     def _note(self, shown: int, words: str) -> str:
         count = len(self._book)
         if not self._is_complete:
-            return f"looking for sessions… {numbers.plural(count, 'session')} so far"
+            return f"looking for sessions… {ON_SCREEN.plural(count, 'session')} so far"
         if not count and self._finder.problem:
             return one_line(self._finder.problem)
         if not count:
@@ -198,10 +198,10 @@ class SessionsScreen(Screen[None]):
                 "No sessions found. Name a file: inspector FILE. `inspector formats` lists what can be read and where."
             )
         if words.split() and not shown:
-            return f"nothing among {numbers.plural(count, 'session')} matches; esc empties the filter"
+            return f"nothing among {ON_SCREEN.plural(count, 'session')} matches; esc empties the filter"
         read = self._book.read
-        reading = f" · {numbers.whole(read)} read so far" if read < count else ""
-        return f"{numbers.whole(shown)} shown of {numbers.plural(count, 'session')}, subagents counted{reading}"
+        reading = f" · {ON_SCREEN.whole(read)} read so far" if read < count else ""
+        return f"{ON_SCREEN.whole(shown)} shown of {ON_SCREEN.plural(count, 'session')}, subagents counted{reading}"
 
     def _tell_ages(self) -> None:
         self.query_one(SessionList).forget_lines()

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from inspector.report.numbers import ON_SCREEN
 from inspector.session.model import BlockKind, Role
 from inspector.strategies.core.rendition import Action
-from inspector.ui.numbers import plural
 from inspector.ui.timeline.tokens import Amount
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def folded_preview(rows: Rows, row: Row) -> str:
     """How many blocks a message has, and what the first of them that says something says; safe to show."""
     first, end = blocks_of_message(rows.history, row.block)
     said = next((text for block in range(first, end) if (text := rows.preview(rows.index_of(block)))), "")
-    return f"{plural(end - first, 'block')} · {said}" if said else plural(end - first, "block")
+    return f"{ON_SCREEN.plural(end - first, 'block')} · {said}" if said else ON_SCREEN.plural(end - first, "block")
 
 
 def folded_amount(state: ContextAmounts, first: int, end: int) -> Amount:

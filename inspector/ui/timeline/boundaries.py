@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
 from inspector.session.model import ContextCause
-from inspector.ui.numbers import plural, whole
 
 if TYPE_CHECKING:
     from inspector.session.model import Compaction, Context
@@ -94,7 +94,9 @@ def _compacted(history: History, block: int, compaction: Compaction) -> str:
     before, after = (history.session.calls[call].usage for call in around)
     if before is None or after is None or not before.prompt or not after.prompt:
         return compaction_label(compaction)
-    return compaction_label(compaction, f"prompts {whole(before.prompt)} → {whole(after.prompt)} exact")
+    return compaction_label(
+        compaction, f"prompts {ON_SCREEN.whole(before.prompt)} → {ON_SCREEN.whole(after.prompt)} exact"
+    )
 
 
 def compaction_label(compaction: Compaction, prompts: str = "") -> str:
@@ -106,17 +108,17 @@ def compaction_label(compaction: Compaction, prompts: str = "") -> str:
     """
     parts = ["compaction"]
     if compaction.is_partial:
-        parts = [f"{plural(len(compaction.cleared_tool_call_ids), 'tool result')} cleared"]
+        parts = [f"{ON_SCREEN.plural(len(compaction.cleared_tool_call_ids), 'tool result')} cleared"]
     if compaction.trigger:
         parts.append(one_line(compaction.trigger, 40))
     if prompts:
         parts.append(prompts)
     if compaction.tokens_before is not None and compaction.tokens_after is not None:
-        parts.append(f"{whole(compaction.tokens_before)} → {whole(compaction.tokens_after)} tokens")
+        parts.append(f"{ON_SCREEN.whole(compaction.tokens_before)} → {ON_SCREEN.whole(compaction.tokens_after)} tokens")
     elif compaction.tokens_before is not None:
-        parts.append(f"at {whole(compaction.tokens_before)} tokens")
+        parts.append(f"at {ON_SCREEN.whole(compaction.tokens_before)} tokens")
     elif compaction.tokens_saved is not None:
-        parts.append(f"{whole(compaction.tokens_saved)} tokens saved")
+        parts.append(f"{ON_SCREEN.whole(compaction.tokens_saved)} tokens saved")
     return ", ".join(parts)
 
 

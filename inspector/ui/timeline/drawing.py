@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from inspector.report.numbers import ON_SCREEN, elapsed
 from inspector.safe_text import cell_width, clip_cells, fit_cells, one_line
 from inspector.strategies.core.rendition import Action
-from inspector.ui.numbers import elapsed, short, whole
 from inspector.ui.timeline.arrangement import Order
 from inspector.ui.toolkit.bars import bar, outside_bar
 
@@ -64,7 +64,7 @@ def columns_for(width: int, largest_message: int, largest_tokens: int, *, carrie
         carried: Rows are ordered by the tokens sent in all prompts together, which are to be seen.
     """
     number = max(len(str(largest_message)), 3)
-    tokens = max(len(whole(largest_tokens)), 6)
+    tokens = max(len(ON_SCREEN.whole(largest_tokens)), 6)
     change = tokens + 1
     time = 8 if width >= 150 else 0
     tool = 6 if width < 70 else 10 if width < 110 else 14
@@ -152,7 +152,10 @@ def row_pieces(
         pieces.append((" ", ""))
         pieces += _bar(view, amount, columns.bar, role, logarithmic=logarithmic)
     if columns.carried:
-        pieces += [(" ", ""), (fit_cells(short(view.carried_at(index)), columns.carried, align_right=True), role)]
+        pieces += [
+            (" ", ""),
+            (fit_cells(ON_SCREEN.short(view.carried_at(index)), columns.carried, align_right=True), role),
+        ]
     if columns.tokens:
         number = fit_cells(_tokens(amount, columns.tokens), columns.tokens, align_right=True)
         pieces += [(" ", ""), (number, faint or "timeline--tokens")]
@@ -245,16 +248,16 @@ def _bar(view: TimelineView, amount: Amount, width: int, role: str, *, logarithm
 
 def _tokens(amount: Amount, width: int) -> str:
     if not amount.is_estimated:
-        return whole(amount.recorded)
-    text = f"{ESTIMATED}{whole(amount.recorded)}"
-    return text if cell_width(text) <= width else f"{ESTIMATED}{short(amount.recorded)}"
+        return ON_SCREEN.whole(amount.recorded)
+    text = f"{ESTIMATED}{ON_SCREEN.whole(amount.recorded)}"
+    return text if cell_width(text) <= width else f"{ESTIMATED}{ON_SCREEN.short(amount.recorded)}"
 
 
 def _change(amount: Amount, width: int) -> Piece:
     change = amount.change
     if not change:
         return (" " * width, "")
-    text = whole(change) if change < 0 else f"+{whole(change)}"
+    text = ON_SCREEN.whole(change) if change < 0 else f"+{ON_SCREEN.whole(change)}"
     return (fit_cells(text, width, align_right=True), "timeline--cut" if change < 0 else "timeline--grown")
 
 

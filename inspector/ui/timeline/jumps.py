@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from inspector.ui import numbers
+from inspector.report.numbers import ON_SCREEN
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,7 +41,9 @@ def rises_of(outcome: Outcome) -> tuple[Jump, ...]:
     for rank, call in enumerate(largest.tolist()):
         block = _largest_new(outcome, call)
         if grown[call] > 0 and block >= 0:
-            text = f"call {numbers.whole(call + 1)} sent {numbers.short(grown[call])} tokens more than the one before"
+            text = (
+                f"call {ON_SCREEN.whole(call + 1)} sent {ON_SCREEN.short(grown[call])} tokens more than the one before"
+            )
             jumps.append(Jump(block, f"{text}: rise {rank + 1} of {len(largest)} by size"))
     return tuple(sorted(jumps))
 
@@ -53,12 +55,12 @@ def breaks_of(outcome: Outcome) -> tuple[Jump, ...]:
     for call in np.flatnonzero(ledger.is_break).tolist():
         block = int(history.message_first_block[history.session.calls[call].response])
         changed = int(ledger.first_changed[call])
-        where = f"changed from message {numbers.whole(int(history.message[changed]) + 1)} on"
+        where = f"changed from message {ON_SCREEN.whole(int(history.message[changed]) + 1)} on"
         said = where if changed >= 0 else "the prompt changed"
         anew = ledger.uncached[call] + ledger.cache_write_5m[call] + ledger.cache_write_1h[call]
-        text = f"call {numbers.whole(call + 1)}: {said}"
+        text = f"call {ON_SCREEN.whole(call + 1)}: {said}"
         if block < len(history.kind):
-            jumps.append(Jump(block, f"{text}, {numbers.short(anew)} tokens not read from the cache"))
+            jumps.append(Jump(block, f"{text}, {ON_SCREEN.short(anew)} tokens not read from the cache"))
     return tuple(sorted(jumps))
 
 

@@ -6,9 +6,9 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+from inspector.report.numbers import ON_SCREEN, file_size
 from inspector.safe_text import one_line
 from inspector.session.model import BlockKind
-from inspector.ui.numbers import plural, size
 
 if TYPE_CHECKING:
     from inspector.session.model import Block, Media
@@ -51,7 +51,7 @@ def preview(block: Block, working_directory: str = "") -> str:
         return text
     if block.media:
         return one_line(", ".join(media_label(media) for media in block.media[:4]))
-    return f"encrypted, {plural(block.signature_characters, 'character')}"
+    return f"encrypted, {ON_SCREEN.plural(block.signature_characters, 'character')}"
 
 
 def call_summary(arguments: str, working_directory: str = "") -> str:
@@ -103,5 +103,5 @@ def media_label(media: Media) -> str:
     if media.width and media.height:
         parts.append(f"{media.width} by {media.height}")
     if media.size_bytes:
-        parts.append(size(media.size_bytes))
+        parts.append(file_size(media.size_bytes))
     return " ".join(parts)

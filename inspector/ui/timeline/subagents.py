@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
 from inspector.session.model import BlockKind, LinkKind
 from inspector.strategies.core.rendition import Action
-from inspector.ui.numbers import plural, short
 from inspector.ui.timeline.tokens import Amount
 
 if TYPE_CHECKING:
@@ -81,8 +81,8 @@ class SubagentRow:
         parts = [f"subagent: {one_line(self.link.title or self.link.identifier, LONGEST_TITLE)}"]
         if subagent is not None:
             about = "" if subagent.table.is_complete else "about "
-            parts.append(plural(len(subagent.session.messages), "message"))
-            parts.append(f"{about}{short(subagent.tokens)} tokens of its own")
+            parts.append(ON_SCREEN.plural(len(subagent.session.messages), "message"))
+            parts.append(f"{about}{ON_SCREEN.short(subagent.tokens)} tokens of its own")
         if problem:
             parts.append(one_line(problem))
         elif subagent is None:

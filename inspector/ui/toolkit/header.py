@@ -9,8 +9,8 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
 
+from inspector.report.numbers import ON_SCREEN, age, window_size
 from inspector.safe_text import clip_cells, one_line
-from inspector.ui import numbers
 from inspector.ui.toolkit.one_line import Part
 from inspector.ui.toolkit.one_line import one_line as line_of
 
@@ -81,9 +81,9 @@ class SessionHeader(Widget):
         title = clip_cells(one_line(heading.title), LONGEST_TITLE)
         model = Content(clip_cells(one_line(heading.model), 32))
         about = "" if heading.window_is_exact else ABOUT
-        size = f"{about}{numbers.window(heading.window)} window" if heading.window else ""
+        size = f"{about}{window_size(heading.window)} window" if heading.window else ""
         window = Content.styled(size, faint)
-        counts = f"{numbers.plural(heading.messages, 'message')}  {numbers.plural(heading.calls, 'call')}"
+        counts = f"{ON_SCREEN.plural(heading.messages, 'message')}  {ON_SCREEN.plural(heading.calls, 'call')}"
         return line_of(
             [
                 Part(
@@ -105,11 +105,9 @@ class SessionHeader(Widget):
         seconds = self.now - heading.changed if heading.changed is not None and self.now else 0.0
         match heading.state:
             case "live" if seconds > SECONDS_TO_IDLE:
-                return Content.assemble(
-                    (STILL, self.get_visual_style("header--faint")), f" idle {numbers.age(seconds)}"
-                )
+                return Content.assemble((STILL, self.get_visual_style("header--faint")), f" idle {age(seconds)}")
             case "live":
-                return Content.assemble((LIVE, self.get_visual_style("header--live")), f" live {numbers.age(seconds)}")
+                return Content.assemble((LIVE, self.get_visual_style("header--live")), f" live {age(seconds)}")
             case state if state in LOST:
                 return Content.assemble((GONE, self.get_visual_style("header--gone")), f" {LOST[state]}")
             case "":

@@ -10,8 +10,8 @@ from textual.reactive import reactive
 from textual.style import Style
 from textual.widget import Widget
 
+from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
-from inspector.ui import numbers
 from inspector.ui.toolkit.one_line import ACTION, Part
 from inspector.ui.toolkit.one_line import one_line as line_of
 
@@ -137,16 +137,16 @@ class StatusBar(Widget):
             told, short = (Content.styled(f" {text} ", style) for text in (standing.moment, standing.short_moment))
             parts.append(Part(told, 2, right=True, shorter=short))
         if standing.new:
-            pill = f" {numbers.whole(standing.new)} new below: end follows "
-            shorter = f" +{numbers.short(standing.new)} "
+            pill = f" {ON_SCREEN.whole(standing.new)} new below: end follows "
+            shorter = f" +{ON_SCREEN.short(standing.new)} "
             style = self.get_visual_style("status--new") + to_now
             parts.append(Part(Content.styled(pill, style), 2, right=True, shorter=Content.styled(shorter, style)))
         parts += [
             Part(follow if standing.follows else Content(""), 1, right=True),
-            Part(Content.styled(f"rows {numbers.whole(standing.rows)}", faint), 3, right=True),
+            Part(Content.styled(f"rows {ON_SCREEN.whole(standing.rows)}", faint), 3, right=True),
             Part(
                 Content.styled(
-                    f"hidden {numbers.whole(standing.hidden)}", faint + Style.from_meta({ACTION: "show_all"})
+                    f"hidden {ON_SCREEN.whole(standing.hidden)}", faint + Style.from_meta({ACTION: "show_all"})
                 ),
                 # That nothing is hidden matters less than how to switch a strategy on, or what fills the window.
                 8 if not standing.hidden else 2,
@@ -154,8 +154,8 @@ class StatusBar(Widget):
             ),
         ]
         if standing.skipped:
-            skipped = f"{ATTENTION} {numbers.plural(standing.skipped, 'record')} unreadable"
-            shorter = f"{ATTENTION} {numbers.short(standing.skipped)} unreadable"
+            skipped = f"{ATTENTION} {ON_SCREEN.plural(standing.skipped, 'record')} unreadable"
+            shorter = f"{ATTENTION} {ON_SCREEN.short(standing.skipped)} unreadable"
             style = self.get_visual_style("status--attention") + Style.from_meta({ACTION: "do('session.diagnostics')"})
             parts.append(Part(Content.styled(skipped, style), 2, right=True, shorter=Content.styled(shorter, style)))
         return parts

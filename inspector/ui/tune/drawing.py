@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from inspector.replay.analysis.tunable_limits import counts_along
+from inspector.report.numbers import ON_SCREEN
 from inspector.ui.chart.drawing import Run
-from inspector.ui.numbers import short, whole
 from inspector.ui.tune.chart import short_value, ticks
 
 if TYPE_CHECKING:
@@ -142,7 +142,11 @@ def _row_of(amount: float, low: float, span: float, rows: int) -> int:
 
 def _curve_label(curve: Curve, row: int, count: int, low: float, high: float) -> tuple[str, str]:
     # Where both ends round to the same short amount, only the whole one tells them apart.
-    written = whole if low != high and curve.written is short and short(low) == short(high) else curve.written
+    written = (
+        ON_SCREEN.whole
+        if low != high and curve.written is ON_SCREEN.short and ON_SCREEN.short(low) == ON_SCREEN.short(high)
+        else curve.written
+    )
     if row == 0:
         return written(high), "tune--number"
     if row == 1:
@@ -193,7 +197,7 @@ def _size_rows(chart: TuneChart, sizes: LimitSizes, columns: int, count: int) ->
 
 def _size_label(sizes: LimitSizes, row: int, count: int, most: int) -> tuple[str, str]:
     if row == 0:
-        return whole(most), "tune--number"
+        return ON_SCREEN.whole(most), "tune--number"
     if row == 1:
         return f"{sizes.noun}s", "tune--label"
     return ("0", "tune--number") if row == count - 1 else ("", "")

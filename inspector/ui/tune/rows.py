@@ -9,7 +9,7 @@ import numpy as np
 
 from inspector.replay.analysis.plan_outcome import savings_of
 from inspector.report.catalogue import MARKS
-from inspector.ui import numbers
+from inspector.report.numbers import ON_SCREEN
 from inspector.ui.figure_table.table import Cell, Column, Row, Table, figure_cell, savings_style
 from inspector.ui.tune.chart import Curve, TuneChart, short_value
 from inspector.ui.tune.drawing import HERE, KNEE, LEAST, PLAN
@@ -41,13 +41,13 @@ def tokens_text(tokens: float) -> str:
     for size, suffix in ((1e6, "M"), (1e3, "k")):
         if abs(tokens) >= size:
             return f"{tokens / size:,.1f}{suffix}"
-    return numbers.whole(tokens)
+    return ON_SCREEN.whole(tokens)
 
 
 _CURVES: Final[tuple[tuple[str, str, str, Callable[[float], str]], ...]] = (
-    ("cost", "cost_usd", "tune--cost", numbers.dollars),
+    ("cost", "cost_usd", "tune--cost", ON_SCREEN.dollars),
     ("tokens", "prompt_tokens", "tune--tokens", tokens_text),
-    ("breaks", "cache_breaks", "tune--breaks", numbers.whole),
+    ("breaks", "cache_breaks", "tune--breaks", ON_SCREEN.whole),
 )
 
 
@@ -120,7 +120,7 @@ def marked_values(found: Sweep, here: float, plan: float, in_plan: str) -> list[
 
 def heat_of(found: Grid, here: tuple[float, float], plan: tuple[float, float]) -> HeatChart:
     """A grid as it is drawn; pairs are values across and down."""
-    written: Callable[[float], str] = numbers.dollars if found.has_cost else numbers.short
+    written: Callable[[float], str] = ON_SCREEN.dollars if found.has_cost else ON_SCREEN.short
     amount = "cost" if found.has_cost else "tokens"
     return HeatChart(found, found.place(*here), found.place(*plan), written, amount)
 
@@ -144,7 +144,7 @@ def marked_pairs(chart: HeatChart, in_plan: str) -> list[Marked]:
 
 def value_text(value: float) -> str:
     """A value in full where it is whole."""
-    return numbers.whole(value) if value == int(value) else short_value(value)
+    return ON_SCREEN.whole(value) if value == int(value) else short_value(value)
 
 
 def _row(mark: str, what: str, value: str, figures: Figures | None, baseline: Figures) -> Row:
@@ -154,11 +154,11 @@ def _row(mark: str, what: str, value: str, figures: Figures | None, baseline: Fi
     savings = savings_of(baseline, figures)
     style = savings_style(savings)
     cells |= {
-        "tokens": figure_cell(figures.prompt_tokens, numbers.whole, numbers.short),
-        "cost": figure_cell(figures.cost_usd, numbers.dollars),
-        "saved": figure_cell(savings.usd, numbers.dollars, style=style),
-        "share": figure_cell(savings.share, numbers.percent, style=style),
-        "breaks": figure_cell(figures.cache_breaks, numbers.whole),
-        "peak": figure_cell(figures.peak_prompt_tokens, numbers.short),
+        "tokens": figure_cell(figures.prompt_tokens, ON_SCREEN.whole, ON_SCREEN.short),
+        "cost": figure_cell(figures.cost_usd, ON_SCREEN.dollars),
+        "saved": figure_cell(savings.usd, ON_SCREEN.dollars, style=style),
+        "share": figure_cell(savings.share, ON_SCREEN.share, style=style),
+        "breaks": figure_cell(figures.cache_breaks, ON_SCREEN.whole),
+        "peak": figure_cell(figures.peak_prompt_tokens, ON_SCREEN.short),
     }
     return Row(what, cells, mark)

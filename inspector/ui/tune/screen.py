@@ -11,9 +11,9 @@ from textual.app import SystemCommand
 from textual.content import Content
 
 from inspector.replay.analysis.sweep import POINTS
+from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
 from inspector.strategies.core.parameters import ParameterError
-from inspector.ui import numbers
 from inspector.ui.figure_table.table import letters
 from inspector.ui.figure_table.widget import FigureTable
 from inspector.ui.study import StudyScreen
@@ -239,7 +239,9 @@ class TuneScreen(StudyScreen):
             return
         name = plan.entries[entry].strategy.name
         choices = [
-            Choice(each.name, one_line(each.name), f"{numbers.plural(each.results, 'result')}, {each.place}", ONE_TOOL)
+            Choice(
+                each.name, one_line(each.name), f"{ON_SCREEN.plural(each.results, 'result')}, {each.place}", ONE_TOOL
+            )
             for each in tools_with_results(plan, history, entry)
         ]
         if not choices:
