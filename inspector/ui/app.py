@@ -138,6 +138,11 @@ class InspectorApp(DraggingApp, CollectingApp, PaintingApp):
         with suppress(InvalidModeError):
             self.add_mode(HOME, self.get_default_screen)
 
+    @property
+    def has_tabs(self) -> bool:
+        """More than one session is open."""
+        return len(self._tabs.all) > 1
+
     def action_tab(self, step: int) -> None:
         """Show the session that is open beside this one."""
         tab = self._tabs.beside(self.current_mode, step)
@@ -297,7 +302,7 @@ class InspectorApp(DraggingApp, CollectingApp, PaintingApp):
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Every command by name, those that apply now."""
-        from inspector.ui.help.keys import key_commands
+        from inspector.ui.help.keys import app_commands, key_commands
         from inspector.ui.study import StudyScreen
 
         if isinstance(screen, InspectScreen | StudyScreen):
@@ -307,10 +312,4 @@ class InspectorApp(DraggingApp, CollectingApp, PaintingApp):
             if self.theme != THEMES[name].name:
                 yield SystemCommand(f"theme: {name.capitalize()}", words, partial(self.action_use_theme, name))
         yield SystemCommand("theme: Choose", "Any of Textual's themes", self.action_change_theme)
-        yield SystemCommand("session: Open another", "Choose from a list of sessions", self.action_sessions)
-        if len(self._tabs.all) > 1:
-            yield SystemCommand("session: Next tab", "Show the next open session", partial(self.action_tab, 1))
-            yield SystemCommand("session: Close tab", "Close this session", self.action_close_tab)
-        yield SystemCommand("picture: Save", "The screen or the context chart as an SVG file", self.action_picture)
-        yield SystemCommand("help: Show keys", "What the keys do where the focus is", self.action_help)
-        yield SystemCommand("inspector: Quit", "Leave", self.action_quit)
+        yield from app_commands(self)

@@ -5,9 +5,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
-from pkgutil import walk_packages
 
 import pytest
 
@@ -55,30 +53,6 @@ def _is_content(value: ast.expr) -> bool:
     text = ast.unparse(value)
     made = ("Content(", "Content.build(", "Content.styled(", "explanation_content(", "key_words(", "self._text(")
     return text.startswith(made)
-
-
-def test_every_binding_can_be_remapped_and_says_what_it_does() -> None:
-    from textual.binding import Binding
-    from textual.widget import Widget
-
-    from inspector.ui.app import InspectorApp
-
-    for module in walk_packages(inspector.ui.__path__, "inspector.ui."):
-        import_module(module.name)
-
-    def below(kind: type) -> list[type]:
-        return [kind, *(each for child in kind.__subclasses__() for each in below(child))]
-
-    ours = [kind for kind in (*below(Widget), InspectorApp) if kind.__module__.startswith("inspector.")]
-    bindings = [binding for kind in ours for binding in kind.__dict__.get("BINDINGS", [])]
-    assert len(bindings) > 40
-    for binding in bindings:
-        assert isinstance(binding, Binding)
-        assert binding.id, binding
-        assert binding.description, binding
-        assert binding.tooltip, binding
-    names = [binding.id for binding in bindings]
-    assert len(set(names)) == len(names)
 
 
 def test_a_module_that_knows_no_screen_is_named_in_the_contract_that_keeps_it_so() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.ui.help.keymap import named_bindings
+from inspector.ui.actions.registry import BY_NAME
 from tests.conftest import ROOT
 from tests.terminal import KEYS, TerminalProgram
 
@@ -298,7 +298,7 @@ def test_every_named_key_is_tried_in_a_terminal_or_in_a_test_of_its_own() -> Non
     families = {"composition.divide-", "costs.section-"}
     elsewhere = tuple(prefix for prefixes in ELSEWHERE.values() for prefix in prefixes)
 
-    left = {name for name in named_bindings() if name not in here and not name.startswith((*elsewhere, *families))}
+    left = {name for name in BY_NAME if name not in here and not name.startswith((*elsewhere, *families))}
 
     assert left == set()
     assert all((source.parent / name).exists() for name in ELSEWHERE)

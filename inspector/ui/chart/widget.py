@@ -5,19 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.binding import Binding, BindingType
 from textual.geometry import Region
 from textual.message import Message
 from textual.reactive import reactive
 from textual.strip import Strip
 from textual.widget import Widget
 
+from inspector.ui.actions.action import bindings
+from inspector.ui.actions.parts import CHART
 from inspector.ui.chart.drawing import AXIS, HERE, Run, draw_chart, layout_of
 from inspector.ui.chart.view import ChartSeries, columns_of, place_of
 from inspector.ui.toolkit.line_view import strip_of
 
 if TYPE_CHECKING:
     from textual import events
+    from textual.binding import BindingType
 
 
 class ContextChart(Widget, can_focus=True):
@@ -67,16 +69,7 @@ class ContextChart(Widget, can_focus=True):
         "chart--cursor",
     }
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left", "select(-1)", "Call before", id="chart.before", tooltip="Look at the call before"),
-        Binding("right", "select(1)", "Call after", id="chart.after", tooltip="Look at the call after"),
-        Binding(
-            "shift+left", "select(-10)", "Ten before", id="chart.ten-before", tooltip="Go ten calls back", show=False
-        ),
-        Binding("shift+right", "select(10)", "Ten after", id="chart.ten-after", tooltip="Go ten calls on", show=False),
-        Binding("home", "edge(0)", "First call", id="chart.first", tooltip="Look at the first call", show=False),
-        Binding("end", "edge(1)", "Now", id="chart.now", tooltip="Look at the next call, not yet made", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(CHART)
 
     series: reactive[ChartSeries | None] = reactive[ChartSeries | None](None, init=False, repaint=False)
     """What is shown."""

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import SystemCommand
-from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from inspector.replay.analysis.comparison import compared, plans_to_compare
@@ -18,6 +17,8 @@ from inspector.replay.engine.replay import replay
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
 from inspector.strategies.plan import Plan
+from inspector.ui.actions.action import bindings
+from inspector.ui.actions.screens import COMPARE
 from inspector.ui.compare.rows import NOTHING_CUT, Contender, about, compare_table, current_name, legend
 from inspector.ui.figure_table.table import Sorting
 from inspector.ui.figure_table.widget import Facts, FigureTable
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from textual.app import ComposeResult
+    from textual.binding import BindingType
 
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.replay import Replay
@@ -53,12 +55,7 @@ class Plans(FigureTable):
     to look at. Pays off is the call from which on a plan has cost less in all. What is left of cut texts is counted to
     within a few tokens; `inspector compare` reads and counts it."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "screen.take", "take it", id="compare.take", tooltip="Make this plan the current one"),
-        Binding(
-            "plus", "screen.add", "add it", id="compare.add", tooltip="Add this plan's strategies to the current plan"
-        ),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(COMPARE)
 
 
 class CompareScreen(StudyScreen):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive
@@ -12,10 +11,14 @@ from textual.widget import Widget
 
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
+from inspector.ui.actions.action import bindings
+from inspector.ui.actions.parts import COST_BAR
 from inspector.ui.toolkit.one_line import Part
 from inspector.ui.toolkit.one_line import one_line as line_of
 
 if TYPE_CHECKING:
+    from textual.binding import BindingType
+
     from inspector.ui.cost.summary import Amount, CostSummary, CostUntil
 
 
@@ -40,11 +43,7 @@ class CostBar(Widget, can_focus=True):
         "cost--attention",
     }
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(
-            "enter", "ask_runs", "Runs a day", id="cost.runs-here", tooltip="Say how many such sessions run in a day"
-        ),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(COST_BAR)
 
     summary: reactive[CostSummary | None] = reactive(None)
     """What is shown; None before anything is known."""

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import SystemCommand
-from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
 from inspector.replay.explain.cost_sheet import CostSheet, cost_sheet
+from inspector.ui.actions.action import bindings
+from inspector.ui.actions.screens import COSTS, COSTS_FIGURES
 from inspector.ui.cost.assumptions import RUNS, TERMS, TermError, term_lines
 from inspector.ui.cost.rows import Section, nothing_in, own_sorting, section_table, term_table
 from inspector.ui.dialogs.value_dialog import ValueDialog
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
 
     from textual.app import ComposeResult
+    from textual.binding import BindingType
 
     from inspector.replay.explain.explanation import Explanation
     from inspector.ui.controller.host import IsCancelled, Post
@@ -57,15 +59,7 @@ class Figures(FigureTable):
     which model or at which rates calls are priced, which prompt cache serves them, how large the window is. The command
     line has the same as options of report and compare."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(
-            "enter",
-            "screen.enter",
-            "change",
-            id="costs.enter",
-            tooltip="Change this, go there, or explain it",
-        ),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(COSTS_FIGURES)
 
 
 class CostsScreen(StudyScreen):
@@ -83,22 +77,7 @@ class CostsScreen(StudyScreen):
     }
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *(
-            Binding(
-                str(place),
-                f"section('{section.value}')",
-                "section",
-                id=f"costs.section-{place}",
-                tooltip=f"Show {section.value}",
-                show=False,
-            )
-            for place, section in enumerate(SECTIONS, start=1)
-        ),
-        Binding("tab", "turn(1)", "section", id="costs.next-section", tooltip="The next section"),
-        Binding("shift+tab", "turn(-1)", "section", id="costs.section-before", tooltip="The section before"),
-        Binding("d", "ask_runs", "runs", id="costs.runs", tooltip="Say how many such sessions run in a day"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(COSTS)
 
     def __init__(self, controller: SessionController) -> None:
         super().__init__(controller)

@@ -6,14 +6,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
-from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Static
 
+from inspector.ui.actions.action import bindings
+from inspector.ui.actions.parts import TEXT_FIND
+
 if TYPE_CHECKING:
     from textual.app import ComposeResult
+    from textual.binding import BindingType
 
 
 class TextFind(Horizontal):
@@ -33,9 +36,7 @@ class TextFind(Horizontal):
     }
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "close", "Close", id="text-find.close", tooltip="Search no more"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(TEXT_FIND)
 
     @dataclass
     class Changed(Message):

@@ -7,13 +7,14 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
-from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.reactive import reactive, var
 from textual.worker import Worker, WorkerState, get_current_worker
 
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import cell_width, clip_cells, one_line, safe_text
+from inspector.ui.actions.action import bindings
+from inspector.ui.actions.parts import DETAIL
 from inspector.ui.detail.content import Document, Section, SectionKind
 from inspector.ui.detail.views import VIEWS, Shown, prepare
 from inspector.ui.toolkit.line_view import LineView, strip_of
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from rich.style import Style
     from textual import events
+    from textual.binding import BindingType
     from textual.strip import Strip
 
     from inspector.ui.detail.content import DetailContent
@@ -166,28 +168,7 @@ class Detail(LineView):
     DEFAULT_CSS = CSS
     COMPONENT_CLASSES: ClassVar[set[str]] = set(CLASSES)
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("r", "show('raw')", "Raw", id="detail.raw", tooltip="Show the text as recorded"),
-        Binding("s", "show('sent')", "As sent", id="detail.sent", tooltip="Show what the plan sends of it"),
-        Binding("d", "show('difference')", "Difference", id="detail.difference", tooltip="Show both side by side"),
-        Binding("j", "show('laid')", "Laid out", id="detail.json", tooltip="Lay it out: JSON, a tool's input, an edit"),
-        Binding("m", "show('markdown')", "Markdown", id="detail.markdown", tooltip="Show the text as Markdown"),
-        Binding("R", "show('record')", "Record", id="detail.record", tooltip="Show the record in the file"),
-        Binding("left", "other(-1)", "View", id="detail.previous-view", tooltip="The view to the left", show=False),
-        Binding("right", "other(1)", "View", id="detail.next-view", tooltip="The view to the right", show=False),
-        Binding("x", "next_note", "Next cut", id="detail.next-cut", tooltip="Go to the next place something was cut"),
-        Binding("slash", "find", "Find", id="detail.find", tooltip="Search this text"),
-        Binding("n", "to_found(1)", "Match", id="detail.next-match", tooltip="To the next match", show=False),
-        Binding("N", "to_found(-1)", "Match", id="detail.previous-match", tooltip="To the match before", show=False),
-        Binding("y", "copy", "Copy", id="detail.copy", tooltip="Copy what is shown to the clipboard"),
-        Binding("vertical_line", "pager", "Pager", id="detail.pager", tooltip="Open what is shown in $PAGER"),
-        Binding("up,k", "scroll(-1)", "Up", id="detail.up", tooltip="Scroll up", show=False),
-        Binding("down", "scroll(1)", "Down", id="detail.down", tooltip="Scroll down", show=False),
-        Binding("pageup", "page(-1)", "Page up", id="detail.page-up", tooltip="Scroll up by a page", show=False),
-        Binding("pagedown", "page(1)", "Page down", id="detail.page-down", tooltip="Scroll down by a page", show=False),
-        Binding("home,g", "first", "Top", id="detail.first", tooltip="Go to the beginning", show=False),
-        Binding("end,G", "last", "End", id="detail.last", tooltip="Go to the end", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(DETAIL)
 
     HEADER_LINES = 1
 

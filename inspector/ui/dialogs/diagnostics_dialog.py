@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
+from inspector.ui.actions.action import bindings
+from inspector.ui.actions.screens import DIAGNOSTICS
 from inspector.ui.dialogs.dialog import Dialog, key_words
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
+    from textual.binding import BindingType
 
 
 class DiagnosticsScreen(Dialog[None]):
     """Shown over the session it is about."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,i,q", "dismiss", "Close", id="diagnostics.close", tooltip="Back to the session"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(DIAGNOSTICS)
 
     def __init__(self, text: str) -> None:
         """Make a page.

@@ -5,19 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from inspector.safe_text import clip_cells, one_line, safe_text
+from inspector.ui.actions.action import bindings
+from inspector.ui.actions.screens import PICKER
 from inspector.ui.dialogs.dialog import Dialog, key_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from textual.app import ComposeResult
+    from textual.binding import BindingType
 
     from inspector.ui.dialogs.choice import Choice
 
@@ -29,15 +31,7 @@ class Picker(Dialog[str | None]):
 
     VERTICAL_BREAKPOINTS = [(0, "-short"), (32, "-medium")]  # noqa: RUF012  as Textual declares it
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "cancel", "Cancel", id="picker.cancel", tooltip="Choose nothing"),
-        Binding("down", "move(1)", "Down", id="picker.down", tooltip="The next one", priority=True),
-        Binding("up", "move(-1)", "Up", id="picker.up", tooltip="The one before", priority=True),
-        Binding(
-            "pagedown", "page(1)", "Page down", id="picker.page-down", tooltip="Further", priority=True, show=False
-        ),
-        Binding("pageup", "page(-1)", "Page up", id="picker.page-up", tooltip="Back", priority=True, show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(PICKER)
 
     def __init__(
         self,

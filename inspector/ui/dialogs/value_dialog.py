@@ -5,26 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Input, Static
 
 from inspector.safe_text import one_line
+from inspector.ui.actions.action import bindings
+from inspector.ui.actions.screens import VALUE
 from inspector.ui.dialogs.dialog import Dialog, key_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from textual.app import ComposeResult
+    from textual.binding import BindingType
 
 
 class ValueDialog(Dialog[str | None]):
     """Asks for a line of text; answers None when it was called off."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "cancel", "Cancel", id="dialog.cancel", tooltip="Leave everything as it was"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(VALUE)
 
     def __init__(
         self,

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
+from inspector.ui.actions.action import bindings
+from inspector.ui.actions.screens import EXPLAIN
 from inspector.ui.dialogs.dialog import Dialog, key_words
 from inspector.ui.explain.explanation import explanation_content
 from inspector.ui.figure_table.table import Cell, Column, Row, Table
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from textual.app import ComposeResult
+    from textual.binding import BindingType
 
     from inspector.ui.explain.explanation import Explained
 
@@ -51,9 +53,7 @@ class ExplainScreen(Dialog[None]):
     }
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,E,q", "dismiss", "Close", id="explain.close", tooltip="Back to where you were"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(EXPLAIN)
 
     def __init__(self, figures: Sequence[Explained], first: int = 0) -> None:
         """Make the screen.

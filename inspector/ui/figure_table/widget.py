@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive, var
 from textual.widget import Widget
 
+from inspector.ui.actions.action import bindings
+from inspector.ui.actions.parts import FIGURE_TABLE
 from inspector.ui.detail.page import wrap
 from inspector.ui.figure_table.drawing import column_at, header_pieces, row_pieces, widths_for
 from inspector.ui.figure_table.table import Sorting, Table
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from textual import events
+    from textual.binding import BindingType
     from textual.strip import Strip
 
     from inspector.ui.figure_table.table import Row
@@ -72,18 +74,7 @@ class FigureTable(LineView):
         "table--cursor-blurred",
     }
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "cursor(-1)", "Up", id="table.up", tooltip="Move to the row above", show=False),
-        Binding("down,j", "cursor(1)", "Down", id="table.down", tooltip="Move to the row below", show=False),
-        Binding("pageup", "page(-1)", "Page up", id="table.page-up", tooltip="Move up by a page", show=False),
-        Binding("pagedown", "page(1)", "Page down", id="table.page-down", tooltip="Move down by a page", show=False),
-        Binding("home,g", "first", "First", id="table.first", tooltip="Move to the first row", show=False),
-        Binding("end,G", "last", "Last", id="table.last", tooltip="Move to the last row", show=False),
-        Binding("left", "sort(-1)", "Sort", id="table.sort-left", tooltip="Sort by the column to the left"),
-        Binding("right", "sort(1)", "Sort", id="table.sort-right", tooltip="Sort by the column to the right"),
-        Binding("r", "reverse", "Reverse", id="table.reverse", tooltip="Sort the other way round"),
-        Binding("l", "scale", "Log", id="table.scale", tooltip="Draw bars in ratios or in amounts", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(FIGURE_TABLE)
 
     HEADER_LINES = 1
 

@@ -1,44 +1,20 @@
-"""The names of all keys, and what is wrong with a keymap of the user's own."""
+"""What is wrong with a keymap of the user's own."""
 
 from __future__ import annotations
 
-import pkgutil
 from difflib import get_close_matches
-from functools import cache
-from importlib import import_module
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from textual.binding import Binding
-from textual.dom import DOMNode
 from textual.keys import Keys
 
+from inspector.ui.actions.registry import BY_NAME, PLACES
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
 _MODIFIERS = ("ctrl", "shift", "alt", "super", "hyper", "meta")
-
-
-@cache
-def named_bindings() -> dict[str, tuple[tuple[type, Binding], ...]]:
-    """Every binding of this package with the screen or widget that has it, by its name, which may have several keys."""
-    import inspector.ui
-
-    for module in pkgutil.walk_packages(inspector.ui.__path__, f"{inspector.ui.__name__}."):
-        import_module(module.name)
-    found: dict[str, list[tuple[type, Binding]]] = {}
-    for kind in _subclasses(DOMNode):
-        if kind.__module__.startswith(f"{inspector.ui.__name__}."):
-            for binding in Binding.make_bindings(kind.__dict__.get("BINDINGS", ())):
-                if binding.id:
-                    found.setdefault(binding.id, []).append((kind, binding))
-    return {name: tuple(bindings) for name, bindings in sorted(found.items())}
-
-
-def _subclasses(kind: type) -> Iterator[type]:
-    each: type
-    for each in kind.__subclasses__():
-        yield each
-        yield from _subclasses(each)
 
 
 def problems_with_keymap(keymap: Mapping[str, str]) -> list[str]:
@@ -47,11 +23,10 @@ def problems_with_keymap(keymap: Mapping[str, str]) -> list[str]:
     Args:
         keymap: Keys by binding name, several with commas between them.
     """
-    known = named_bindings()
     problems = []
     for name, keys in keymap.items():
-        if name not in known:
-            near = get_close_matches(name, known, n=1)
+        if name not in BY_NAME:
+            near = get_close_matches(name, sorted(BY_NAME), n=1)
             meant = f"did you mean {near[0]}?" if near else "the help screen shows the names"
             problems.append(f"nothing is called {name}; {meant}")
             continue
@@ -65,13 +40,11 @@ def problems_with_keymap(keymap: Mapping[str, str]) -> list[str]:
 
 def _taken_from(name: str, key: str, keymap: Mapping[str, str]) -> str:
     """What a key did before on the same part of the screen, unless that has another key now; empty for nothing."""
-    owners = {owner for owner, _ in named_bindings()[name]}
     key = next(iter(Binding.make_bindings([Binding(key, "")]))).key
-    for other, bindings in named_bindings().items():
-        if other == name or other in keymap:
-            continue
-        if any(binding.key == key and owner in owners for owner, binding in bindings):
-            return other
+    place = next(place for place in PLACES if any(action.name == name for action in place))
+    for action in sorted(place, key=attrgetter("name")):
+        if action.name != name and action.name not in keymap and key in action.each_key:
+            return action.name
     return ""
 
 

@@ -11,14 +11,18 @@ from textual.keys import REPLACED_KEYS
 from textual.screen import Screen
 from textual.widget import Widget
 
+from inspector.ui.actions.action import BOUND, is_there
+from inspector.ui.actions.main_screen import MAIN
 from inspector.ui.toolkit.status_bar import KeyHint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from textual.app import App
-    from textual.binding import ActiveBinding, Binding
+    from textual.binding import Binding
     from textual.dom import DOMNode
+
+    from inspector.ui.actions.action import Action
 
     AnyApp = App[Any]
 
@@ -34,6 +38,7 @@ class HelpRow(NamedTuple):
         action: The action it runs.
         is_shown: It belongs in the status line.
         press: The first of its keys, as Textual names it.
+        rank: In the status line the highest gives way first; None for after all that have one.
     """
 
     keys: str
@@ -43,6 +48,7 @@ class HelpRow(NamedTuple):
     action: str
     is_shown: bool
     press: str = ""
+    rank: int | None = None
 
 
 class HelpSection(NamedTuple):
@@ -115,8 +121,16 @@ def _family(row: HelpRow) -> str:
 def _row(app: AnyApp, bindings: list[Binding]) -> HelpRow:
     first = bindings[0]
     keys = " or ".join(dict.fromkeys(_key(app, binding) for binding in bindings if "super+" not in binding.key))
+    action = BOUND.get(first.id or "")
     return HelpRow(
-        keys, first.id or "", first.tooltip or first.description, first.description, first.action, first.show, first.key
+        keys,
+        first.id or "",
+        first.tooltip or first.description,
+        first.description,
+        first.action,
+        first.show,
+        first.key,
+        None if action is None else action.rank,
     )
 
 
@@ -134,71 +148,45 @@ def _title(node: DOMNode) -> str:
     return words[:1].upper() + words[1:]
 
 
-NAMED_OTHERWISE = {
-    "app.help",
-    "app.picture",
-    "app.quit",
-    "app.leave",
-    "call.now",
-    "cost.explain",
-    "cost.runs",
-    "cost.runs-here",
-    "plan.add",
-    "plan.add-here",
-    "plan.difference",
-    "plan.export",
-    "plan.open",
-    "plan.redo",
-    "plan.save",
-    "plan.swap",
-    "plan.undo",
-    "session.close-tab",
-    "session.diagnostics",
-    "session.next-tab",
-    "session.open",
-    "session.open-parent",
-    "session.open-subagent",
-    "study.open-compare",
-    "study.open-composition",
-    "study.open-costs",
-    "study.open-tune",
-    "study.close",
-}
-"""Keys whose command has a name and a sentence of its own."""
-
-MOVES = {"up", "down", "page-up", "page-down", "first", "last", "before", "after", "top", "bottom"}
-"""Last words of names of keys that only move the cursor: nobody looks these up."""
-
-
 def key_commands(screen: Screen[Any]) -> Iterator[SystemCommand]:
-    """A command for every key that does something now, where the focus is, and has none otherwise.
+    """The commands of a screen: actions with a name of their own that apply, and what other keys do where the focus is.
 
     Args:
         screen: The screen under the palette.
     """
+    for action in getattr(screen, "ACTIONS", ()):
+        if action.named is not None and not action.is_of_app and is_there(screen, action.named.only_with):
+            yield named_command(screen, action)
     seen = set()
     for active in screen.active_bindings.values():
-        name = active.binding.id or ""
-        room, _, verb = name.partition(".")
-        if not verb or name in NAMED_OTHERWISE or name in seen or verb in MOVES or verb.startswith("switch-"):
+        action = BOUND.get(active.binding.id or "")
+        if action is None or action.name in seen or action.named is not None or not action.is_looked_up:
             continue
-        if not active.enabled:
-            continue
-        seen.add(name)
-        said = verb.replace("-", " ").capitalize()
-        yield SystemCommand(f"{room}: {said}", _help(screen, active), partial(_run, screen, active))
+        if active.enabled:
+            seen.add(action.name)
+            key = screen.app.get_key_display(active.binding)
+            yield SystemCommand(action.title, f"{action.text}  ({key})", partial(_run, screen.app, action, active.node))
 
 
-def _help(screen: Screen[Any], active: ActiveBinding) -> str:
-    key = screen.app.get_key_display(active.binding)
-    return f"{active.binding.tooltip or active.binding.description}  ({key})"
+def app_commands(app: AnyApp) -> Iterator[SystemCommand]:
+    """What the app itself does, wherever the focus is."""
+    for action in MAIN:
+        if action.named is not None and action.is_of_app and is_there(app, action.named.only_with):
+            yield named_command(app, action)
 
 
-async def _run(screen: Screen[Any], active: ActiveBinding) -> None:
-    await screen.app.run_action(active.binding.action, active.node)
+def named_command(node: AnyApp | Screen[Any], action: Action) -> SystemCommand:
+    """The command of an action that has a name of its own."""
+    named = action.named
+    if named is None:
+        raise AssertionError(f"{action.name} has no name of its own")
+    return SystemCommand(named.title.format(node), named.text, partial(_run, node.app, action, node))
 
 
-RANKS = {"help": 2, "quit": 4, "back": 4, "strategy": 5, "plan": 6, "window": 7, "save": 8, "move": 8}
+async def _run(app: AnyApp, action: Action, node: DOMNode) -> None:
+    await app.run_action(action.binding.action, node)
+
+
 LAST_OF_RANKS = 9
 """What somebody who has never seen the screen needs is left out last, whatever has the focus."""
 
@@ -219,5 +207,7 @@ def key_hints(sections: Sequence[HelpSection]) -> tuple[KeyHint, ...]:
             if same is not None:
                 hints[same] = hints[same]._replace(key=f"{hints[same].key} {key}")
             else:
-                hints.append(KeyHint(key, label, row.press, RANKS.get(label, LAST_OF_RANKS + len(hints))))
+                hints.append(
+                    KeyHint(key, label, row.press, LAST_OF_RANKS + len(hints) if row.rank is None else row.rank)
+                )
     return tuple(sorted(hints, key=lambda hint: hint.label != "help"))

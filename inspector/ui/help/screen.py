@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, ClassVar
 from rich.style import Style as RichStyle
 from rich.table import Table
 from rich.text import Text
-from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
+from inspector.ui.actions.action import bindings
+from inspector.ui.actions.screens import HELP
 from inspector.ui.dialogs.dialog import Dialog, key_words
 from inspector.ui.toolkit.one_line import ACTION
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from textual.app import ComposeResult
+    from textual.binding import BindingType
 
     from inspector.ui.help.keys import HelpSection
 
@@ -59,9 +61,7 @@ PRESSED = 3
 class HelpScreen(Dialog[None]):
     """Shown over the screen it explains."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,question_mark,q,f1", "dismiss", "Close", id="help.close", tooltip="Back to where you were"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(HELP)
 
     def __init__(self, sections: Sequence[HelpSection], first_steps: Sequence[tuple[str, str]] = ()) -> None:
         """Make a help screen.

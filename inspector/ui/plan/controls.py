@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive
@@ -13,10 +12,13 @@ from textual.widget import Widget
 
 from inspector.safe_text import safe_text
 from inspector.strategies.core.parameters import ParameterKind
+from inspector.ui.actions.action import bindings
+from inspector.ui.actions.parts import CHOICE, MORE_SETTINGS, SWITCH, TEXT
 from inspector.ui.performance.frame_batching import hold_painting
 
 if TYPE_CHECKING:
     from textual import events
+    from textual.binding import BindingType
     from textual.geometry import Size
 
     from inspector.strategies.core.parameters import Parameter, ParameterValue
@@ -205,10 +207,7 @@ class SwitchControl(ParameterControl):
 
     HELP = "Press enter or click to switch it."
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "switch", "Switch", id="switch.switch", tooltip="Switch it on or off"),
-        Binding("u", "reset", "Reset", id="switch.reset", tooltip="Back to the parameter's default"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(SWITCH)
 
     def render(self) -> Content:
         """The label and the state, as glyph and word."""
@@ -235,11 +234,7 @@ class ChoiceControl(ParameterControl):
 
     HELP = "Step through the choices with the arrow keys, or click."
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left", "turn(-1)", "Previous", id="choice.previous", tooltip="The previous choice"),
-        Binding("right,enter", "turn(1)", "Next", id="choice.next", tooltip="The next choice"),
-        Binding("u", "reset", "Reset", id="choice.reset", tooltip="Back to the parameter's default"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(CHOICE)
 
     def render(self) -> Content:
         """The label and the word between two arrows."""
@@ -270,10 +265,7 @@ class TextControl(ParameterControl):
 
     HELP = "Press enter to edit it."
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "edit", "Edit", id="text.edit", tooltip="Edit the value"),
-        Binding("u", "reset", "Reset", id="text.reset", tooltip="Back to the parameter's default"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(TEXT)
 
     class EditRequested(Message):
         """The value should be edited in a dialog."""
@@ -331,11 +323,7 @@ class FoldRow(Widget, can_focus=True):
 
     ALLOW_SELECT = False  # a click folds, and marks no text
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(
-            "enter,space", "fold", "More", id="strategy.more", tooltip="Show or hide the strategy's other settings"
-        ),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(MORE_SETTINGS)
 
     is_open: reactive[bool] = reactive(False)
     """Whether they are shown."""

@@ -5,18 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
-from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
 from inspector.safe_text import clip_cells
+from inspector.ui.actions.action import bindings
+from inspector.ui.actions.screens import DIFFERENCE
 from inspector.ui.dialogs.dialog import Dialog, key_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from textual.app import ComposeResult
+    from textual.binding import BindingType
 
     from inspector.ui.plan.difference import DifferenceRow
 
@@ -27,10 +29,7 @@ GAP = 2
 class DifferenceScreen(Dialog[None]):
     """Shown over the main screen."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,A,enter", "dismiss", "Close", id="difference.close", tooltip="Back to the session"),
-        Binding("a", "swap", "Take the other", id="difference.swap", tooltip="Take the other plan, and close"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(DIFFERENCE)
 
     def __init__(
         self, here: str, there: str, figures: Sequence[DifferenceRow], settings: Sequence[DifferenceRow]

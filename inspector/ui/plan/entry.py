@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
@@ -17,6 +16,9 @@ from textual.widget import Widget
 from inspector.report.numbers import ON_SCREEN
 from inspector.strategies.core.batching import GROUP as BATCHING
 from inspector.strategies.core.parameters import ParameterKind
+from inspector.ui.actions.action import bindings
+from inspector.ui.actions.main_screen import NUMBERED
+from inspector.ui.actions.parts import STRATEGY
 from inspector.ui.plan.controls import (
     FOCUS_MARK,
     NO_EFFECT,
@@ -27,7 +29,6 @@ from inspector.ui.plan.controls import (
     SwitchControl,
     TextControl,
 )
-from inspector.ui.plan.history import NUMBERED
 from inspector.ui.plan.slider import LimitSlider
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     from textual import events
     from textual.app import ComposeResult
+    from textual.binding import BindingType
     from textual.geometry import Size
 
     from inspector.replay.analysis.tunable_limits import LimitSizes
@@ -71,14 +73,7 @@ class StrategyToggle(Widget, can_focus=True):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"strategy--on", "strategy--off", "strategy--key", "strategy--effect"}
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space,enter", "switch", "Switch", id="strategy.switch", tooltip="Switch the strategy on or off"),
-        Binding(
-            "delete,backspace", "remove", "Remove", id="strategy.remove", tooltip="Take the strategy out of the plan"
-        ),
-        Binding("shift+up", "move(-1)", "Earlier", id="strategy.earlier", tooltip="Apply it before the one above"),
-        Binding("shift+down", "move(1)", "Later", id="strategy.later", tooltip="Apply it after the one below"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(STRATEGY)
 
     enabled: reactive[bool] = reactive(False)
     """Whether the strategy is on."""

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
-from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import OptionList, Static
@@ -14,10 +13,13 @@ from textual.widgets.option_list import Option
 
 from inspector.report.export import TARGETS, Exported, ExportError, export_plan
 from inspector.safe_text import safe_text
+from inspector.ui.actions.action import bindings
+from inspector.ui.actions.screens import EXPORT
 from inspector.ui.dialogs.dialog import Dialog, key_words
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
+    from textual.binding import BindingType
 
     from inspector.strategies.plan import Plan
 
@@ -44,13 +46,7 @@ class Export:
 class ExportScreen(Dialog[Export | None]):
     """Answers what should be saved or copied; None when nothing should."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,e", "dismiss", "Close", id="export.close", tooltip="Back to the session"),
-        Binding("enter", "save", "Save", id="export.save", tooltip="Save it in a file", priority=True),
-        Binding("y", "copy", "Copy", id="export.copy", tooltip="Copy it to the clipboard"),
-        Binding("pagedown", "scroll(1)", "Down", id="export.down", tooltip="On in the preview", priority=True),
-        Binding("pageup", "scroll(-1)", "Up", id="export.up", tooltip="Back in the preview", priority=True),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(EXPORT)
 
     def __init__(self, plan: Plan) -> None:
         """Make a screen.

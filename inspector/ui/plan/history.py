@@ -11,9 +11,6 @@ if TYPE_CHECKING:
 LONGEST = 500
 """Changes remembered."""
 
-NUMBERED = 9
-"""Entries of a plan that a number key switches."""
-
 
 class PlanHistory(NamedTuple):
     """What the plan was, is, and was before it was taken back.

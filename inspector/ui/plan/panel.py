@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
+from inspector.ui.actions.action import bindings
+from inspector.ui.actions.parts import ADD_STRATEGY, PLAN_PANEL
 from inspector.ui.plan.controls import FoldRow, ParameterControl
 from inspector.ui.plan.entry import PlanEntryView, StrategyToggle
 from inspector.ui.toolkit.one_line import ACTION, clickable
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from textual import events
     from textual.app import ComposeResult
+    from textual.binding import BindingType
 
     from inspector.replay.analysis.tunable_limits import LimitSizes
     from inspector.replay.engine.replay import GroupEffect
@@ -37,9 +39,7 @@ class AddStrategy(Static, can_focus=True):
 
     ALLOW_SELECT = False  # a click adds, and marks no text
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter,space", "add", "Add", id="plan.add-here", tooltip="Choose a strategy to add to the plan"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(ADD_STRATEGY)
 
     class Pressed(Message):
         """A strategy should be added."""
@@ -96,11 +96,7 @@ class PlanPanel(Vertical):
     HELP = """Switch strategies with space, a click, or their number from anywhere. Move limits with the arrow keys,
     with shift ten times as far, by dragging, or by typing a number and enter."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "move_focus(-1)", "Up", id="plan.up", show=False, tooltip="The control above"),
-        Binding("down", "move_focus(1)", "Down", id="plan.down", show=False, tooltip="The control below"),
-        Binding("space", "switch_focused", "Switch", id="plan.switch", tooltip="Switch the strategy the cursor is in"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(PLAN_PANEL)
 
     @dataclass
     class ValueChanged(Message):

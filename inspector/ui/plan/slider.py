@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.reactive import reactive
 
 from inspector.report.numbers import ON_SCREEN
 from inspector.strategies.core.parameters import ParameterError, ParameterKind
-from inspector.strategies.core.scale import LARGE_STEP, Scale
+from inspector.strategies.core.scale import Scale
+from inspector.ui.actions.action import bindings
+from inspector.ui.actions.parts import SLIDER
 from inspector.ui.plan.controls import ParameterControl
 
 if TYPE_CHECKING:
     from textual import events
+    from textual.binding import BindingType
     from textual.geometry import Size
     from textual.style import Style
 
@@ -37,29 +39,7 @@ class LimitSlider(ParameterControl):
     HELP = """Drag the knob, step with the arrow keys, or type a number and press enter. The bars below the line count
     results by size: those to the right of the mark are over the limit."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left", "step(-1)", "Move", id="slider.lower", tooltip="Lower the limit by one step"),
-        Binding("right", "step(1)", "Move", id="slider.raise", tooltip="Raise the limit by one step"),
-        Binding(
-            "shift+left",
-            f"step(-{LARGE_STEP})",
-            "Far",
-            id="slider.lower-much",
-            tooltip="Lower by ten steps",
-            show=False,
-        ),
-        Binding(
-            "shift+right",
-            f"step({LARGE_STEP})",
-            "Far",
-            id="slider.raise-much",
-            tooltip="Raise by ten steps",
-            show=False,
-        ),
-        Binding("home", "edge(0)", "Lowest", id="slider.lowest", tooltip="Set the lowest value", show=False),
-        Binding("end", "edge(1)", "Highest", id="slider.highest", tooltip="Set the highest value", show=False),
-        Binding("u", "reset", "Reset", id="slider.reset", tooltip="Back to the parameter's default"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(SLIDER)
 
     sizes: reactive[LimitSizes | None] = reactive(None)
     """What the limit is about; None where that is no size, or not known yet."""

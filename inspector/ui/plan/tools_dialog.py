@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Input, OptionList, Static
@@ -13,6 +12,8 @@ from textual.widgets.option_list import Option
 
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import clip_cells, one_line
+from inspector.ui.actions.action import bindings
+from inspector.ui.actions.screens import TOOLS
 from inspector.ui.dialogs.dialog import Dialog, key_words
 from inspector.ui.plan.tools import ToolChoice
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from textual.app import ComposeResult
+    from textual.binding import BindingType
 
 
 WIDEST_NAME = 34
@@ -28,12 +30,7 @@ WIDEST_NAME = 34
 class ToolsDialog(Dialog[tuple[str, ...] | None]):
     """Answers the tools in the list, in order; None when it was called off."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "cancel", "Cancel", id="tools.cancel", tooltip="Leave the list as it was"),
-        Binding("ctrl+s", "accept", "Done", id="tools.done", tooltip="Take the list as it is now", priority=True),
-        Binding("down", "move(1)", "Down", id="tools.down", tooltip="The next tool", priority=True, show=False),
-        Binding("up", "move(-1)", "Up", id="tools.up", tooltip="The tool before", priority=True, show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(TOOLS)
 
     def __init__(self, title: str, help_text: str, tools: Sequence[ToolChoice], chosen: Sequence[str]) -> None:
         """Make a dialog.

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Input, Static
 
 from inspector.session.overwrite_guard import problem_with_target
+from inspector.ui.actions.action import bindings
+from inspector.ui.actions.screens import PICTURE
 from inspector.ui.dialogs.dialog import Dialog, key_words
 from inspector.ui.download import deliver_in_browser
 from inspector.ui.screenshots.svg import (
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from textual.app import App, ComposeResult
+    from textual.binding import BindingType
 
     from inspector.ui.main.screen import InspectScreen
 
@@ -41,10 +43,7 @@ HELP = "An SVG picture: any browser shows it, it scales without loss, and its te
 class PictureDialog(Dialog[tuple[Subject, Path] | None]):
     """Answers what to draw and where to; None when it was called off."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "cancel", "Cancel", id="picture.cancel", tooltip="Leave everything as it was"),
-        Binding("tab,shift+tab", "turn", "Other", id="picture.turn", tooltip="Make it of the other", priority=True),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(PICTURE)
 
     def __init__(self, paths: Mapping[Subject, Path]) -> None:
         """Make a dialog.

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
@@ -17,6 +16,8 @@ from textual.worker import get_current_worker
 
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import clip_cells, one_line
+from inspector.ui.actions.action import bindings
+from inspector.ui.actions.screens import SESSIONS
 from inspector.ui.sessions.book import SessionBook
 from inspector.ui.sessions.finding import SessionFinder
 from inspector.ui.sessions.list_widget import SessionList
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from textual.app import ComposeResult
+    from textual.binding import BindingType
 
     from inspector.report.session_summary import ReadSummary, SessionSummary
     from inspector.session.discovery import Header
@@ -35,28 +37,12 @@ SECONDS_BETWEEN_AGES = 5
 """Ages are brought up to date this often."""
 
 
-def _key(keys: str, action: str, label: str, name: str, text: str, *, show: bool = False) -> Binding:
-    return Binding(keys, action, label, id=name, tooltip=text, show=show, priority=True)
-
-
 class SessionsScreen(Screen[None]):
     """Chooses a session to open."""
 
     AUTO_FOCUS = "Input"
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        _key("down", "move(1)", "Down", "sessions.down", "The next session"),
-        _key("up", "move(-1)", "Up", "sessions.up", "The one before"),
-        _key("pagedown", "page(1)", "Page down", "sessions.page-down", "A page on"),
-        _key("pageup", "page(-1)", "Page up", "sessions.page-up", "A page back"),
-        _key("ctrl+home", "move(-1000000)", "First", "sessions.first", "The newest session"),
-        _key("ctrl+end", "move(1000000)", "Last", "sessions.last", "The oldest session"),
-        _key("tab", "unfold", "Subagents", "sessions.unfold", "Show or hide the sessions it started"),
-        Binding(
-            "escape", "back", "Back", id="sessions.back", tooltip="Empty the filter; back; without a session, leave"
-        ),
-        Binding("ctrl+q", "app.quit", "Quit", id="sessions.quit", tooltip="Leave inspector", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(SESSIONS)
 
     @dataclass
     class Chosen(Message):

@@ -6,15 +6,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
-from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.message import Message
 from textual.suggester import Suggester
 from textual.widgets import Input, Static
 
+from inspector.ui.actions.action import bindings
+from inspector.ui.actions.parts import FIND_BAR
+
 if TYPE_CHECKING:
     from textual.app import ComposeResult
+    from textual.binding import BindingType
 
 WORDS = 'words · "a phrase" · tool:bash · who:user · tier:data · is:cut · is:error · tokens>1000'
 ALL_WORDS = (
@@ -55,9 +58,7 @@ class FindBar(Horizontal):
     }
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "close", "Close", id="find.close", tooltip="Forget the query and show all rows"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(FIND_BAR)
 
     @dataclass
     class Changed(Message):

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import numpy as np
 from rich.segment import Segment, Segments
 from rich.style import Style
-from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.reactive import reactive, var
 from textual.scrollbar import ScrollBarRender
 
+from inspector.ui.actions.action import bindings
+from inspector.ui.actions.parts import TIMELINE
 from inspector.ui.timeline.drawing import GUTTER, MARK_OF_HEADING, Columns, columns_for, header_pieces, row_pieces
 from inspector.ui.timeline.jumps import marks_of
 from inspector.ui.toolkit.line_view import LineView
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
     from textual import events
+    from textual.binding import BindingType
     from textual.strip import Strip
 
     from inspector.ui.timeline.drawing import Piece
@@ -31,22 +33,6 @@ if TYPE_CHECKING:
 
     Lane = Sequence[tuple[str, Style] | None]
     Lanes = tuple[Lane, Lane]
-
-
-TIMELINE_BINDINGS: list[BindingType] = [
-    Binding("up,k", "cursor(-1)", "Up", id="timeline.up", tooltip="Move to the row above", show=False),
-    Binding("down,j", "cursor(1)", "Down", id="timeline.down", tooltip="Move to the row below", show=False),
-    Binding("pageup", "page(-1)", "Page up", id="timeline.page-up", tooltip="Move up by a page", show=False),
-    Binding("pagedown", "page(1)", "Page down", id="timeline.page-down", tooltip="Move down by a page", show=False),
-    Binding("home,g", "first", "First", id="timeline.first", tooltip="Move to the first row", show=False),
-    Binding("end,G", "last", "Follow", id="timeline.last", tooltip="Move to the last row and follow", show=False),
-    Binding("enter", "fold", "Fold", id="timeline.fold", tooltip="Fold the message or subagent, or not", show=False),
-    Binding("left", "fold(1)", "Fold", id="timeline.close", tooltip="Fold the message or subagent", show=False),
-    Binding("right", "fold(0)", "Unfold", id="timeline.unfold", tooltip="Unfold it", show=False),
-    Binding("minus", "fold_all", "All", id="timeline.fold-all", tooltip="Fold every message, or none", show=False),
-    Binding("m", "pin", "Pin", id="timeline.pin", tooltip="Pin the row, or take the pin away", show=False),
-    Binding("l", "scale", "Log", id="timeline.scale", tooltip="Draw bars in ratios or in amounts", show=False),
-]
 
 
 CSS: Final = """
@@ -154,7 +140,7 @@ class Timeline(LineView):
     DEFAULT_CSS = CSS
     COMPONENT_CLASSES: ClassVar[set[str]] = set(CLASSES)
 
-    BINDINGS: ClassVar[list[BindingType]] = TIMELINE_BINDINGS
+    BINDINGS: ClassVar[list[BindingType]] = bindings(TIMELINE)
 
     HEADER_LINES = 1
     CURSOR = "timeline--cursor"

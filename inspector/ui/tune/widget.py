@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.reactive import reactive
 from textual.strip import Strip
 from textual.widget import Widget
 
-from inspector.strategies.core.scale import LARGE_STEP
+from inspector.ui.actions.action import bindings
+from inspector.ui.actions.screens import TUNE_CURVES, TUNE_MAP
 from inspector.ui.toolkit.line_view import strip_of
 from inspector.ui.tune.chart import TuneChart
 from inspector.ui.tune.drawing import LABELS, draw_tuning, plot_columns
@@ -19,6 +19,7 @@ from inspector.ui.tune.heat_drawing import HeatChart, Place, draw_heat, place_at
 
 if TYPE_CHECKING:
     from textual import events
+    from textual.binding import BindingType
 
     from inspector.ui.chart.drawing import Run
 
@@ -135,28 +136,7 @@ class TuneCurves(Drawing):
         "tune--cut",
     }
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "screen.apply", "apply", id="tune.apply", tooltip="Give the plan this value"),
-        Binding("left", "step(-1)", "move", id="tune.lower", tooltip="Look at a lower value"),
-        Binding("right", "step(1)", "move", id="tune.raise", tooltip="Look at a higher value"),
-        Binding(
-            "shift+left", f"step(-{LARGE_STEP})", "far", id="tune.far-lower", tooltip="Ten steps lower", show=False
-        ),
-        Binding(
-            "shift+right", f"step({LARGE_STEP})", "far", id="tune.far-higher", tooltip="Ten steps higher", show=False
-        ),
-        Binding("home", "edge(0)", "lowest", id="tune.lowest", tooltip="To the lowest value", show=False),
-        Binding("end", "edge(1)", "highest", id="tune.highest", tooltip="To the highest value", show=False),
-        Binding("tab", "screen.next_limit(1)", "limit", id="tune.next", tooltip="The next limit of the plan"),
-        Binding(
-            "shift+tab", "screen.next_limit(-1)", "limit", id="tune.previous", tooltip="The limit before", show=False
-        ),
-        Binding("h", "screen.map", "map", id="tune.map", tooltip="Two limits at once, as a map"),
-        Binding("o", "screen.one_tool", "one tool", id="tune.tool", tooltip="Find a limit for one tool alone"),
-        Binding("k", "screen.mark('knee')", "knee", id="tune.knee", tooltip="To the knee"),
-        Binding("l", "screen.mark('least')", "least", id="tune.least", tooltip="To the value of the least cost"),
-        Binding("u", "screen.mark('plan')", "plan's", id="tune.plan", tooltip="Back to the plan's value", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(TUNE_CURVES)
 
     chart: reactive[TuneChart | None] = reactive[TuneChart | None](None, init=False)
     """What is shown."""
@@ -242,18 +222,7 @@ class HeatMap(Drawing):
         "heat--here",
     }
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "screen.apply", "apply both", id="heat.apply", tooltip="Give the plan both values"),
-        Binding("left", "step(0, -1)", "move", id="heat.left", tooltip="A lower value of the limit across"),
-        Binding("right", "step(0, 1)", "move", id="heat.right", tooltip="A higher value of the limit across"),
-        Binding("up", "step(-1, 0)", "move", id="heat.up", tooltip="A lower value of the limit down"),
-        Binding("down", "step(1, 0)", "move", id="heat.down", tooltip="A higher value of the limit down"),
-        Binding("tab", "screen.next_limit(1)", "across", id="heat.across", tooltip="Another limit across"),
-        Binding("shift+tab", "screen.next_down(1)", "down", id="heat.limit-down", tooltip="Another limit down"),
-        Binding("h", "screen.map", "curve", id="heat.curves", tooltip="One limit over its range again"),
-        Binding("l", "screen.mark('least')", "least", id="heat.least", tooltip="To the pair of the least cost"),
-        Binding("u", "screen.mark('plan')", "plan's", id="heat.plan", tooltip="Back to the plan's pair", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(TUNE_MAP)
 
     chart: reactive[HeatChart | None] = reactive[HeatChart | None](None, init=False)
     """What is shown."""

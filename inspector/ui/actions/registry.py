@@ -1,0 +1,24 @@
+"""All actions together, by the screen or widget that has them and by their names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from inspector.ui.actions import main_screen, parts, screens
+from inspector.ui.actions.action import Action
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from inspector.ui.actions.action import Table
+
+PLACES: Final[tuple[Table, ...]] = tuple(
+    table
+    for module in (main_screen, parts, screens)
+    for table in vars(module).values()
+    if isinstance(table, tuple) and any(isinstance(action, Action) for action in table)
+)
+"""Per screen or widget, its actions."""
+
+BY_NAME: Final[Mapping[str, Action]] = {action.name: action for place in PLACES for action in place}
+"""Every action by its name."""
