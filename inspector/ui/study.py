@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from textual.app import SystemCommand
-from textual.binding import Binding, BindingType
-
+from inspector.ui.actions.action import bindings
+from inspector.ui.actions.screens import STUDY
 from inspector.ui.controller.changes import Change
 from inspector.ui.explain.dialog import ExplainScreen
 from inspector.ui.session_screen import SessionScreen, heading_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    from textual.app import SystemCommand
+    from textual.binding import BindingType
 
     from inspector.ui.controller.host import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
@@ -39,18 +41,8 @@ class StudyScreen(SessionScreen[Leaving | None]):
     `show_outcome` is told of it.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("question_mark,f1", "app.help", "help", id="study.help", tooltip="Show what the keys do here"),
-        Binding("escape,q", "close", "back", id="study.close", tooltip="Back to the session"),
-        Binding("E", "explain", "explain", id="study.explain", tooltip="How the figures here came about"),
-        Binding("P", "app.picture", "picture", id="study.picture", tooltip="Save a picture of the screen", show=False),
-        Binding("ctrl+z", "undo", "undo", id="study.undo", tooltip="Take back a change of the plan", show=False),
-        Binding("ctrl+y,ctrl+shift+z", "redo", "redo", id="study.redo", tooltip="Make it again", show=False),
-        Binding("c", "study('compare')", "compare", id="study.compare", tooltip="Compare plans", show=False),
-        Binding("t", "study('tune')", "tune", id="study.tune", tooltip="Find the value of a limit", show=False),
-        Binding("dollar_sign", "study('costs')", "costs", id="study.costs", tooltip="Every figure", show=False),
-        Binding("v", "study('composition')", "window", id="study.window", tooltip="What fills the window", show=False),
-    ]
+    ACTIONS = STUDY
+    BINDINGS: ClassVar[list[BindingType]] = bindings(STUDY)
 
     name_of_study: ClassVar[str] = ""
     """What the main screen's action calls it."""
@@ -136,5 +128,5 @@ class StudyScreen(SessionScreen[Leaving | None]):
         self.controller.redo()
 
     def commands(self) -> Iterable[SystemCommand]:
-        """What the command palette offers here."""
-        yield SystemCommand("session: Back", "Close this screen", self.action_close)
+        """What the command palette offers here besides what keys do."""
+        return ()

@@ -10,14 +10,12 @@ import dataclasses
 import sys
 import time
 from contextlib import asynccontextmanager, contextmanager
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from textual.events import MouseScrollUp
 from textual.widgets import Input, Static
 from textual.worker import Worker, WorkerState
 
-from inspector.ui.actions.action import is_there
 from inspector.ui.app import InspectorApp
 from inspector.ui.controller.jobs import FileChanged, SessionAppended, SessionLoaded, TokensCounted
 from inspector.ui.main.screen import InspectScreen
@@ -776,14 +774,6 @@ class Running:
     def offers(self, name: str) -> bool:
         """Whether what a key of the main screen does can be done now, by the key's name."""
         return bool(self._screen.check_action("do", (name,)))
-
-    def has(self, path: str) -> bool:
-        """Whether the main screen has what a path of attributes leads to."""
-        return is_there(self._screen, path)
-
-    def has_part_that_can(self, path: str, action: str) -> bool:
-        """Whether a part of the main screen has an action."""
-        return hasattr(attrgetter(path)(self._screen), f"action_{action}")
 
     @property
     def notice(self) -> str:

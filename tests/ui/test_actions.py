@@ -7,10 +7,8 @@ import shutil
 import subprocess
 import sys
 from importlib import import_module
-from inspect import isawaitable
 from pathlib import Path
 from pkgutil import walk_packages
-from types import SimpleNamespace
 
 import pytest
 from textual.actions import parse
@@ -21,8 +19,7 @@ from textual.screen import Screen
 
 import inspector.ui
 from inspector.replay.analysis.context_breakdown import Grouping
-from inspector.ui.actions.action import Action, Table, bindings, do, is_there
-from inspector.ui.actions.main_screen import MAIN
+from inspector.ui.actions.action import Action, Table, bindings, do
 from inspector.ui.actions.registry import BY_NAME, PLACES
 from inspector.ui.actions.screens import DIVISIONS, SECTIONS
 from inspector.ui.cost.rows import Section
@@ -66,22 +63,9 @@ def test_every_action_says_what_it_does(action: Action) -> None:
 def test_every_screen_and_widget_can_do_what_its_keys_do() -> None:
     for kind in with_keys():
         for binding in kind.__dict__["BINDINGS"]:
-            whose, name, _ = parse(BY_NAME[binding.id].run)
-            owners = {"": [kind], "app": ours(App), "screen": ours(Screen)}.get(whose)
-            if owners is not None:
-                assert any(hasattr(owner, f"action_{name}") for owner in owners), binding
-
-
-async def test_the_main_screen_has_the_parts_whose_actions_its_keys_run_and_what_commands_depend_on(
-    running, session_file
-) -> None:
-    async with running(session_file.path) as run:
-        for action in MAIN:
-            whose, name, _ = parse(action.run)
-            if whose not in ("", "app", "screen"):
-                assert run.has_part_that_can(whose, name), action
-            if action.named is not None and not action.is_of_app:
-                run.has(action.named.only_with)
+            whose, name, _ = parse(binding.action)
+            owners = {"": [kind], "app": ours(App), "screen": ours(Screen)}[whose]
+            assert any(hasattr(owner, f"action_{name}") for owner in owners), binding
 
 
 def test_numbered_keys_are_in_the_order_of_what_they_choose() -> None:
@@ -89,54 +73,32 @@ def test_numbered_keys_are_in_the_order_of_what_they_choose() -> None:
     assert tuple(section.value for section in Section) == SECTIONS
 
 
-async def test_an_action_of_a_part_is_run_where_it_is() -> None:
+async def test_an_action_that_is_a_function_is_given_the_screen_and_waited_for() -> None:
     done = []
 
-    async def later(step: int) -> None:
-        done.append(step)
+    async def later(screen: str) -> None:
+        done.append(f"{screen} later")
 
-    rows = SimpleNamespace(action_go=done.append, action_go_later=later)
-    screen = SimpleNamespace(session=SimpleNamespace(rows=rows))
     table: Table = (
-        Action("test.go", "f11", "session.rows.go(1)", "go", "Go"),
-        Action("test.later", "f12", "session.rows.go_later(2)", "go", "Go later"),
+        Action("test.go", "f11", done.append, "go", "Go"),
+        Action("test.later", "f12", later, "go", "Go later"),
     )
 
     assert [binding.action for binding in bindings(table)] == ["do('test.go')", "do('test.later')"]
     for action in table:
-        made = do(screen, action.name)
-        assert isawaitable(made)
-        await made
-    assert done == [1, 2]
-
-
-@pytest.mark.parametrize(
-    ("path", "there"),
-    [
-        ("", True),
-        ("past", True),
-        ("none", False),
-        ("empty", False),
-        ("no", False),
-        ("none.past", False),
-        ("zero", True),
-    ],
-)
-def test_a_command_is_offered_while_there_is_what_it_is_about(path: str, there: bool) -> None:
-    node = SimpleNamespace(past=("one",), none=None, empty=(), no=False, zero=0)
-
-    assert is_there(node, path) == there
+        await do("screen", action.name)
+    assert done == ["screen", "screen later"]
 
 
 ROW = '''
     Action(
         "call.five-back",
         "Z",
-        "call(-5)",
+        lambda main: main.controller.look_further(-5),
         "five",
         "As of five calls before",
         is_shown=True,
-        named=Named("call: Five back", "Everything as of five calls before", "outcome"),
+        named=Named("call: Five back", "Everything as of five calls before", _has_outcome),
     ),
 )
 """Every key that works'''

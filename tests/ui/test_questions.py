@@ -15,8 +15,8 @@ from inspector.session.model import BlockKind, Session
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import strategy_for
-from inspector.ui.main.keys import BINDINGS
-from inspector.ui.timeline.widget import Timeline
+from inspector.ui.actions.main_screen import MAIN
+from inspector.ui.actions.parts import TIMELINE
 from tests.session.claude_lines import SESSION
 from tests.session.test_related import claude_child, claude_parent
 from tests.ui.studies import table_on_top
@@ -52,7 +52,7 @@ def key_of(written: str) -> str:
 
 @pytest.mark.parametrize(("question", "answer", "keys"), ROWS, ids=[row[0][:40] for row in ROWS])
 def test_every_question_is_answered_by_keys_of_the_main_screen(question: str, answer: str, keys: str) -> None:
-    known = {binding.key for binding in Binding.make_bindings([*BINDINGS, *Timeline.BINDINGS])}
+    known = {key for action in (*MAIN, *TIMELINE) for key in action.each_key}
     named = [key_of(written) for written in re.findall(r"`([^`]+)`", keys)]
 
     assert answer

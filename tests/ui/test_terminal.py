@@ -8,9 +8,8 @@ from pathlib import Path
 import pexpect
 import pyte
 import pytest
-from textual.binding import Binding
 
-from inspector.ui.main.keys import BINDINGS
+from inspector.ui.actions.main_screen import MAIN
 from tests.program import COMMAND, environment
 from tests.terminal import kill
 
@@ -207,7 +206,7 @@ ELSEWHERE = {
 
 
 def test_every_key_of_the_main_screen_is_tried() -> None:
-    keys = {binding.key for binding in Binding.make_bindings(BINDINGS)}
+    keys = {key for action in MAIN for key in action.each_key}
 
     assert keys - {name for name, _, _ in STEPS} - set(ELSEWHERE) == set()
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from textual.binding import Binding
 
-from inspector.ui.main.keys import BINDINGS
+from inspector.ui.actions.main_screen import MAIN
 from inspector.ui.tour.player import LAST_WORD, Step, Tour
 from inspector.ui.tour.steps import STEPS
 from tests.ui.facade import toured
@@ -55,7 +55,7 @@ async def test_q_leaves_a_tour_at_once(session_file) -> None:
 
 
 def test_every_key_a_caption_names_is_a_key_of_the_screen() -> None:
-    keys = {binding.key for binding in Binding.make_bindings(BINDINGS)}
+    keys = {key for action in MAIN for key in action.each_key}
     named = {key for text in (*(step.text for step in STEPS), LAST_WORD) for key in re.findall("`(.)`", text)}
     written = {binding.key for key in named for binding in Binding.make_bindings([Binding(key, "")])}
 

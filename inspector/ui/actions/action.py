@@ -3,64 +3,65 @@
 from __future__ import annotations
 
 from inspect import isawaitable
-from operator import attrgetter
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
-from textual.actions import parse
 from textual.binding import Binding
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from textual.binding import BindingType
-    from textual.dom import DOMNode
 
-KNOWN_TO_TEXTUAL = ("", "app", "screen")
-"""What may stand before the name of an action and a full stop, for Textual to find whose it is."""
+Node = TypeVar("Node")
+"""The screen or widget whose action it is."""
 
 
-class Named(NamedTuple):
+def _always(_: object) -> bool:
+    return True
+
+
+class Named(NamedTuple, Generic[Node]):
     """What an action is called in the command palette, where its own name does not say it.
 
     Attributes:
-        title: As `noun: Verb`; `{0.plan_letter}` stands for an attribute of the screen.
+        title: As `noun: Verb`; a function of the screen where it changes.
         text: One sentence.
-        only_with: It is offered while the screen (the app, if the app does it) has this: the name of an attribute, or a
-            path of names, of something that is neither None nor empty nor false. Always, if empty.
+        is_offered: Whether it applies now; asked with the screen, or with the app if the app does it.
     """
 
-    title: str
+    title: str | Callable[[Node], str]
     text: str
-    only_with: str = ""
+    is_offered: Callable[[Any], bool] = _always
 
 
-class Action(NamedTuple):
+class Action(NamedTuple, Generic[Node]):
     """Something keys do on a screen or in a widget.
 
     Attributes:
         name: `plan.undo`: what a keymap in the settings, the help and the documents go by. No other action has it.
         keys: Its keys by default, as Textual names them, with commas between them.
-        run: What it runs, as Textual writes it: an action of the screen or widget itself (`switch(0)`), of the app
-            (`app.help`) or of the screen (`screen.take`). An action of a part of the main screen has the part's name
-            before it (`timeline.pin`), and is run by `do`.
+        run: What it does, given the screen; `do` runs it. Or as Textual writes it: an action of the widget itself
+            (`step(1)`), of the screen it is on (`screen.take`) or of the app (`app.help`).
         label: In a word or two, for the status line.
         text: In a sentence, for the help, the palette and the documents.
         is_shown: It belongs in the status line.
         rank: In the status line the highest gives way first; None for after all that have one.
         is_first: Its keys are taken before what has the focus gets them.
-        needs_session: On the main screen: where the app does not run it, it says without a session that there is none.
+        needs_session: On the main screen: without a session it says that there is none.
         named: What it is called in the command palette; None for what is made of its name.
         is_looked_up: It is in the command palette.
     """
 
     name: str
     keys: str
-    run: str
+    run: str | Callable[[Node], object]
     label: str
     text: str
     is_shown: bool = False
     rank: int | None = None
     is_first: bool = False
     needs_session: bool = True
-    named: Named | None = None
+    named: Named[Node] | None = None
     is_looked_up: bool = True
 
     @property
@@ -68,7 +69,7 @@ class Action(NamedTuple):
         """The same as Textual takes it."""
         return Binding(
             self.keys,
-            self.run if parse(self.run)[0] in KNOWN_TO_TEXTUAL else f"do({self.name!r})",
+            self.run if isinstance(self.run, str) else f"do({self.name!r})",
             self.label,
             id=self.name,
             tooltip=self.text,
@@ -84,7 +85,7 @@ class Action(NamedTuple):
     @property
     def is_of_app(self) -> bool:
         """The application itself does it, whatever screen is shown."""
-        return self.run.startswith("app.")
+        return isinstance(self.run, str) and self.run.startswith("app.")
 
     @property
     def title(self) -> str:
@@ -93,18 +94,18 @@ class Action(NamedTuple):
         return f"{room}: {verb.replace('-', ' ').capitalize()}"
 
 
-Table: TypeAlias = tuple[Action, ...]
+Table: TypeAlias = tuple[Action[Any], ...]
 """The actions of one screen or widget, in the order of the help."""
 
 
 def move(
     name: str, keys: str, run: str, label: str, text: str, *, is_shown: bool = False, is_first: bool = False
-) -> Action:
+) -> Action[Any]:
     """An action that only moves a cursor: nobody looks it up by its name."""
     return Action(name, keys, run, label, text, is_shown=is_shown, is_first=is_first, is_looked_up=False)
 
 
-BOUND: Final[dict[str, Action]] = {}
+BOUND: Final[dict[str, Action[Any]]] = {}
 """The actions of the screens and widgets that were imported so far, by their names."""
 
 
@@ -115,23 +116,16 @@ def bindings(actions: Table) -> list[BindingType]:
     return [action.binding for action in actions]
 
 
-async def do(node: DOMNode, name: str) -> None:
-    """Run an action of a part of a screen.
+async def do(node: object, name: str) -> None:
+    """Run an action that is a function.
 
     Args:
-        node: The screen, which has its parts as attributes.
+        node: The screen whose action it is.
         name: The action's name.
     """
-    part, run, arguments = parse(BOUND[name].run)
-    made = getattr(attrgetter(part)(node), f"action_{run}")(*arguments)
-    if isawaitable(made):
-        await made
-
-
-def is_there(node: object, path: str) -> bool:
-    """Whether something has what a path of attributes leads to, and that is neither None nor empty nor false."""
-    for name in path.split(".") if path else ():
-        node = getattr(node, name)
-        if node is None or node is False or (isinstance(node, tuple) and not node):
-            return False
-    return True
+    run = BOUND[name].run
+    if isinstance(run, str):
+        raise AssertionError(f"Textual runs {name} itself")
+    done = run(node)
+    if isawaitable(done):
+        await done

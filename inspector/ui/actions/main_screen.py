@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from inspector.ui.actions.action import Action, Named, Table
+from inspector.ui.actions.action import Action, Named
+
+if TYPE_CHECKING:
+    from inspector.ui.app import InspectorApp
+    from inspector.ui.main.screen import InspectScreen
 
 FAR: Final = 10
 """Calls a large step passes over."""
@@ -12,21 +16,48 @@ NUMBERED: Final = 9
 """Strategies that a number key switches."""
 
 
-def _switch(number: int) -> Action:
-    text = f"Switch strategy {number} of the plan on or off"
+def _has_tabs(app: InspectorApp) -> bool:
+    return app.has_tabs
+
+
+def _has_outcome(main: InspectScreen) -> bool:
+    return main.controller.outcome is not None
+
+
+def _has_plan(main: InspectScreen) -> bool:
+    return main.controller.plans is not None
+
+
+def _has_strategies(main: InspectScreen) -> bool:
+    return main.controller.plans is not None and bool(main.controller.plans.plan.strategies)
+
+
+def _has_past(main: InspectScreen) -> bool:
+    return main.controller.plans is not None and bool(main.controller.plans.shown.past)
+
+
+def _has_future(main: InspectScreen) -> bool:
+    return main.controller.plans is not None and bool(main.controller.plans.shown.future)
+
+
+def _swap_title(main: InspectScreen) -> str:
+    return f"plan: Swap for {'' if main.controller.plans is None else main.controller.plans.other_letter}"
+
+
+def _switch(number: int) -> Action[InspectScreen]:
     return Action(
         f"plan.switch-{number}",
         str(number),
-        f"switch({number - 1})",
+        lambda main: main.plan.switch(number - 1),
         "strategy",
-        text,
+        f"Switch strategy {number} of the plan on or off",
         is_shown=number == 1,
         rank=5,
         is_looked_up=False,
     )
 
 
-MAIN: Table = (
+MAIN: Final[tuple[Action[InspectScreen], ...]] = (
     Action(
         "app.help",
         "question_mark,f1",
@@ -41,7 +72,7 @@ MAIN: Table = (
     Action(
         "plan.show",
         "p",
-        "plan",
+        lambda main: main.pane_focus.give_to_plan_or_back(),
         "plan",
         "Go to the plan and back; on narrow screens it is a drawer",
         is_shown=True,
@@ -50,7 +81,7 @@ MAIN: Table = (
     Action(
         "study.open-composition",
         "v",
-        "study('composition')",
+        lambda main: main.study("composition"),
         "window",
         "What fills the window, and what it costs",
         is_shown=True,
@@ -58,80 +89,203 @@ MAIN: Table = (
         named=Named(
             "call: Composition",
             "What the prompt is made of, what of it costs most, and what is in it twice",
-            "outcome",
+            _has_outcome,
         ),
     ),
-    Action("call.previous", "left_square_bracket", "call(-1)", "call", "As of the call before", is_shown=True),
-    Action("call.next", "right_square_bracket", "call(1)", "call", "As of the call after", is_shown=True),
-    Action("call.back", "left_curly_bracket", f"call(-{FAR})", "far", "As of ten calls before"),
-    Action("call.on", "right_curly_bracket", f"call({FAR})", "far", "As of ten calls after"),
-    Action("call.here", "equals_sign", "call_here", "here", "As of the call that first sends this row"),
+    Action(
+        "call.previous",
+        "left_square_bracket",
+        lambda main: main.controller.look_further(-1),
+        "call",
+        "As of the call before",
+        is_shown=True,
+    ),
+    Action(
+        "call.next",
+        "right_square_bracket",
+        lambda main: main.controller.look_further(1),
+        "call",
+        "As of the call after",
+        is_shown=True,
+    ),
+    Action(
+        "call.back",
+        "left_curly_bracket",
+        lambda main: main.controller.look_further(-FAR),
+        "far",
+        "As of ten calls before",
+    ),
+    Action(
+        "call.on", "right_curly_bracket", lambda main: main.controller.look_further(FAR), "far", "As of ten calls after"
+    ),
+    Action(
+        "call.here",
+        "equals_sign",
+        lambda main: main.chart.to_call_here(),
+        "here",
+        "As of the call that first sends this row",
+    ),
     Action(
         "call.now",
         "end",
-        "now",
+        lambda main: main.chart.to_now(),
         "now",
         "As of now, and follow what is added",
         named=Named(
             "call: Now",
             "Show everything as of now",
-            "call",
+            lambda main: main.controller.call is not None,
         ),
     ),
-    Action("call.play", "space", "play", "play", "Play the session call by call, or stop", is_shown=True),
-    Action("call.slower", "less_than_sign", "speed(-1)", "slower", "Play slower"),
-    Action("call.faster", "greater_than_sign", "speed(1)", "faster", "Play faster"),
-    Action("chart.axis", "T", "chart_axis", "time axis", "Let the chart run over time, or over calls"),
-    Action("timeline.next-cut", "x", "to_changed(1)", "cuts", "To the next row the plan changed", is_shown=True),
-    Action("timeline.previous-cut", "X", "to_changed(-1)", "cuts", "To the row before that the plan changed"),
-    Action("timeline.next-compaction", "b", "to_boundary(1)", "compaction", "To the next compaction or subagent"),
     Action(
-        "timeline.previous-compaction", "B", "to_boundary(-1)", "compaction", "To the compaction or subagent before"
+        "call.play",
+        "space",
+        lambda main: main.chart.play(),
+        "play",
+        "Play the session call by call, or stop",
+        is_shown=True,
     ),
-    Action("timeline.next-error", "f", "to_error(1)", "error", "To the next failed tool result"),
-    Action("timeline.previous-error", "F", "to_error(-1)", "error", "To the failed tool result before"),
-    Action("timeline.next-rise", "r", "to_rise(1)", "rise", "To the next of the places where the context grew most"),
-    Action("timeline.previous-rise", "R", "to_rise(-1)", "rise", "To the one before of them"),
-    Action("timeline.next-break", "full_stop", "to_break(1)", "break", "To the next call that loses what a cache held"),
-    Action("timeline.previous-break", "comma", "to_break(-1)", "break", "To the call before that does"),
-    Action("timeline.next-risk", "h", "to_risk(1)", "risk", "To the next row at which the plan may go wrong"),
-    Action("timeline.previous-risk", "H", "to_risk(-1)", "risk", "To the row before at which it may"),
-    Action("rows.order", "s", "order", "order", "Order rows as recorded, by size, or by what they cost to carry"),
-    Action("timeline.next-pin", "u", "to_pin(1)", "pin", "To the next pinned row"),
-    Action("timeline.previous-pin", "U", "to_pin(-1)", "pin", "To the pinned row before"),
-    Action("rows.find", "slash", "find", "find", "Search the rows", is_shown=True),
-    Action("rows.filter", "ampersand", "find(1)", "filter", "Show only rows that match", is_shown=True),
-    Action("rows.next-match", "n", "to_found(1)", "match", "To the next row that matches the search"),
-    Action("rows.previous-match", "N", "to_found(-1)", "match", "To the matching row before"),
+    Action("call.slower", "less_than_sign", lambda main: main.chart.play_faster(-1), "slower", "Play slower"),
+    Action("call.faster", "greater_than_sign", lambda main: main.chart.play_faster(1), "faster", "Play faster"),
+    Action(
+        "chart.axis",
+        "T",
+        lambda main: main.chart.turn_axis(),
+        "time axis",
+        "Let the chart run over time, or over calls",
+    ),
+    Action(
+        "timeline.next-cut",
+        "x",
+        lambda main: main.timeline.to_cut(1),
+        "cuts",
+        "To the next row the plan changed",
+        is_shown=True,
+    ),
+    Action(
+        "timeline.previous-cut",
+        "X",
+        lambda main: main.timeline.to_cut(-1),
+        "cuts",
+        "To the row before that the plan changed",
+    ),
+    Action(
+        "timeline.next-compaction",
+        "b",
+        lambda main: main.timeline.to_boundary(1),
+        "compaction",
+        "To the next compaction or subagent",
+    ),
+    Action(
+        "timeline.previous-compaction",
+        "B",
+        lambda main: main.timeline.to_boundary(-1),
+        "compaction",
+        "To the compaction or subagent before",
+    ),
+    Action(
+        "timeline.next-error", "f", lambda main: main.timeline.to_error(1), "error", "To the next failed tool result"
+    ),
+    Action(
+        "timeline.previous-error",
+        "F",
+        lambda main: main.timeline.to_error(-1),
+        "error",
+        "To the failed tool result before",
+    ),
+    Action(
+        "timeline.next-rise",
+        "r",
+        lambda main: main.timeline.to_rise(1),
+        "rise",
+        "To the next of the places where the context grew most",
+    ),
+    Action("timeline.previous-rise", "R", lambda main: main.timeline.to_rise(-1), "rise", "To the one before of them"),
+    Action(
+        "timeline.next-break",
+        "full_stop",
+        lambda main: main.timeline.to_break(1),
+        "break",
+        "To the next call that loses what a cache held",
+    ),
+    Action(
+        "timeline.previous-break",
+        "comma",
+        lambda main: main.timeline.to_break(-1),
+        "break",
+        "To the call before that does",
+    ),
+    Action(
+        "timeline.next-risk",
+        "h",
+        lambda main: main.timeline.to_risk(1),
+        "risk",
+        "To the next row at which the plan may go wrong",
+    ),
+    Action(
+        "timeline.previous-risk",
+        "H",
+        lambda main: main.timeline.to_risk(-1),
+        "risk",
+        "To the row before at which it may",
+    ),
+    Action(
+        "rows.order",
+        "s",
+        lambda main: main.timeline.next_order(),
+        "order",
+        "Order rows as recorded, by size, or by what they cost to carry",
+    ),
+    Action("timeline.next-pin", "u", lambda main: main.timeline.to_pin(1), "pin", "To the next pinned row"),
+    Action("timeline.previous-pin", "U", lambda main: main.timeline.to_pin(-1), "pin", "To the pinned row before"),
+    Action(
+        "rows.find", "slash", lambda main: main.timeline.find(is_filter=False), "find", "Search the rows", is_shown=True
+    ),
+    Action(
+        "rows.filter",
+        "ampersand",
+        lambda main: main.timeline.find(is_filter=True),
+        "filter",
+        "Show only rows that match",
+        is_shown=True,
+    ),
+    Action(
+        "rows.next-match",
+        "n",
+        lambda main: main.timeline.to_match(1),
+        "match",
+        "To the next row that matches the search",
+    ),
+    Action("rows.previous-match", "N", lambda main: main.timeline.to_match(-1), "match", "To the matching row before"),
     Action(
         "plan.add",
         "plus",
-        "add_strategy",
+        lambda main: main.plan.add(),
         "add",
         "Add a strategy to the plan",
         is_shown=True,
-        named=Named("plan: Add strategy", "Choose a strategy to add to the plan", "plan"),
+        named=Named("plan: Add strategy", "Choose a strategy to add to the plan", _has_plan),
     ),
     Action(
         "plan.undo",
         "ctrl+z",
-        "undo",
+        lambda main: main.controller.undo(),
         "undo",
         "Take back the last change of the plan",
         is_shown=True,
         named=Named(
             "plan: Undo",
             "Take back the last change of the plan",
-            "plans.past",
+            _has_past,
         ),
     ),
     Action(
         "plan.redo",
         "ctrl+y,ctrl+shift+z",
-        "redo",
+        lambda main: main.controller.redo(),
         "redo",
         "Make the change again",
-        named=Named("plan: Redo", "Make the change again", "plans.future"),
+        named=Named("plan: Redo", "Make the change again", _has_future),
     ),
     Action(
         "session.open",
@@ -144,32 +298,32 @@ MAIN: Table = (
     Action(
         "session.open-subagent",
         "ctrl+o",
-        "open_subagent",
+        lambda main: main.related.open_subagent(),
         "subagent",
         "Open the subagent it started",
         is_shown=True,
-        named=Named("session: Open subagent", "Started by this call", "subagent"),
+        named=Named("session: Open subagent", "Started by this call", lambda main: main.related.subagent is not None),
     ),
     Action(
         "session.open-parent",
         "backspace",
-        "open_parent",
+        lambda main: main.related.open_parent(),
         "parent",
         "Open the session that started it",
         is_shown=True,
-        named=Named("session: Open parent", "It started this session", "parent_session"),
+        named=Named("session: Open parent", "It started this session", lambda main: main.related.parent is not None),
     ),
     Action(
         "session.diagnostics",
         "i",
-        "diagnostics",
+        lambda main: main.related.show_diagnostics(main),
         "diagnostics",
         "How the file was read, and what could not be",
         needs_session=False,
         named=Named(
             "session: Diagnostics",
             "What the file was taken for, what is in it, what could not be read",
-            "session",
+            lambda main: main.controller.session is not None,
         ),
     ),
     Action(
@@ -178,7 +332,7 @@ MAIN: Table = (
         "app.tab(1)",
         "tab",
         "To the next open session",
-        named=Named("session: Next tab", "Show the next open session", "has_tabs"),
+        named=Named("session: Next tab", "Show the next open session", _has_tabs),
     ),
     Action("session.previous-tab", "ctrl+pageup", "app.tab(-1)", "tab", "To the open session before"),
     Action(
@@ -187,69 +341,69 @@ MAIN: Table = (
         "app.close_tab",
         "close",
         "Close this session",
-        named=Named("session: Close tab", "Close this session", "has_tabs"),
+        named=Named("session: Close tab", "Close this session", _has_tabs),
     ),
     Action(
         "study.open-compare",
         "c",
-        "study('compare')",
+        lambda main: main.study("compare"),
         "compare",
         "Every strategy and this plan in a table",
         is_shown=True,
-        named=Named("plan: Compare", "Every strategy and this plan on this session, as a table", "outcome"),
+        named=Named("plan: Compare", "Every strategy and this plan on this session, as a table", _has_outcome),
     ),
     Action(
         "study.open-tune",
         "t",
-        "study('tune')",
+        lambda main: main.study("tune"),
         "tune",
         "A limit over its whole range: cost, tokens, breaks",
         is_shown=True,
-        named=Named("plan: Tune", "What a limit of the plan comes to over its whole range", "outcome"),
+        named=Named("plan: Tune", "What a limit of the plan comes to over its whole range", _has_outcome),
     ),
     Action(
         "plan.swap",
         "a",
-        "swap_plan",
+        lambda main: main.plan.swap(),
         "A/B",
         "Put this plan aside and take the other one, to compare",
         is_shown=True,
-        named=Named("plan: Swap for {0.other_letter}", "Put this plan aside for another", "plan"),
+        named=Named(_swap_title, "Put this plan aside for another", _has_plan),
     ),
     Action(
         "plan.difference",
         "A",
-        "show_difference",
+        lambda main: main.plan.show_difference(),
         "difference",
         "What plans A and B differ in, and what comes of it",
-        named=Named("plan: Difference", "What A and B differ in", "rival"),
+        named=Named("plan: Difference", "What A and B differ in", lambda main: main.controller.rival is not None),
     ),
     Action(
         "plan.save",
         "w",
-        "save_plan",
+        lambda main: main.plan.save(),
         "save plan",
         "Save the plan under a name, or in a file",
-        named=Named("plan: Save as", "Save the plan under a name, or in a file", "plan"),
+        named=Named("plan: Save as", "Save the plan under a name, or in a file", _has_plan),
     ),
     Action(
         "plan.open",
         "O",
-        "open_plan",
+        lambda main: main.plan.open_other(),
         "open plan",
         "Take a saved plan, a ready one, or one in a file",
-        named=Named("plan: Open", "Take a saved plan, a ready one, or a file", "plan"),
+        named=Named("plan: Open", "Take a saved plan, a ready one, or a file", _has_plan),
     ),
     Action(
         "plan.export",
         "e",
-        "export_plan",
+        lambda main: main.plan.export(),
         "export",
         "The plan as other agents' configuration, with a preview",
         named=Named(
             "plan: Export",
             "The plan as other agents' configuration",
-            "plan.strategies",
+            _has_strategies,
         ),
     ),
     Action(
@@ -263,46 +417,60 @@ MAIN: Table = (
     Action(
         "study.open-costs",
         "dollar_sign",
-        "study('costs')",
+        lambda main: main.study("costs"),
         "costs",
         "Every figure of the plan, what it is projected to, and on which terms",
         is_shown=True,
         named=Named(
-            "cost: Figures", "Every figure of the plan, what it is projected to, and on which terms", "outcome"
+            "cost: Figures", "Every figure of the plan, what it is projected to, and on which terms", _has_outcome
         ),
     ),
     Action(
         "cost.explain",
         "E",
-        "explain",
+        lambda main: main.explain(),
         "explain",
         "How the figure under the cursor came about",
         is_shown=True,
-        named=Named("cost: Explain", "How the figures under the cursor came about", "outcome"),
+        named=Named("cost: Explain", "How the figures under the cursor came about", _has_outcome),
     ),
     Action(
         "cost.runs",
         "d",
-        "ask_runs",
+        lambda main: main.cost.ask_runs(),
         "runs a day",
         "Say how many such sessions run in a day",
-        named=Named("cost: Set runs a day", "What a saving comes to over many runs", "outcome"),
+        named=Named("cost: Set runs a day", "What a saving comes to over many runs", _has_outcome),
     ),
     Action(
         "pane.zoom",
         "z",
-        "zoom",
+        lambda main: main.zoom(main.pane_focus.pane),
         "zoom",
         "Give this part the whole screen, or give it back",
         is_shown=True,
         needs_session=False,
     ),
-    Action("pane.next", "tab", "pane(1)", "pane", "The next part of the screen", needs_session=False),
-    Action("pane.previous", "shift+tab", "pane(-1)", "pane", "The part before", needs_session=False),
+    Action(
+        "pane.next",
+        "tab",
+        lambda main: main.pane_focus.give_to_next(1),
+        "pane",
+        "The next part of the screen",
+        needs_session=False,
+    ),
+    Action(
+        "pane.previous",
+        "shift+tab",
+        lambda main: main.pane_focus.give_to_next(-1),
+        "pane",
+        "The part before",
+        needs_session=False,
+    ),
     Action(
         "app.leave",
         "escape",
-        "leave",
+        lambda main: main.leave(),
         "leave",
         "Stop counting; leave the plan",
         needs_session=False,

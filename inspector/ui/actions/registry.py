@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from inspector.ui.actions import main_screen, parts, screens
 from inspector.ui.actions.action import Action
@@ -20,5 +20,5 @@ PLACES: Final[tuple[Table, ...]] = tuple(
 )
 """Per screen or widget, its actions."""
 
-BY_NAME: Final[Mapping[str, Action]] = {action.name: action for place in PLACES for action in place}
+BY_NAME: Final[Mapping[str, Action[Any]]] = {action.name: action for place in PLACES for action in place}
 """Every action by its name."""

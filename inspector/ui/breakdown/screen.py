@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual import on
 from textual.app import SystemCommand
-from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from inspector.replay.analysis.context_breakdown import (
@@ -20,8 +19,9 @@ from inspector.replay.analysis.context_breakdown import (
 from inspector.replay.analysis.resend_cost import ResendCost, resend_cost
 from inspector.report.numbers import ON_SCREEN, window_size
 from inspector.safe_text import one_line
+from inspector.ui.actions.action import bindings
+from inspector.ui.actions.screens import COMPOSITION, COMPOSITION_BLOCKS, COMPOSITION_PARTS
 from inspector.ui.breakdown.rows import MOST_BLOCKS, block_table, own_sorting, part_of, part_table
-from inspector.ui.controller.session import FAR
 from inspector.ui.figure_table.table import Sorting, letters
 from inspector.ui.figure_table.widget import FigureTable
 from inspector.ui.study import Leaving, StudyScreen
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from textual.app import ComposeResult
+    from textual.binding import BindingType
 
     from inspector.replay.engine.replay import Replay
     from inspector.ui.controller.host import IsCancelled, Post
@@ -52,9 +53,7 @@ class Parts(FigureTable):
     at: from the cache or not. Letters: c calibrated, e estimated; none is exact. Repeats are results that something
     later in the prompt stands for: the same text, the file read again, or edited since it was read."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "screen.enter", "blocks", id="composition.enter", tooltip="To the blocks of this part"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(COMPOSITION_PARTS)
 
 
 class Blocks(FigureTable):
@@ -63,9 +62,7 @@ class Blocks(FigureTable):
     HELP = """The blocks of the part above that take most of the prompt, or, over the whole session, cost most. Calls
     is how many calls sent a block, carried how many tokens that was in all."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "screen.jump", "to its row", id="composition.jump", tooltip="To this block in the timeline"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(COMPOSITION_BLOCKS)
 
 
 class Divided(NamedTuple):
@@ -95,30 +92,7 @@ class CompositionScreen(StudyScreen):
     }
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *(
-            Binding(
-                str(place),
-                f"divide('{grouping.value}')",
-                "by",
-                id=f"composition.divide-{place}",
-                tooltip=f"Divide it by {place}",
-            )
-            for place, grouping in enumerate(GROUPINGS, start=1)
-        ),
-        Binding("s", "scope", "session", id="composition.scope", tooltip="This window, or everything ever sent"),
-        Binding("tab,shift+tab", "other", "pane", id="composition.other", tooltip="To the other table"),
-        Binding(
-            "left_square_bracket", "call(-1)", "call", id="composition.call-before", tooltip="As of the call before"
-        ),
-        Binding("right_square_bracket", "call(1)", "call", id="composition.call-after", tooltip="As of the call after"),
-        Binding(
-            "left_curly_bracket", f"call(-{FAR})", "far", id="composition.far-before", tooltip="Ten before", show=False
-        ),
-        Binding(
-            "right_curly_bracket", f"call({FAR})", "far", id="composition.far-after", tooltip="Ten after", show=False
-        ),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(COMPOSITION)
 
     def __init__(self, controller: SessionController) -> None:
         super().__init__(controller)

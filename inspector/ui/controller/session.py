@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from inspector.ui.plan.sizes import PlanSizes
     from inspector.ui.timeline.rows import Rows
 
-FAR = 10
-"""Calls a large step passes over."""
 
 SECONDS_BETWEEN_REPLAYS = 1 / 60
 """A frame."""

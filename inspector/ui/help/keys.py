@@ -11,7 +11,7 @@ from textual.keys import REPLACED_KEYS
 from textual.screen import Screen
 from textual.widget import Widget
 
-from inspector.ui.actions.action import BOUND, is_there
+from inspector.ui.actions.action import BOUND
 from inspector.ui.actions.main_screen import MAIN
 from inspector.ui.toolkit.status_bar import KeyHint
 
@@ -155,7 +155,7 @@ def key_commands(screen: Screen[Any]) -> Iterator[SystemCommand]:
         screen: The screen under the palette.
     """
     for action in getattr(screen, "ACTIONS", ()):
-        if action.named is not None and not action.is_of_app and is_there(screen, action.named.only_with):
+        if action.named is not None and not action.is_of_app and action.named.is_offered(screen):
             yield named_command(screen, action)
     seen = set()
     for active in screen.active_bindings.values():
@@ -171,19 +171,20 @@ def key_commands(screen: Screen[Any]) -> Iterator[SystemCommand]:
 def app_commands(app: AnyApp) -> Iterator[SystemCommand]:
     """What the app itself does, wherever the focus is."""
     for action in MAIN:
-        if action.named is not None and action.is_of_app and is_there(app, action.named.only_with):
+        if action.named is not None and action.is_of_app and action.named.is_offered(app):
             yield named_command(app, action)
 
 
-def named_command(node: AnyApp | Screen[Any], action: Action) -> SystemCommand:
+def named_command(node: AnyApp | Screen[Any], action: Action[Any]) -> SystemCommand:
     """The command of an action that has a name of its own."""
     named = action.named
     if named is None:
         raise AssertionError(f"{action.name} has no name of its own")
-    return SystemCommand(named.title.format(node), named.text, partial(_run, node.app, action, node))
+    title = named.title if isinstance(named.title, str) else named.title(node)
+    return SystemCommand(title, named.text, partial(_run, node.app, action, node))
 
 
-async def _run(app: AnyApp, action: Action, node: DOMNode) -> None:
+async def _run(app: AnyApp, action: Action[Any], node: DOMNode) -> None:
     await app.run_action(action.binding.action, node)
 
 

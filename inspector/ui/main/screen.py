@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from inspect import isawaitable
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import SystemCommand
@@ -12,6 +11,8 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 
 from inspector.safe_text import one_line
+from inspector.ui.actions.action import BOUND, bindings, do
+from inspector.ui.actions.main_screen import MAIN
 from inspector.ui.controller.changes import Change
 from inspector.ui.controller.session import SessionController
 from inspector.ui.main.chart_pane import ChartPane
@@ -19,7 +20,6 @@ from inspector.ui.main.cost_pane import CostPane
 from inspector.ui.main.detail_pane import DetailPane
 from inspector.ui.main.host import ScreenHost
 from inspector.ui.main.kept_state import KeptState
-from inspector.ui.main.keys import BINDINGS, BY_NAME
 from inspector.ui.main.pane_focus import PaneFocus
 from inspector.ui.main.plan_pane import PlanPane
 from inspector.ui.main.related import RelatedSessions
@@ -50,7 +50,8 @@ OF_CALLS = ("compare", "tune")
 class InspectScreen(SessionScreen[None]):
     """One session: context chart, timeline, detail, plan and cost. Its panes do what they are asked for themselves."""
 
-    BINDINGS: ClassVar[list[BindingType]] = BINDINGS
+    ACTIONS = MAIN
+    BINDINGS: ClassVar[list[BindingType]] = bindings(MAIN)
 
     @dataclass
     class SettingChanged(Message):
@@ -244,15 +245,13 @@ class InspectScreen(SessionScreen[None]):
 
     async def action_do(self, name: str) -> None:
         """Do what a key of that name does."""
-        done = BY_NAME[name].run(self)
-        if isawaitable(done):
-            await done
+        await do(self, name)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Keys that lead nowhere are not offered."""
         if action != "do":
             return super().check_action(action, parameters)
-        key = BY_NAME[str(parameters[0])]
+        key = BOUND[str(parameters[0])]
         if key.needs_session and self.controller.is_unopened:
             return False
         if key.name == "session.open-subagent":
@@ -366,53 +365,17 @@ class InspectScreen(SessionScreen[None]):
             self.timeline.timeline.move_to_block(leaving.block)
 
     def commands(self) -> Iterator[SystemCommand]:
-        """What the command palette offers here, as `noun: Verb`; only what applies now."""
-        yield from self._plan_commands()
+        """What the command palette offers here besides what keys do, as `noun: Verb`; only what applies now."""
+        plans = self.controller.plans
+        for index, entry in enumerate(() if plans is None else plans.plan.entries):
+            verb = "Switch off" if entry.enabled else "Switch on"
+            switch = partial(self.plan.switch, index)
+            yield SystemCommand(f"{entry.strategy.name}: {verb}", entry.strategy.title, switch)
         if self.controller.outcome is not None:
-            text = "Every strategy and this plan on this session, as a table"
-            yield SystemCommand("plan: Compare", text, partial(self.study, "compare"))
-            text = "What a limit of the plan comes to over its whole range"
-            yield SystemCommand("plan: Tune", text, partial(self.study, "tune"))
-            text = "Every figure of the plan, what it is projected to, and on which terms"
-            yield SystemCommand("cost: Figures", text, partial(self.study, "costs"))
-            text = "What the prompt is made of, what of it costs most, and what is in it twice"
-            yield SystemCommand("call: Composition", text, partial(self.study, "composition"))
-        if self.controller.session is not None:
-            text = "What the file was taken for, what is in it, what could not be read"
-            yield SystemCommand("session: Diagnostics", text, partial(self.related.show_diagnostics, self))
-        if self.related.subagent is not None:
-            yield SystemCommand("session: Open subagent", "Started by this call", self.related.open_subagent)
-        if self.related.parent is not None:
-            yield SystemCommand("session: Open parent", "It started this session", self.related.open_parent)
-        if self.controller.outcome is not None:
-            if self.controller.call is not None:
-                yield SystemCommand("call: Now", "Show everything as of now", self.chart.to_now)
             yield SystemCommand("call: Go to", "Show everything as of one call", self.ask_call)
-            yield SystemCommand("cost: Explain", "How the figures under the cursor came about", self.explain)
-            yield SystemCommand("cost: Set runs a day", "What a saving comes to over many runs", self.cost.ask_runs)
         if self.controller.is_counting:
             yield SystemCommand("tokens: Stop counting", "Leave the rest estimated", self.controller.stop_counting)
         yield SystemCommand("session: Read again", "Read the file from the beginning", self.controller.open)
-
-    def _plan_commands(self) -> Iterator[SystemCommand]:
-        plans, pane = self.controller.plans, self.plan
-        if plans is None:
-            return
-        yield SystemCommand("plan: Add strategy", "Choose a strategy to add to the plan", pane.add)
-        yield SystemCommand(f"plan: Swap for {plans.other_letter}", "Put this plan aside for another", pane.swap)
-        yield SystemCommand("plan: Save as", "Save the plan under a name, or in a file", pane.save)
-        yield SystemCommand("plan: Open", "Take a saved plan, a ready one, or a file", pane.open_other)
-        if plans.plan.strategies:
-            yield SystemCommand("plan: Export", "The plan as other agents' configuration", pane.export)
-        if self.controller.rival is not None:
-            yield SystemCommand("plan: Difference", "What A and B differ in", pane.show_difference)
-        if plans.shown.past:
-            yield SystemCommand("plan: Undo", "Take back the last change of the plan", self.controller.undo)
-        if plans.shown.future:
-            yield SystemCommand("plan: Redo", "Make the change again", self.controller.redo)
-        for index, entry in enumerate(plans.plan.entries):
-            verb = "Switch off" if entry.enabled else "Switch on"
-            yield SystemCommand(f"{entry.strategy.name}: {verb}", entry.strategy.title, partial(pane.switch, index))
 
 
 def problem_with_call(count: int, text: str) -> str:
