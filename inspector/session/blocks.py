@@ -5,6 +5,9 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import structs
+
+from inspector.session.json.codec import clean_text, compact_json
 from inspector.session.model import PREVIEW_CHARACTERS, Block, BlockKind, Media, Origin
 
 if TYPE_CHECKING:
@@ -21,6 +24,15 @@ class TextBlock(NamedTuple):
 
     block: Block
     text: str
+
+    def moved(self, origin: Origin) -> TextBlock:
+        """The same, standing elsewhere."""
+        return TextBlock(structs.replace(self.block, origin=origin), self.text)
+
+
+def argument_text(arguments: object) -> str:
+    """What a tool was called with, as text: a string as it is, anything else as JSON."""
+    return clean_text(arguments if isinstance(arguments, str) else compact_json(arguments))
 
 
 def text_block(

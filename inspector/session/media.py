@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import binascii
 import struct
+from typing import TYPE_CHECKING
 
 from inspector.session.model import Media
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 HEADER_CHARACTERS = 1 << 10
 """Enough base64 for the header of every format but JPEG, whose size may stand behind an embedded preview."""
@@ -24,6 +28,12 @@ def media_of_base64(media_type: str, data: bytes) -> Media:
     if not width and data.startswith(b"/9j/"):
         width, height = dimensions(_decoded(data[:JPEG_CHARACTERS]))
     return Media(media_type, size, width, height)
+
+
+def media_of_all(found: Iterable[tuple[str, str]]) -> tuple[tuple[Media, ...], tuple[bytes, ...]]:
+    """Several media, each given as its type and its base64 form; and the encoded bytes of each."""
+    encoded = [(media_type, data.encode(errors="replace")) for media_type, data in found]
+    return tuple(media_of_base64(*one) for one in encoded), tuple(data for _, data in encoded)
 
 
 def media_of_data_url(url: str) -> Media:

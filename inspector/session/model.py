@@ -74,6 +74,10 @@ class Origin(Struct, frozen=True, gc=False):
     file: int = 0
     locator: str = ""
 
+    def at(self, part: int, locator: str | None = None) -> Origin:
+        """Another block's place in the same record, under the same locator where no other is given."""
+        return Origin(self.offset, self.length, part, self.file, self.locator if locator is None else locator)
+
 
 class Media(Struct, frozen=True, gc=False):
     """An image or document inside a block.
@@ -183,6 +187,10 @@ class Usage(Struct, frozen=True, gc=False):
     def prompt(self) -> int:
         """All prompt tokens of the call: what filled the window."""
         return self.uncached + self.cache_read + self.cache_write_5m + self.cache_write_1h
+
+    def unless_zero(self) -> Usage | None:
+        """The same; None where nothing was counted, as aborted requests and servers that do not count report."""
+        return self if self.prompt or self.output else None
 
 
 class Call(Struct, frozen=True, gc=False):

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from inspector.session.blocks import CHAT, TextBlock, text_block
+from inspector.session.blocks import CHAT, TextBlock, argument_text, text_block
 from inspector.session.builder import Thread
 from inspector.session.call_matching import CallMatcher
-from inspector.session.json.codec import clean_text, compact_json, lenient_json
-from inspector.session.json.values import objects
+from inspector.session.json.codec import clean_text, compact_json, json_in
+from inspector.session.json.values import objects, string
 from inspector.session.media import media_of_base64, media_of_data_url
 from inspector.session.model import BlockKind, Media, Message, Origin, Role, Usage
 
@@ -102,7 +102,7 @@ def blocks_of_entry(entry: Mapping[str, Any], offset: int, length: int, names: M
 
 def _called(content: Any) -> list[dict[str, Any]]:
     """The calls that a ShareGPT file writes down as the text of a message; none where that is no JSON."""
-    value = lenient_json(content.encode(errors="replace"))[0] if isinstance(content, str) else content
+    value = json_in(content) if isinstance(content, str) else content
     calls = value if isinstance(value, list) else [value]
     return objects(calls) if all(isinstance(call, dict) and "name" in call for call in calls) else []
 
@@ -126,22 +126,21 @@ def _tool_calls(entry: Mapping[str, Any], offset: int, length: int) -> Iterator[
         if isinstance(call, dict):
             function = call.get("function") or call.get("custom") or call
             origin = Origin(offset, length, index, 0, "tool_calls")
-            yield _call(function if isinstance(function, dict) else {}, _string(call.get("id")), origin)
+            yield _call(function if isinstance(function, dict) else {}, string(call.get("id")), origin)
     call = entry.get("function_call")
     if isinstance(call, dict):
         yield _call(call, "", Origin(offset, length, 0, 0, "function_call"))
 
 
 def _call(function: Mapping[str, Any], identifier: str, origin: Origin) -> TextBlock:
-    arguments = function.get("arguments", function.get("input", "{}"))
-    text = arguments if isinstance(arguments, str) else compact_json(arguments)
-    name = _string(function.get("name"))
-    return text_block(BlockKind.TOOL_CALL, clean_text(text), origin, tool_call_id=identifier, tool_name=name)
+    text = argument_text(function.get("arguments", function.get("input", "{}")))
+    name = string(function.get("name"))
+    return text_block(BlockKind.TOOL_CALL, text, origin, tool_call_id=identifier, tool_name=name)
 
 
 def _tool_entry(entry: Mapping[str, Any], origin: Origin, names: Mapping[str, str]) -> TextBlock:
-    call = _string(entry.get("tool_call_id"))
-    name = (names.get(call) if call else "") or _string(entry.get("name"))
+    call = string(entry.get("tool_call_id"))
+    name = (names.get(call) if call else "") or string(entry.get("name"))
     content = entry["value"] if "from" in entry and "role" not in entry else entry.get("content")
     return result_block(content, call, name, bool(entry.get("is_error")), origin)
 
@@ -155,16 +154,16 @@ def _block_of_part(part: Any, role: Role, origin: Origin, names: Mapping[str, st
     if is_summary_part(part):
         return text_block(TEXT_KIND[role], clean_text(part["content"]), origin)
     if kind in ("thinking", "reasoning"):
-        text = clean_text(_string(part.get("thinking") or part.get("text") or part.get("reasoning")))
-        return text_block(BlockKind.THINKING, text, origin, signature_characters=len(_string(part.get("signature"))))
+        text = clean_text(string(part.get("thinking") or part.get("text") or part.get("reasoning")))
+        return text_block(BlockKind.THINKING, text, origin, signature_characters=len(string(part.get("signature"))))
     if kind == "redacted_thinking":
-        return text_block(BlockKind.THINKING, "", origin, signature_characters=len(_string(part.get("data"))))
+        return text_block(BlockKind.THINKING, "", origin, signature_characters=len(string(part.get("data"))))
     if kind == "refusal":
-        return text_block(TEXT_KIND[role], clean_text(_string(part.get("refusal"))), origin)
+        return text_block(TEXT_KIND[role], clean_text(string(part.get("refusal"))), origin)
     if kind.endswith("tool_use"):
-        return _call(part, _string(part.get("id")), origin)
+        return _call(part, string(part.get("id")), origin)
     if kind.endswith("tool_result"):
-        call = _string(part.get("tool_use_id"))
+        call = string(part.get("tool_use_id"))
         name = names.get(call, "") if call else ""
         return result_block(part.get("content"), call, name, bool(part.get("is_error")), origin)
     if kind in IMAGE_PARTS or kind in DOCUMENT_PARTS:
@@ -176,7 +175,7 @@ def _block_of_part(part: Any, role: Role, origin: Origin, names: Mapping[str, st
 
 def is_summary_part(part: Any) -> bool:
     """Whether a part stands for everything before it; one without a text is a compaction that failed."""
-    return isinstance(part, dict) and part.get("type") == COMPACTION and bool(_string(part.get("content")))
+    return isinstance(part, dict) and part.get("type") == COMPACTION and bool(string(part.get("content")))
 
 
 def result_block(content: Any, call: str, name: str, is_error: bool, origin: Origin) -> TextBlock:
@@ -220,7 +219,7 @@ def media_of_part(part: Mapping[str, Any]) -> tuple[Media, bytes, str]:
     """What it is, its encoded bytes, and its text where it is a document of plain text."""
     source = part.get("source")
     if isinstance(source, dict):
-        data, media_type = source.get("data"), _string(source.get("media_type"))
+        data, media_type = source.get("data"), string(source.get("media_type"))
         if isinstance(data, str) and source.get("type") == "text":
             text = clean_text(data)
             return Media(media_type or "text/plain", len(text.encode())), b"", text
@@ -233,13 +232,13 @@ def media_of_part(part: Mapping[str, Any]) -> tuple[Media, bytes, str]:
         return Media(media_type, 0), _address(source, part), ""
     sound = part.get("input_audio")
     if isinstance(sound, dict):
-        encoded = _string(sound.get("data")).encode(errors="replace")
-        return media_of_base64(f"audio/{_string(sound.get('format')) or 'unknown'}", encoded), encoded, ""
+        encoded = string(sound.get("data")).encode(errors="replace")
+        return media_of_base64(f"audio/{string(sound.get('format')) or 'unknown'}", encoded), encoded, ""
     url = part.get("image_url") or part.get("file_data") or part.get("file") or part.get("url")
     if isinstance(url, dict):
         url = url.get("url") or url.get("file_data")
-    address = _string(url).encode(errors="replace") or _address(part, {})
-    return media_of_data_url(_string(url)), address, ""
+    address = string(url).encode(errors="replace") or _address(part, {})
+    return media_of_data_url(string(url)), address, ""
 
 
 def _address(*places: Mapping[str, Any]) -> bytes:
@@ -252,7 +251,7 @@ def _joined(content: Any) -> str:
     """The texts of a document that was given in parts."""
     if isinstance(content, list):
         return "\n".join(text_of_part(part) for part in content)
-    return clean_text(_string(content))
+    return clean_text(string(content))
 
 
 def text_of_part(part: Any) -> str:
@@ -266,10 +265,6 @@ def text_of_part(part: Any) -> str:
         if part.get("type") == SEARCH_RESULT:
             return _joined(part.get("content"))
     return clean_text(compact_json(part))
-
-
-def _string(value: object) -> str:
-    return value if isinstance(value, str) else ""
 
 
 NOTICE = "notice"
@@ -322,9 +317,8 @@ def chat_blocks(messages: Iterable[Mapping[str, Any]], origin: Origin) -> list[l
     found = []
     for message in messages:
         own = []
-        for block, text in blocks_of_entry(message, origin.offset, origin.length, {}):
-            place = Origin(origin.offset, origin.length, part, origin.file, locator)
-            own.append(TextBlock(structs.replace(block, origin=place), text))
+        for made in blocks_of_entry(message, origin.offset, origin.length, {}):
+            own.append(made.moved(origin.at(part, locator)))
             part += 1
         found.append(own)
     return found
@@ -419,15 +413,14 @@ def usage_of(reported: object) -> Usage | None:
     prompt = _count(reported, "prompt_tokens", "input_tokens")
     if "prompt_tokens" in reported or "input_tokens_details" in reported:
         prompt = max(prompt - read - written, 0)
-    usage = Usage(
+    return Usage(
         uncached=prompt,
         cache_read=read,
         cache_write_5m=written - hour,
         cache_write_1h=hour,
         output=_count(reported, "completion_tokens", "output_tokens"),
         reasoning=_count(output_details, "reasoning_tokens"),
-    )
-    return usage if usage.prompt or usage.output else None
+    ).unless_zero()
 
 
 def _details(reported: Mapping[str, Any], *names: str) -> Mapping[str, Any]:

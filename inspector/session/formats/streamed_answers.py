@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.json.codec import lenient_json
+from inspector.session.json.codec import json_in
 from inspector.session.json.values import mapping, objects, string
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def events_of(stream: str) -> Iterator[dict[str, Any]]:
     """The JSON objects that a stream's events carry; what is cut off or no JSON is left out."""
     for line in stream.splitlines():
         if line.startswith("data:") and (data := line[5:].strip()) != DONE:
-            value = lenient_json(data.encode(errors="replace"))[0]
+            value = json_in(data)
             if isinstance(value, dict):
                 yield value
 
@@ -69,7 +69,7 @@ def events_of(stream: str) -> Iterator[dict[str, Any]]:
 def answer_of(text: str) -> dict[str, Any]:
     """The message that a stream, or JSON, carries, with `model`, `id` and `usage`; empty where it carries none."""
     if text.lstrip().startswith("{"):
-        return _answer_at_once(mapping(lenient_json(text.encode(errors="replace"))[0]))
+        return _answer_at_once(mapping(json_in(text)))
     return _answer_of_stream(text)
 
 
@@ -120,7 +120,7 @@ def _finished(block: dict[str, Any]) -> dict[str, Any]:
     if "partial_json" not in block:
         return block
     text = block.pop("partial_json")
-    value = lenient_json(text.encode(errors="replace"))[0]
+    value = json_in(text)
     return {**block, "input": value if isinstance(value, dict) else text}
 
 

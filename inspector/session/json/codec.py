@@ -57,6 +57,11 @@ def lenient_json(data: bytes) -> tuple[object, str]:
     return value, problem
 
 
+def json_in(text: str) -> Any:
+    """The JSON value that a string holds, read leniently; None where it holds none."""
+    return lenient_json(text.encode(errors="replace"))[0]
+
+
 def clean_text(text: str) -> str:
     """`text` with U+FFFD in place of lone surrogates, which have no UTF-8 form; the same object when it has none."""
     try:

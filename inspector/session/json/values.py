@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from inspector.session.json.codec import clean_text
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -16,6 +18,11 @@ MOST = 1 << 53
 def string(value: object) -> str:
     """A string; empty for anything else."""
     return value if isinstance(value, str) else ""
+
+
+def clean_string(value: object) -> str:
+    """A string with U+FFFD in place of lone surrogates; empty for anything else."""
+    return clean_text(value) if isinstance(value, str) else ""
 
 
 def mapping(value: object) -> Mapping[str, Any]:

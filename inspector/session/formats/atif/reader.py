@@ -111,15 +111,14 @@ def usage_of(step: Mapping[str, Any]) -> Usage | None:
     written = count(extra.get("cache_creation_input_tokens")) or count(extra.get("cache_write_tokens"))
     hour = count(mapping(extra.get("cache_creation")).get("ephemeral_1h_input_tokens"))
     written = min(max(written, hour), max(prompt - read, 0))
-    usage = Usage(
+    return Usage(
         uncached=max(prompt - read - written, 0),
         cache_read=read,
         cache_write_5m=max(written - hour, 0),
         cache_write_1h=min(hour, written),
         output=count(metrics.get("completion_tokens")),
         reasoning=count(extra.get("reasoning_tokens")) or count(extra.get("reasoning_output_tokens")),
-    )
-    return usage if usage.prompt or usage.output else None
+    ).unless_zero()
 
 
 def is_aggregate(step: Mapping[str, Any]) -> bool:

@@ -8,7 +8,7 @@ from inspector.session.blocks import TextBlock, text_block
 from inspector.session.formats.claude_code.attachments import attachment_fields, attachment_text, notice_text, plain
 from inspector.session.formats.claude_code.records import DECODER, ContentBlock, RecordKind, Source, kind_of
 from inspector.session.json.codec import clean_text, compact_json, lenient_json
-from inspector.session.media import media_of_base64
+from inspector.session.media import media_of_all, media_of_base64
 from inspector.session.model import BlockKind, Media, Origin
 
 if TYPE_CHECKING:
@@ -181,8 +181,7 @@ def _attached_media(fields: dict[str, Any]) -> tuple[tuple[Media, ...], tuple[by
     prompt = fields.get("prompt")
     sources = [item.get("source") for item in prompt if isinstance(item, dict)] if isinstance(prompt, list) else []
     found += [(source.get("media_type"), source.get("data")) for source in sources if isinstance(source, dict)]
-    encoded = [(str(kind or ""), data.encode(errors="replace")) for kind, data in found if isinstance(data, str)]
-    return tuple(media_of_base64(kind, data) for kind, data in encoded), tuple(data for _, data in encoded)
+    return media_of_all((str(kind or ""), data) for kind, data in found if isinstance(data, str))
 
 
 def _raw_part(line: bytes, index: int, item: int | None = None) -> str:

@@ -10,7 +10,7 @@ from inspector.session.format import can_name_file
 from inspector.session.formats.claude_code.attachments import attachment_fields
 from inspector.session.formats.claude_code.records import EMPTY, Started
 from inspector.session.formats.claude_code.related import SUBAGENTS, parent_file, running_identifier
-from inspector.session.json.codec import lenient_json
+from inspector.session.json.codec import json_in, lenient_json
 from inspector.session.json.values import mapping, string
 from inspector.session.model import LinkKind, SessionLink
 
@@ -207,7 +207,7 @@ class Family:
     def note_call(self, identifier: str, tool: str, arguments: str) -> None:
         """A tool was called: remember what for, where it starts subagents."""
         if tool in STARTING_TOOLS:
-            given = mapping(lenient_json(arguments.encode(errors="replace"))[0])
+            given = mapping(json_in(arguments))
             self._titles[identifier] = string(given.get("description")) or string(given.get("subagent_type"))
             if identifier and (prompt := string(given.get("prompt"))):
                 self._running[identifier] = known = running_identifier(prompt)

@@ -50,14 +50,13 @@ def usage_of(reported: ReportedUsage | None) -> Usage | None:
     detail = reported.cache_creation
     hour = _count(detail.ephemeral_1h_input_tokens) if detail is not None else 0
     minutes = _count(detail.ephemeral_5m_input_tokens) if detail is not None else 0
-    usage = Usage(
+    return Usage(
         uncached=_count(reported.input_tokens),
         cache_read=_count(reported.cache_read_input_tokens),
         cache_write_5m=max(written - hour, minutes),
         cache_write_1h=hour,
         output=_count(reported.output_tokens),
-    )
-    return usage if usage.prompt or usage.output else None
+    ).unless_zero()
 
 
 def later(before: Usage | None, now: Usage | None) -> Usage | None:

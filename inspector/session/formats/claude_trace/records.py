@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from inspector.session.json.codec import lenient_json
+from inspector.session.json.codec import json_in
 from inspector.session.json.values import mapping, string
 
 ADDRESSES = ("/v1/messages", "/chat/completions", "api.anthropic.com", "bedrock-runtime", "aiplatform.googleapis.com")
@@ -21,4 +21,4 @@ def is_exchange(record: Any) -> bool:
 def request_body(record: Any) -> Any:
     """What a request asked, which some programs write as a string; empty where it has no JSON body."""
     body = mapping(mapping(record).get("request")).get("body")
-    return mapping(lenient_json(body.encode(errors="replace"))[0] if isinstance(body, str) else body)
+    return mapping(json_in(body) if isinstance(body, str) else body)

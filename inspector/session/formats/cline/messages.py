@@ -213,5 +213,4 @@ def usage_of(metrics: Mapping[str, Any]) -> Usage | None:
     # Versions that wrote what was not cached alone can be told only where that is less than the cached part.
     uncached = prompt - read - written if prompt >= read + written else prompt
     output = count(metrics.get("outputTokens")) or count(tokens.get("completion"))
-    usage = Usage(uncached=uncached, cache_read=read, cache_write_5m=written, output=output)
-    return usage if usage.prompt or usage.output else None
+    return Usage(uncached=uncached, cache_read=read, cache_write_5m=written, output=output).unless_zero()

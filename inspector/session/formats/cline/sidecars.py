@@ -9,7 +9,7 @@ from msgspec import structs
 
 from inspector.session.formats.chat import all_blocks
 from inspector.session.formats.cline.messages import blocks_of_parts, spoken_in
-from inspector.session.json.codec import lenient_json
+from inspector.session.json.codec import json_in
 from inspector.session.json.values import count, count_or_none, mapping, objects, sequence, string
 from inspector.session.model import Origin, Usage
 
@@ -62,7 +62,7 @@ def requests_of_answers(shown: Any, answers: Sequence[int]) -> dict[int, Request
         left_out = _range(message.get("conversationHistoryDeletedRange"))
         if message.get("say") == REQUEST:
             place = None
-            request = Request(_usage(mapping(_json(message.get("text")))), left_out, count(message.get("ts")))
+            request = Request(_usage(mapping(json_in(string(message.get("text"))))), left_out, count(message.get("ts")))
             index = message.get("conversationHistoryIndex")
             if isinstance(index, int) and not isinstance(index, bool):
                 place = index + ANSWER_BEHIND
@@ -89,18 +89,18 @@ def condensations(shown: Any) -> list[Condensed]:
         if message.get("say") == "condense_context" and message.get("partial") is not True:
             about = mapping(message.get("contextCondense"))
             if about:
-                found.append(Condensed(count_or_none(about.get("prevContextTokens")), _after(about)))
+                found.append(
+                    Condensed(
+                        count_or_none(about.get("prevContextTokens")), count_or_none(about.get("newContextTokens"))
+                    )
+                )
         elif message.get("say") == "compaction":
-            about = mapping(_json(message.get("text")))
+            about = mapping(json_in(string(message.get("text"))))
             if about.get("status") == "completed":
                 found.append(
                     Condensed(count_or_none(about.get("tokensBefore")), count_or_none(about.get("tokensAfter")))
                 )
     return found
-
-
-def _after(about: Mapping[str, Any]) -> int | None:
-    return count_or_none(about.get("newContextTokens"))
 
 
 def _usage(about: Mapping[str, Any]) -> Usage | None:
@@ -112,17 +112,12 @@ def _usage(about: Mapping[str, Any]) -> Usage | None:
     """
     prompt, read, written = (count(about.get(name)) for name in ("tokensIn", "cacheReads", "cacheWrites"))
     is_whole = "apiProtocol" in about and prompt >= read + written
-    usage = Usage(
+    return Usage(
         uncached=prompt - read - written if is_whole else prompt,
         cache_read=read,
         cache_write_5m=written,
         output=count(about.get("tokensOut")),
-    )
-    return usage if usage.prompt or usage.output else None
-
-
-def _json(text: Any) -> Any:
-    return lenient_json(string(text).encode(errors="replace"))[0]
+    ).unless_zero()
 
 
 def _range(value: Any) -> tuple[int, int] | None:

@@ -78,7 +78,7 @@ def compacted_items(
         items = [{"type": "message", "role": "user", "content": message}] if message else []
     part = 0
     for item in items:
-        blocks = blocks_of_item(item, Origin(origin.offset, origin.length, part), names)
+        blocks = blocks_of_item(item, origin.at(part), names)
         part += len(blocks)
         yield item, blocks
 
@@ -93,9 +93,7 @@ def system_blocks(payload: Mapping[str, Any], origin: Origin) -> list[TextBlock]
     tools = payload.get("dynamic_tools")
     texts = [text, compact_json(tools) if tools else ""]
     return [
-        text_block(BlockKind.SYSTEM_TEXT, clean_text(text), Origin(origin.offset, origin.length, part))
-        for part, text in enumerate(texts)
-        if text
+        text_block(BlockKind.SYSTEM_TEXT, clean_text(text), origin.at(part)) for part, text in enumerate(texts) if text
     ]
 
 

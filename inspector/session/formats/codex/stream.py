@@ -20,9 +20,8 @@ from inspector.session.blocks import text_block
 from inspector.session.formats.codex.records import ENDS_OF_TURNS, ITEM_ENDS, ITEMS, SAY_NOTHING, THREAD, TURN_ENDS
 from inspector.session.formats.codex.usage import usage_of
 from inspector.session.formats.responses.items import NONE, ItemThread, Side, blocks_of_item, side_of
-from inspector.session.json.codec import clean_text
 from inspector.session.json.lines import ObjectDecoder, object_of
-from inspector.session.json.values import count, mapping, sequence, string
+from inspector.session.json.values import clean_string, count, mapping, sequence, string
 from inspector.session.model import BlockKind, LinkKind, Origin, SessionLink
 from inspector.session.reader import Record, RecordInterpreter
 
@@ -103,7 +102,7 @@ def _items(item: Mapping[str, Any], *, is_ended: bool) -> list[dict[str, Any]]:
     if kind == PLAN:
         call = {"type": "function_call", "name": kind, "call_id": identifier, "arguments": {"items": item.get("items")}}
         return [call, {"type": "function_call_output", "call_id": identifier, "name": kind, "output": ""}]
-    text = clean_text(string(item.get("text")))
+    text = clean_string(item.get("text"))
     if kind in ("agent_message", "assistant_message"):
         return [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}]
     if kind == "reasoning":

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from inspector.session.blocks import TextBlock, text_block
+from inspector.session.blocks import TextBlock, argument_text, text_block
 from inspector.session.builder import SessionBuilder, Thread
 from inspector.session.formats.copilot.records import EventKind, kind_of
-from inspector.session.json.codec import clean_text, compact_json
 from inspector.session.json.lines import ObjectDecoder, object_of
-from inspector.session.json.values import count, count_or_none, mapping, objects, seconds_of_any, string
+from inspector.session.json.values import clean_string, count, count_or_none, mapping, objects, seconds_of_any, string
 from inspector.session.media import media_of_base64
 from inspector.session.model import BlockKind, Compaction, ContextCause, Media, Message, Origin, Role, Usage
 from inspector.session.reader import Record, RecordInterpreter
@@ -59,11 +58,11 @@ def blocks_of_event(
         case EventKind.USER:
             return _said(data, origin)
         case EventKind.NOTIFICATION:
-            return [text_block(BlockKind.USER_TEXT, _text(data, "content"), origin)]
+            return [text_block(BlockKind.USER_TEXT, clean_string(data.get("content")), origin)]
         case EventKind.SYSTEM:
-            return [text_block(BlockKind.SYSTEM_TEXT, _text(data, "content"), origin)]
+            return [text_block(BlockKind.SYSTEM_TEXT, clean_string(data.get("content")), origin)]
         case EventKind.COMPACTION if data.get("success") and data.get("summaryContent"):
-            return [text_block(BlockKind.USER_TEXT, _text(data, "summaryContent"), origin)]
+            return [text_block(BlockKind.USER_TEXT, clean_string(data.get("summaryContent")), origin)]
         case EventKind.COMPACTION if data.get("success"):
             return []
         case EventKind.NOTICE | EventKind.COMPACTION:
@@ -75,20 +74,19 @@ def _response(data: Mapping[str, Any], origin: Origin) -> list[TextBlock]:
     blocks = []
     signature = len(string(data.get("reasoningOpaque"))) + len(string(data.get("encryptedContent")))
     if data.get("reasoningText") or signature:
-        place = _at(origin, 0, REASONING)
-        text = _text(data, "reasoningText")
+        place = origin.at(0, REASONING)
+        text = clean_string(data.get("reasoningText"))
         blocks.append(text_block(BlockKind.THINKING, text, place, signature_characters=signature))
     if data.get("content"):
-        blocks.append(text_block(BlockKind.ASSISTANT_TEXT, _text(data, "content"), _at(origin, 0, TEXT)))
+        blocks.append(text_block(BlockKind.ASSISTANT_TEXT, clean_string(data.get("content")), origin.at(0, TEXT)))
     for index, request in enumerate(objects(data.get("toolRequests"))):
-        arguments = request.get("arguments", {})
         blocks.append(
             text_block(
                 BlockKind.TOOL_CALL,
-                clean_text(arguments if isinstance(arguments, str) else compact_json(arguments)),
-                _at(origin, index, REQUESTS),
-                tool_call_id=_text(request, "toolCallId"),
-                tool_name=_text(request, "name"),
+                argument_text(request.get("arguments", {})),
+                origin.at(index, REQUESTS),
+                tool_call_id=clean_string(request.get("toolCallId")),
+                tool_name=clean_string(request.get("name")),
             )
         )
     return blocks
@@ -98,9 +96,9 @@ def _result(data: Mapping[str, Any], origin: Origin, tool_names: Mapping[str, st
     """A tool result. `content` is what the model is sent; `detailedContent` is for the screen and often longer."""
     result = mapping(data.get("result"))
     media, encoded = _media(result.get("binaryResultsForLlm"))
-    call = _text(data, "toolCallId")
+    call = clean_string(data.get("toolCallId"))
     is_error = not data.get("success", True)
-    text = _text(result, "content") or _text(mapping(data.get("error")), "message")
+    text = clean_string(result.get("content")) or clean_string(mapping(data.get("error")).get("message"))
     return text_block(
         BlockKind.TOOL_RESULT,
         text,
@@ -116,13 +114,13 @@ def _result(data: Mapping[str, Any], origin: Origin, tool_names: Mapping[str, st
 
 def _said(data: Mapping[str, Any], origin: Origin) -> list[TextBlock]:
     """A user message as the model sees it: with the tags that the program wraps around what was typed."""
-    text = _text(data, "transformedContent") or _text(data, "content")
+    text = clean_string(data.get("transformedContent")) or clean_string(data.get("content"))
     blocks = [text_block(BlockKind.USER_TEXT, text, origin)]
     for index, attachment in enumerate(objects(data.get("attachments"))):
         media, encoded = _media([attachment])
         if media:
             kind = BlockKind.IMAGE if media[0].media_type.startswith("image/") else BlockKind.DOCUMENT
-            place = _at(origin, index, ATTACHMENTS)
+            place = origin.at(index, ATTACHMENTS)
             blocks.append(text_block(kind, "", place, media=media, media_data=encoded))
     return blocks
 
@@ -143,17 +141,9 @@ def _media(items: Any) -> tuple[tuple[Media, ...], tuple[bytes, ...]]:
 
 def _notice(event: Mapping[str, Any], data: Mapping[str, Any], line: bytes) -> str:
     for name in ("message", "error", "content", "reason"):
-        if text := _text(data, name):
-            return f"{_text(event, 'type')}: {text}"
+        if text := clean_string(data.get(name)):
+            return f"{clean_string(event.get('type'))}: {text}"
     return line.decode(errors="replace")
-
-
-def _at(origin: Origin, part: int, locator: str) -> Origin:
-    return Origin(origin.offset, origin.length, part, 0, locator)
-
-
-def _text(fields: Mapping[str, Any], name: str) -> str:
-    return clean_text(string(fields.get(name)))
 
 
 MAIN = ("", "main")

@@ -9,7 +9,7 @@ from inspector.session.blocks import TextBlock, text_block
 from inspector.session.formats.gemini.records import BESIDE, SPOKEN
 from inspector.session.json.codec import clean_text, compact_json
 from inspector.session.json.lines import object_of
-from inspector.session.json.values import count, mapping, objects, sequence, string
+from inspector.session.json.values import clean_string, count, mapping, objects, sequence, string
 from inspector.session.media import media_of_base64
 from inspector.session.model import BlockKind, Media, Origin, Usage
 
@@ -64,8 +64,8 @@ def parts_of(record: Mapping[str, Any], raw: bytes, offset: int) -> Parts:
         return Parts(spoken=list(_content(record, BlockKind.USER_TEXT, origin)))
     if kind in BESIDE:
         text = "\n".join(made.text for made in _content(record, BlockKind.OTHER, origin))
-        return Parts(spoken=[text_block(BlockKind.OTHER, f"{kind}: {text}", _at(origin, 0, CONTENT))])
-    return Parts(spoken=[text_block(BlockKind.OTHER, raw.decode(errors="replace"), _at(origin, 0, CONTENT))])
+        return Parts(spoken=[text_block(BlockKind.OTHER, f"{kind}: {text}", origin.at(0, CONTENT))])
+    return Parts(spoken=[text_block(BlockKind.OTHER, raw.decode(errors="replace"), origin.at(0, CONTENT))])
 
 
 def is_sent(record: Mapping[str, Any]) -> bool:
@@ -87,13 +87,13 @@ def _response(record: Mapping[str, Any], origin: Origin) -> Parts:
     for index, thought in enumerate(objects(record.get("thoughts"))):
         subject, text = string(thought.get("subject")), string(thought.get("description"))
         text = clean_text(f"**{subject}** {text}" if subject else text)
-        parts.thoughts.append(text_block(BlockKind.THINKING, text, _at(origin, index, THOUGHTS)))
+        parts.thoughts.append(text_block(BlockKind.THINKING, text, origin.at(index, THOUGHTS)))
     for index, call in enumerate(calls):
-        place = _at(origin, index, CALLS)
+        place = origin.at(index, CALLS)
         if not has_calls:
             parts.spoken.append(_call(call, place))
         if call.get("result"):
-            parts.results.append(_result_of_call(call, _at(origin, index, RESULTS)))
+            parts.results.append(_result_of_call(call, origin.at(index, RESULTS)))
     return parts
 
 
@@ -101,10 +101,10 @@ def _content(record: Mapping[str, Any], text_kind: BlockKind, origin: Origin) ->
     content = record.get("content")
     if isinstance(content, str):
         if content:
-            yield text_block(text_kind, clean_text(content), _at(origin, 0, CONTENT))
+            yield text_block(text_kind, clean_text(content), origin.at(0, CONTENT))
         return
     for index, part in enumerate(content if isinstance(content, list) else [content] if content else []):
-        yield _part(part, text_kind, _at(origin, index, CONTENT))
+        yield _part(part, text_kind, origin.at(index, CONTENT))
 
 
 def _part(part: Any, text_kind: BlockKind, origin: Origin) -> TextBlock:
@@ -131,8 +131,8 @@ def _call(call: Mapping[str, Any], origin: Origin, signature: int = 0) -> TextBl
         BlockKind.TOOL_CALL,
         clean_text(compact_json(call.get("args", {}))),
         origin,
-        tool_call_id=clean_text(string(call.get("id"))),
-        tool_name=clean_text(string(call.get("name"))),
+        tool_call_id=clean_string(call.get("id")),
+        tool_name=clean_string(call.get("name")),
         signature_characters=signature,
     )
 
@@ -191,16 +191,12 @@ def _media(parts: list[Any]) -> tuple[tuple[Media, ...], tuple[bytes, ...]]:
         inline, file = mapping(part.get("inlineData")), mapping(part.get("fileData"))
         if inline:
             data = string(inline.get("data")).encode(errors="replace")
-            media.append(media_of_base64(clean_text(string(inline.get("mimeType"))), data))
+            media.append(media_of_base64(clean_string(inline.get("mimeType")), data))
             encoded.append(data)
         elif file:
-            media.append(Media(clean_text(string(file.get("mimeType"))), 0))
+            media.append(Media(clean_string(file.get("mimeType")), 0))
             encoded.append(string(file.get("fileUri")).encode(errors="replace"))
     return tuple(media), tuple(encoded)
-
-
-def _at(origin: Origin, part: int, locator: str) -> Origin:
-    return Origin(origin.offset, origin.length, part, 0, locator)
 
 
 def usage_of(record: Mapping[str, Any]) -> Usage | None:
@@ -211,10 +207,9 @@ def usage_of(record: Mapping[str, Any]) -> Usage | None:
     """
     reported = mapping(record.get("tokens"))
     cached, thoughts = count(reported.get("cached")), count(reported.get("thoughts"))
-    usage = Usage(
+    return Usage(
         uncached=max(count(reported.get("input")) - cached, 0) + count(reported.get("tool")),
         cache_read=cached,
         output=count(reported.get("output")) + thoughts,
         reasoning=thoughts,
-    )
-    return usage if usage.prompt or usage.output else None
+    ).unless_zero()

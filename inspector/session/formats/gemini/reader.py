@@ -12,7 +12,7 @@ from inspector.session.formats.gemini.log import Log, Share
 from inspector.session.formats.gemini.records import CHATS, MESSAGES, NAME
 from inspector.session.json.codec import clean_text
 from inspector.session.json.nodes import FileNode
-from inspector.session.json.values import mapping, objects, seconds, sequence, string
+from inspector.session.json.values import clean_string, mapping, objects, seconds, sequence, string
 from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.model import (
@@ -359,9 +359,9 @@ def note_parent(path: Path, builder: SessionBuilder) -> None:
 def note_subagents(record: Mapping[str, Any], builder: SessionBuilder) -> None:
     """Take from a record which subagents its calls started."""
     for call in objects(record.get("toolCalls")):
-        if agent := clean_text(string(call.get("agentId"))):
+        if agent := clean_string(call.get("agentId")):
             title = clean_text(string(call.get("description")) or string(call.get("displayName")))
-            identifier = clean_text(string(call.get("id")))
+            identifier = clean_string(call.get("id"))
             builder.link(SessionLink(LinkKind.SUBAGENT, agent, None, identifier, title))
 
 

@@ -10,7 +10,7 @@ from inspector.session.files import Locator
 from inspector.session.format import ContainedSession
 from inspector.session.formats.goose.reader import GooseMessage, blocks_of_record, describe, entry_of, fill
 from inspector.session.json.codec import clean_text, compact_json, lenient_json
-from inspector.session.json.values import mapping, seconds_of_any, string
+from inspector.session.json.values import clean_string, mapping, seconds_of_any, string
 from inspector.session.model import Origin
 from inspector.session.sqlite import Selector, row_of
 from inspector.session.sqlite_reader import RowInterpreter, RowsGoneError
@@ -106,7 +106,7 @@ def sessions_inside(path: Path, connection: sqlite3.Connection) -> list[Containe
             title=clean_text(string(row.get("name")) or string(row.get("description"))),
             # Which session started a subagent's is not recorded, only that one did.
             parent=string(row.get("session_type")) if string(row.get("session_type")) in OF_THEIR_OWN else "",
-            working_directory=clean_text(string(row.get("working_dir"))),
+            working_directory=clean_string(row.get("working_dir")),
             modified=seconds_of_any(row.get("updated_at")) or 0.0,
         )
         for row in _sessions(Selector(connection))

@@ -9,13 +9,13 @@ from msgspec import Struct, structs
 from inspector.session.blocks import TextBlock, text_block
 from inspector.session.builder import SessionBuilder, Thread
 from inspector.session.formats.goose.records import NAME, REQUESTS, is_export, is_metadata
-from inspector.session.json.codec import clean_text, compact_json, lenient_json
+from inspector.session.json.codec import clean_text, compact_json, json_in
 from inspector.session.json.lines import object_of
 from inspector.session.json.nodes import objects_among
-from inspector.session.json.values import mapping, objects, seconds_of_any, sequence, string
+from inspector.session.json.values import clean_string, mapping, objects, seconds_of_any, sequence, string
 from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
-from inspector.session.media import media_of_base64
+from inspector.session.media import media_of_all
 from inspector.session.model import BlockKind, Compaction, Media, Message, Origin, Role
 from inspector.session.reader import Record, RecordInterpreter
 from inspector.session.sniff import Sample
@@ -44,20 +44,20 @@ def blocks_of_message(message: Mapping[str, Any], origin: Origin) -> list[TextBl
     """
     content = message.get("content")
     if isinstance(message.get("content_json"), str):
-        content = lenient_json(message["content_json"].encode(errors="replace"))[0]
+        content = json_in(message["content_json"])
     if isinstance(content, str):
         content = [{"type": "text", "text": content}]
     text_kind = BlockKind.ASSISTANT_TEXT if message.get("role") == "assistant" else BlockKind.USER_TEXT
-    return [_block(part, text_kind, _at(origin, index)) for index, part in enumerate(sequence(content))]
+    return [_block(part, text_kind, origin.at(index)) for index, part in enumerate(sequence(content))]
 
 
 def _block(part: Any, text_kind: BlockKind, origin: Origin) -> TextBlock:
     fields = mapping(part)
     kind = string(fields.get("type"))
     if kind == "text":
-        return text_block(text_kind, _text(fields, "text"), origin)
+        return text_block(text_kind, clean_string(fields.get("text")), origin)
     if kind in ("thinking", "reasoning"):
-        text = _text(fields, "thinking") or _text(fields, "text")
+        text = clean_string(fields.get("thinking")) or clean_string(fields.get("text"))
         signature = len(string(fields.get("signature")))
         return text_block(BlockKind.THINKING, text, origin, signature_characters=signature)
     if kind == "redactedThinking":
@@ -69,7 +69,7 @@ def _block(part: Any, text_kind: BlockKind, origin: Origin) -> TextBlock:
     if kind == "image":
         media, data = _images([fields])
         return text_block(BlockKind.IMAGE, "", origin, media=media, media_data=data)
-    text = _text(fields, "msg") if kind == "systemNotification" else ""
+    text = clean_string(fields.get("msg")) if kind == "systemNotification" else ""
     return text_block(BlockKind.OTHER, text or clean_text(compact_json(part)), origin)
 
 
@@ -82,8 +82,8 @@ def _request(fields: Mapping[str, Any], origin: Origin) -> TextBlock:
         BlockKind.TOOL_CALL,
         clean_text(text),
         origin,
-        tool_call_id=_text(fields, "id"),
-        tool_name=_text(asked, "name"),
+        tool_call_id=clean_string(fields.get("id")),
+        tool_name=clean_string(asked.get("name")),
         signature_characters=len(string(fields.get("thoughtSignature"))),
     )
 
@@ -101,7 +101,7 @@ def _response(fields: Mapping[str, Any], origin: Origin) -> TextBlock:
         BlockKind.TOOL_RESULT,
         clean_text("\n".join(texts)),
         origin,
-        tool_call_id=_text(fields, "id"),
+        tool_call_id=clean_string(fields.get("id")),
         is_error=result.get("status") == "error" or bool(mapping(value).get("isError")),
         media=media,
         media_data=data,
@@ -123,18 +123,8 @@ def _item_text(item: Mapping[str, Any]) -> str:
 
 
 def _images(items: list[Any]) -> tuple[tuple[Media, ...], tuple[bytes, ...]]:
-    found = [item for item in objects(items) if item.get("type") == "image"]
-    data = tuple(string(item.get("data")).encode(errors="replace") for item in found)
-    kinds = [clean_text(string(item.get("mimeType"))) for item in found]
-    return tuple(media_of_base64(kind, encoded) for kind, encoded in zip(kinds, data, strict=True)), data
-
-
-def _at(origin: Origin, part: int) -> Origin:
-    return Origin(origin.offset, origin.length, part, origin.file, origin.locator)
-
-
-def _text(fields: Mapping[str, Any], name: str) -> str:
-    return clean_text(string(fields.get(name)))
+    images = (item for item in objects(items) if item.get("type") == "image")
+    return media_of_all((clean_string(item.get("mimeType")), string(item.get("data"))) for item in images)
 
 
 ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT}
@@ -178,7 +168,7 @@ def entry_of(message: Mapping[str, Any], origin: Origin) -> GooseMessage:
     """A message of a file or a row of the database, read."""
     about = message.get("metadata")
     if isinstance(message.get("metadata_json"), str):
-        about = lenient_json(message["metadata_json"].encode(errors="replace"))[0]
+        about = json_in(message["metadata_json"])
     marks = mapping(about)
     return GooseMessage(
         role=ROLES.get(string(message.get("role")), Role.OTHER),

@@ -19,8 +19,8 @@ from inspector.session.formats.hermes.reader import (
     fill,
 )
 from inspector.session.formats.hermes.records import is_meta
-from inspector.session.json.codec import clean_text, compact_json, lenient_json
-from inspector.session.json.values import mapping, seconds_of_any, string
+from inspector.session.json.codec import compact_json, json_in
+from inspector.session.json.values import clean_string, mapping, seconds_of_any, string
 from inspector.session.model import LinkKind, Origin, SessionLink
 from inspector.session.sqlite import Selector, row_of
 from inspector.session.sqlite_reader import RowInterpreter, RowsGoneError
@@ -95,7 +95,7 @@ def _is_continued(parent: Row, child: Row) -> bool:
 
 def _marks(row: Row) -> Mapping[str, Any]:
     text = row.get("model_config")
-    return mapping(lenient_json(text.encode(errors="replace"))[0]) if isinstance(text, str) and "_from" in text else {}
+    return mapping(json_in(text)) if isinstance(text, str) and "_from" in text else {}
 
 
 def _number(value: object) -> float:
@@ -236,8 +236,8 @@ def sessions_inside(path: Path, connection: sqlite3.Connection) -> list[Containe
     found = []
     for head in heads(sessions):
         chain = chain_of(sessions, string(head["id"]))
-        titles = [clean_text(string(row.get("title"))) for row in chain]
-        folders = [clean_text(string(row.get("cwd"))) for row in chain]
+        titles = [clean_string(row.get("title")) for row in chain]
+        folders = [clean_string(row.get("cwd")) for row in chain]
         parent = subagent_parent(sessions, head)
         found.append(
             ContainedSession(

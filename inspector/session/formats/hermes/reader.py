@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
-from inspector.session.blocks import TextBlock
 from inspector.session.builder import SessionBuilder, Thread
 from inspector.session.formats.chat import SYSTEM, TOOLS, blocks_beside, blocks_of_entry, role_of
 from inspector.session.formats.hermes.records import NAME, is_document, is_meta
 from inspector.session.formats.plain.reader import blocks_of_record
-from inspector.session.json.codec import lenient_json
+from inspector.session.json.codec import json_in
 from inspector.session.json.lines import object_of
 from inspector.session.json.nodes import FileNode, objects_among
 from inspector.session.json.values import seconds_of_any, string
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from inspector.session.blocks import TextBlock
     from inspector.session.json.nodes import Node
     from inspector.session.model import Block
     from inspector.session.reader import Reader
@@ -116,11 +116,8 @@ def blocks_of_row(row: Mapping[str, Any], name: str) -> list[TextBlock]:
     }
     calls = row.get("tool_calls")
     if isinstance(calls, str) and calls:
-        value["tool_calls"] = lenient_json(calls.encode(errors="replace"))[0]
-    return [
-        TextBlock(structs.replace(made.block, origin=Origin(0, 0, part, 0, name)), made.text)
-        for part, made in enumerate(blocks_of_entry(value, 0, 0, NO_NAMES))
-    ]
+        value["tool_calls"] = json_in(calls)
+    return [made.moved(Origin(0, 0, part, 0, name)) for part, made in enumerate(blocks_of_entry(value, 0, 0, NO_NAMES))]
 
 
 def blocks_of_session(row: Mapping[str, Any], name: str) -> list[TextBlock]:
@@ -129,7 +126,7 @@ def blocks_of_session(row: Mapping[str, Any], name: str) -> list[TextBlock]:
     if not isinstance(text, str) or not text:
         return []
     made = blocks_of_entry({"role": "system", "content": text}, 0, 0, NO_NAMES)
-    return [TextBlock(structs.replace(one.block, origin=Origin(0, 0, 0, 0, name)), one.text) for one in made]
+    return [one.moved(Origin(0, 0, 0, 0, name)) for one in made]
 
 
 def blocks_of_row_again(record: bytes, origin: Origin, /) -> list[TextBlock]:
@@ -143,7 +140,7 @@ def blocks_of_row_again(record: bytes, origin: Origin, /) -> list[TextBlock]:
 
 def _content(value: object) -> object:
     if isinstance(value, str) and value.startswith(STRUCTURED):
-        parts = lenient_json(value[len(STRUCTURED) :].encode(errors="replace"))[0]
+        parts = json_in(value[len(STRUCTURED) :])
         return value if parts is None else parts
     return value if value is None or isinstance(value, str) else str(value)
 

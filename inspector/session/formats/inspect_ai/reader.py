@@ -129,14 +129,13 @@ def usage_of(reported: Any) -> Usage | None:
     is_beside = total == prompt + output + read + written or prompt < read + written
     is_inside = total == prompt + output and prompt >= read + written
     uncached = prompt if is_beside and not is_inside else max(prompt - read - written, 0)
-    usage = Usage(
+    return Usage(
         uncached=uncached,
         cache_read=read,
         cache_write_5m=written,
         output=output,
         reasoning=min(count(tokens.get("reasoning_tokens")), output),
-    )
-    return usage if usage.prompt or usage.output else None
+    ).unless_zero()
 
 
 class SampleLog(RequestLog):

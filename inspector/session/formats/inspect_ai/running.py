@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inspector.session.formats.inspect_ai.samples import first_words, name_of_sample
-from inspector.session.json.codec import compact_json, lenient_json
+from inspector.session.json.codec import compact_json, json_in
 from inspector.session.json.values import count, mapping, string
 from inspector.session.sniff import SQLITE
 from inspector.session.sqlite import Database, DatabaseUnreadableError, Selector, unreadable
@@ -82,7 +82,7 @@ class Buffer:
             return {}
         found = {}
         for row in rows:
-            about = mapping(_decoded(row.get("data")))
+            about = mapping(json_in(string(row.get("data"))))
             identifier, epoch = str(row.get("id")), count(row.get("epoch"))
             named = {"id": about.get("id", identifier), "epoch": about.get("epoch", epoch)}
             found[name_of_sample(named)] = Running(identifier, epoch, about)
@@ -107,14 +107,14 @@ class Buffer:
         # An event that is written again, a request once it was answered, takes the place of what it was.
         latest: dict[object, Any] = {}
         for row in events:
-            latest[row.get("event_id") or len(latest)] = _decoded(row.get("data"))
+            latest[row.get("event_id") or len(latest)] = json_in(string(row.get("data")))
         sample_of_log = {
             "id": sample.identifier,
             "epoch": sample.epoch,
             **sample.about,
             "events": list(latest.values()),
             "attachments": {string(row.get("hash")): string(row.get("content")) for row in attachments},
-            "message_pool": [_decoded(row.get("data")) for row in pool],
+            "message_pool": [json_in(string(row.get("data"))) for row in pool],
         }
         return compact_json(sample_of_log).encode(errors="replace")
 
@@ -172,7 +172,3 @@ def _modified(path: Path) -> float:
         return path.stat().st_mtime
     except OSError:
         return 0.0
-
-
-def _decoded(data: Any) -> Any:
-    return lenient_json(string(data).encode(errors="replace"))[0]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.session.blocks import TextBlock, text_block
 from inspector.session.json.codec import clean_text, compact_json, lenient_json
-from inspector.session.json.values import count, mapping, objects, seconds_of_any, string
+from inspector.session.json.values import clean_string, count, mapping, objects, seconds_of_any, string
 from inspector.session.media import media_of_data_url
 from inspector.session.model import BlockKind, LinkKind, Media, Origin, Role, SessionLink, Usage
 
@@ -43,7 +43,7 @@ def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
     value = lenient_json(record)[0]
     if not isinstance(value, dict):
         return []
-    first = Origin(origin.offset, origin.length, 0, origin.file, origin.locator)
+    first = origin.at(0)
     if origin.locator == ERROR or origin.locator.startswith(MESSAGE):
         return blocks_of_error(value, first)
     return blocks_of_part(value, Role.USER, first)
@@ -73,7 +73,7 @@ def blocks_of_part(value: Mapping[str, Any], role: Role, origin: Origin) -> list
     if kind == "tool":
         return _tool(value, origin)
     if kind == "reasoning":
-        text = clean_text(string(value.get("text")))
+        text = clean_string(value.get("text"))
         signature = _signature_characters(value.get("metadata"))
         return [text_block(BlockKind.THINKING, text, origin, signature_characters=signature)]
     if kind == "file":
@@ -81,7 +81,7 @@ def blocks_of_part(value: Mapping[str, Any], role: Role, origin: Origin) -> list
     if kind == "text":
         is_sent = value.get("ignored") is not True
         spoken = TEXT_KIND.get(role, BlockKind.OTHER) if is_sent else BlockKind.OTHER
-        return [text_block(spoken, clean_text(string(value.get("text"))), origin)]
+        return [text_block(spoken, clean_string(value.get("text")), origin)]
     if kind in ("compaction", "subtask"):
         return [text_block(BlockKind.USER_TEXT, COMPACTION_PROMPT if kind == "compaction" else SUBTASK_PROMPT, origin)]
     return [text_block(BlockKind.OTHER, clean_text(compact_json(dict(value))), origin)]
@@ -126,11 +126,10 @@ def _tool(value: Mapping[str, Any], origin: Origin) -> list[TextBlock]:
         is_partial = partial.get("interrupted") is True and isinstance(partial.get("output"), str)
         returned = partial.get("output") if is_partial else state.get("error")
     media, data = _attachments(state)
-    beside = Origin(origin.offset, origin.length, origin.part + 1, origin.file, origin.locator)
     shown = text_block(
         BlockKind.TOOL_RESULT,
         clean_text(returned if isinstance(returned, str) else "" if returned is None else compact_json(returned)),
-        beside,
+        origin.at(origin.part + 1),
         tool_call_id=call,
         tool_name=name,
         is_error=status == "error",
@@ -176,14 +175,13 @@ def usage_of(tokens: object) -> Usage | None:
     cache = mapping(stored.get("cache"))
     reasoning, output = count(stored.get("reasoning")), count(stored.get("output"))
     is_apart = count(stored.get("total")) > 0
-    usage = Usage(
+    return Usage(
         uncached=count(stored.get("input")),
         cache_read=count(cache.get("read")),
         cache_write_5m=count(cache.get("write")),
         output=output + reasoning if is_apart else max(output, reasoning),
         reasoning=reasoning,
-    )
-    return usage if usage.prompt or usage.output else None
+    ).unless_zero()
 
 
 STEP_START, STEP_FINISH, COMPACTION = "step-start", "step-finish", "compaction"

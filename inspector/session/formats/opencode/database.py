@@ -21,7 +21,7 @@ from inspector.session.formats.opencode.blocks import (
     part_view,
 )
 from inspector.session.formats.opencode.messages import Stored, fill
-from inspector.session.json.codec import lenient_json
+from inspector.session.json.codec import json_in, lenient_json
 from inspector.session.json.values import mapping, seconds_of_any, string
 from inspector.session.model import Origin, Role
 from inspector.session.sqlite_reader import RowInterpreter, RowsGoneError
@@ -195,7 +195,7 @@ def _session_rows(connection: sqlite3.Connection) -> Iterator[dict[str, Any]]:
 
 
 def _view_of(row: Mapping[str, Any]) -> SessionView:
-    revert = mapping(lenient_json(string(row.get("revert")).encode())[0])
+    revert = mapping(json_in(string(row.get("revert"))))
     return SessionView(
         identifier=string(row.get("id")),
         title=string(row.get("title")),

@@ -109,10 +109,9 @@ def usage_of_tokens(tokens: Mapping[str, Any]) -> Usage | None:
     """
     prompt, output, read, written, reasoning = (count(tokens.get(name)) for name in FIELDS)
     uncached = max(prompt - read - (written if prompt >= read + written else 0), 0)
-    usage = Usage(
+    return Usage(
         uncached=uncached, cache_read=read, cache_write_5m=written, output=output, reasoning=min(reasoning, output)
-    )
-    return usage if usage.prompt or usage.output else None
+    ).unless_zero()
 
 
 class Accumulated:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.blocks import TextBlock, text_block
+from inspector.session.blocks import TextBlock, argument_text, text_block
 from inspector.session.formats.pi.records import EntryKind, kind_of
 from inspector.session.json.codec import clean_text, compact_json
 from inspector.session.json.lines import object_of
-from inspector.session.json.values import mapping, objects, sequence, string
-from inspector.session.media import media_of_base64
+from inspector.session.json.values import clean_string, mapping, objects, sequence, string
+from inspector.session.media import media_of_all
 from inspector.session.model import BlockKind, Origin
 
 if TYPE_CHECKING:
@@ -101,9 +101,9 @@ def blocks_of_entry(entry: Mapping[str, Any], kind: EntryKind, line: bytes, offs
         case EntryKind.USER | EntryKind.INJECTED:
             return _spoken(entry, message, origin)
         case EntryKind.SUMMARY:
-            return [text_block(BlockKind.USER_TEXT, compaction_text(_text(entry, "summary")), origin)]
+            return [text_block(BlockKind.USER_TEXT, compaction_text(clean_string(entry.get("summary"))), origin)]
         case EntryKind.SYSTEM:
-            text = _text(entry, "systemPrompt") if entry.get("type") == "session_init" else _content(message)
+            text = clean_string(entry.get("systemPrompt")) if entry.get("type") == "session_init" else _content(message)
             return [text_block(BlockKind.SYSTEM_TEXT, text, origin)]
         case EntryKind.HIDDEN:
             text = _shown(message)
@@ -115,7 +115,7 @@ def blocks_of_entry(entry: Mapping[str, Any], kind: EntryKind, line: bytes, offs
 
 def _spoken(entry: Mapping[str, Any], message: Mapping[str, Any], origin: Origin) -> list[TextBlock]:
     if entry.get("type") == "branch_summary":
-        return [text_block(BlockKind.USER_TEXT, branch_text(_text(entry, "summary")), origin)]
+        return [text_block(BlockKind.USER_TEXT, branch_text(clean_string(entry.get("summary"))), origin)]
     source = entry if entry.get("type") == "custom_message" else message
     if source.get("role") in ("bashExecution", "pythonExecution", "fileMention"):
         media, data = _images(source.get("images"))
@@ -124,7 +124,7 @@ def _spoken(entry: Mapping[str, Any], message: Mapping[str, Any], origin: Origin
     content = source.get("content")
     if isinstance(content, str):
         return [text_block(BlockKind.USER_TEXT, clean_text(content), origin)]
-    return [_part(part, BlockKind.USER_TEXT, _at(origin, index)) for index, part in enumerate(sequence(content))]
+    return [_part(part, BlockKind.USER_TEXT, origin.at(index)) for index, part in enumerate(sequence(content))]
 
 
 def _response(message: Mapping[str, Any], origin: Origin) -> list[TextBlock]:
@@ -133,11 +133,10 @@ def _response(message: Mapping[str, Any], origin: Origin) -> list[TextBlock]:
         blocks = [text_block(BlockKind.ASSISTANT_TEXT, clean_text(content), origin)]
     else:
         blocks = [
-            _part(part, BlockKind.ASSISTANT_TEXT, _at(origin, index)) for index, part in enumerate(sequence(content))
+            _part(part, BlockKind.ASSISTANT_TEXT, origin.at(index)) for index, part in enumerate(sequence(content))
         ]
     if error := string(message.get("errorMessage")):
-        place = Origin(origin.offset, origin.length, 0, 0, ERROR)
-        blocks.append(text_block(BlockKind.OTHER, clean_text(error), place))
+        blocks.append(text_block(BlockKind.OTHER, clean_text(error), origin.at(0, ERROR)))
     return blocks
 
 
@@ -145,20 +144,21 @@ def _part(part: Any, text_kind: BlockKind, origin: Origin) -> TextBlock:
     fields = mapping(part)
     match fields.get("type"):
         case "text":
-            return text_block(text_kind, _text(fields, "text"), origin)
+            return text_block(text_kind, clean_string(fields.get("text")), origin)
         case "thinking":
             signature = len(string(fields.get("thinkingSignature")))
-            return text_block(BlockKind.THINKING, _text(fields, "thinking"), origin, signature_characters=signature)
+            return text_block(
+                BlockKind.THINKING, clean_string(fields.get("thinking")), origin, signature_characters=signature
+            )
         case "redactedThinking":
             return text_block(BlockKind.THINKING, "", origin, signature_characters=len(string(fields.get("data"))))
         case "toolCall":
-            arguments = fields.get("arguments", {})
             return text_block(
                 BlockKind.TOOL_CALL,
-                clean_text(arguments if isinstance(arguments, str) else compact_json(arguments)),
+                argument_text(fields.get("arguments", {})),
                 origin,
-                tool_call_id=_text(fields, "id"),
-                tool_name=_text(fields, "name"),
+                tool_call_id=clean_string(fields.get("id")),
+                tool_name=clean_string(fields.get("name")),
                 signature_characters=len(string(fields.get("thoughtSignature"))),
             )
         case "image":
@@ -174,8 +174,8 @@ def _result(message: Mapping[str, Any], origin: Origin) -> TextBlock:
         BlockKind.TOOL_RESULT,
         _content(message),
         origin,
-        tool_call_id=_text(message, "toolCallId"),
-        tool_name=_text(message, "toolName"),
+        tool_call_id=clean_string(message.get("toolCallId")),
+        tool_name=clean_string(message.get("toolName")),
         is_error=bool(message.get("isError")),
         media=media,
         media_data=data,
@@ -210,15 +210,5 @@ def _shown(message: Mapping[str, Any]) -> str:
 
 
 def _images(parts: Any) -> tuple[tuple[Media, ...], tuple[bytes, ...]]:
-    found = [part for part in objects(parts) if part.get("type") == "image"]
-    data = tuple(string(part.get("data")).encode(errors="replace") for part in found)
-    kinds = [string(part.get("mimeType")) for part in found]
-    return tuple(media_of_base64(kind, encoded) for kind, encoded in zip(kinds, data, strict=True)), data
-
-
-def _at(origin: Origin, part: int) -> Origin:
-    return Origin(origin.offset, origin.length, part)
-
-
-def _text(fields: Mapping[str, Any], name: str) -> str:
-    return clean_text(string(fields.get(name)))
+    images = (part for part in objects(parts) if part.get("type") == "image")
+    return media_of_all((string(part.get("mimeType")), string(part.get("data"))) for part in images)

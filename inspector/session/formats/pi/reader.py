@@ -132,14 +132,13 @@ def usage_of(message: Mapping[str, Any]) -> Usage | None:
     `input` leaves out what was read from or written to a cache, whatever the provider counts.
     """
     reported = mapping(message.get("usage"))
-    usage = Usage(
+    return Usage(
         uncached=count(reported.get("input")),
         cache_read=count(reported.get("cacheRead")),
         cache_write_5m=count(reported.get("cacheWrite")),
         output=count(reported.get("output")),
         reasoning=count(reported.get("reasoning")) or count(reported.get("reasoningTokens")),
-    )
-    return usage if usage.prompt or usage.output else None
+    ).unless_zero()
 
 
 ROLES = {

@@ -10,7 +10,7 @@ import re
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.blocks import TextBlock, text_block
+from inspector.session.blocks import TextBlock, argument_text, text_block
 from inspector.session.builder import Thread
 from inspector.session.call_matching import ToolNames
 from inspector.session.formats.chat import ROLE_OF, blocks_of_entry, result_block
@@ -160,7 +160,7 @@ def blocks_of_item(item: Mapping[str, Any], origin: Origin, names: Mapping[str, 
     if kind in ("message", "agent_message", ""):
         spoken = item if "role" in item else {**item, "role": "user"}
         made = blocks_of_entry(spoken, origin.offset, origin.length, names)
-        return [_moved(block, origin, number) for number, block in enumerate(made)]
+        return [one.moved(origin.at(origin.part + number)) for number, one in enumerate(made)]
     if kind == "reasoning":
         return [_reasoning(item, origin)]
     if side is Side.SUMMARY:
@@ -200,13 +200,13 @@ def _reasoning(item: Mapping[str, Any], origin: Origin) -> TextBlock:
 
 def _call(item: Mapping[str, Any], kind: str, origin: Origin) -> list[TextBlock]:
     given = next((item[name] for name in CALL_ARGUMENTS if item.get(name) is not None), None)
-    text = given if isinstance(given, str) else compact_json(given if given is not None else {})
+    text = argument_text(given if given is not None else {})
     identifier, name = call_id_of(item), name_of_call(item)
-    blocks = [text_block(BlockKind.TOOL_CALL, clean_text(text), origin, tool_call_id=identifier, tool_name=name)]
+    blocks = [text_block(BlockKind.TOOL_CALL, text, origin, tool_call_id=identifier, tool_name=name)]
     returned = next((item[field] for field in SERVER_CALL_RESULTS if item.get(field)), None)
     if returned is None:
         return blocks
-    beside = Origin(origin.offset, origin.length, origin.part + 1, origin.file, origin.locator)
+    beside = origin.at(origin.part + 1)
     if kind == IMAGE_CALL and isinstance(returned, str):
         data = returned.encode(errors="replace")
         media = (media_of_base64("image/png", data),)
@@ -227,14 +227,6 @@ def _output(item: Mapping[str, Any], origin: Origin, names: Mapping[str, str]) -
         output = compact_json(output)
     is_error = reports_failure(output) or item.get("status") == "failed"
     return result_block(content_of_output(output), call, names.get(call, string(item.get("name"))), is_error, origin)
-
-
-def _moved(made: TextBlock, origin: Origin, number: int) -> TextBlock:
-    """A block of a message, numbered like those of other items."""
-    from msgspec import structs
-
-    place = Origin(origin.offset, origin.length, origin.part + number, origin.file, origin.locator)
-    return TextBlock(structs.replace(made.block, origin=place), made.text)
 
 
 NONE = -1

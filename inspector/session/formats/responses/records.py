@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inspector.session.formats.streamed_answers import events_of
-from inspector.session.json.codec import lenient_json
+from inspector.session.json.codec import json_in
 from inspector.session.json.values import mapping, objects, string
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def _holds_exchange(value: object, depth: int) -> bool:
     if not isinstance(value, str):
         return is_exchange(value, depth)
     if value.lstrip().startswith("{"):
-        return is_exchange(lenient_json(value.encode(errors="replace"))[0], depth)
+        return is_exchange(json_in(value), depth)
     return any(is_event(event) for event in events_of(value))
 
 
