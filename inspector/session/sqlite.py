@@ -23,7 +23,7 @@ import threading
 import time
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from urllib.parse import quote
 
 from inspector.errors import InspectorError
@@ -31,7 +31,7 @@ from inspector.session.errors import SessionError
 from inspector.session.files import FileState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 
 Found = TypeVar("Found")
@@ -252,6 +252,8 @@ def _head(path: Path, count: int) -> bytes:
 
 Row = dict[str, Any]
 
+Made = TypeVar("Made")
+
 Columns = dict[str, frozenset[str]]
 """Names of columns by table."""
 
@@ -302,3 +304,28 @@ def row_of(names: Sequence[str], values: Sequence[Any]) -> Row:
         name: value.decode(errors="replace") if isinstance(value, bytes) else value
         for name, value in zip(names, values, strict=True)
     }
+
+
+class KnownRows(Generic[Made]):
+    """What was made of rows when they were read last: those that did not change are not looked into again."""
+
+    def __init__(self, make: Callable[[Row], Made]) -> None:
+        """Begin; `make` is called for every row that is new or changed."""
+        self._make = make
+        self._before: dict[object, tuple[int, Made]] = {}
+        self._now: dict[object, tuple[int, Made]] = {}
+
+    def begin(self) -> None:
+        """The rows are read anew: those that do not come again are forgotten."""
+        self._before, self._now = self._now, {}
+
+    def made_of(self, names: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> list[Made]:
+        """What was made of each row; its first column identifies it."""
+        found = []
+        for values in rows:
+            fingerprint = hash(values)
+            known = self._before.get(values[0])
+            made = known[1] if known is not None and known[0] == fingerprint else self._make(row_of(names, values))
+            self._now[values[0]] = (fingerprint, made)
+            found.append(made)
+        return found

@@ -9,10 +9,10 @@ from inspector.session.builder import SessionBuilder
 from inspector.session.files import Locator
 from inspector.session.format import ContainedSession
 from inspector.session.formats.goose.reader import GooseMessage, blocks_of_record, describe, entry_of, fill
-from inspector.session.json.codec import clean_text, compact_json, lenient_json
+from inspector.session.json.codec import clean_text, compact_json, json_in
 from inspector.session.json.values import clean_string, mapping, seconds_of_any, string
 from inspector.session.model import Origin
-from inspector.session.sqlite import Selector, row_of
+from inspector.session.sqlite import KnownRows, Selector
 from inspector.session.sqlite_reader import RowInterpreter, RowsGoneError
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class GooseRows(RowInterpreter):
         self._session = session
         self._about: Row = {}
         self._entries: list[GooseMessage] = []
-        self._known: dict[object, tuple[int, GooseMessage]] = {}
+        self._known = KnownRows(_entry)
         self._columns: Columns = {}
 
     def read(self, connection: sqlite3.Connection) -> None:
@@ -64,15 +64,8 @@ class GooseRows(RowInterpreter):
         if not self._about:
             raise RowsGoneError(f"no session {self._session}".strip())
         condition = "WHERE session_id = ? ORDER BY id"
-        names, rows = selector.select("messages", MESSAGE_COLUMNS, condition, self._session)
-        known, self._known = self._known, {}
-        self._entries = []
-        for values in rows:
-            fingerprint = hash(values)
-            before = known.get(values[0])
-            entry = before[1] if before is not None and before[0] == fingerprint else _entry(row_of(names, values))
-            self._known[values[0]] = (fingerprint, entry)
-            self._entries.append(entry)
+        self._known.begin()
+        self._entries = self._known.made_of(*selector.select("messages", MESSAGE_COLUMNS, condition, self._session))
 
     def settle(self) -> None:
         """Put the session together from what was read."""
@@ -81,8 +74,7 @@ class GooseRows(RowInterpreter):
         builder.record_counts["session"] += 1
         for role, count in Counter(entry.role for entry in self._entries).items():
             builder.record_counts[f"message:{role.value}"] += count
-        settings = string(self._about.get("model_config_json")).encode(errors="replace")
-        model = mapping(lenient_json(settings)[0]) if settings else {}
+        model = mapping(json_in(string(self._about.get("model_config_json"))))
         fill(builder, self._entries, string(model.get("model_name")))
 
     @staticmethod

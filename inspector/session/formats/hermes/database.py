@@ -22,7 +22,7 @@ from inspector.session.formats.hermes.records import is_meta
 from inspector.session.json.codec import compact_json, json_in
 from inspector.session.json.values import clean_string, mapping, seconds_of_any, string
 from inspector.session.model import LinkKind, Origin, SessionLink
-from inspector.session.sqlite import Selector, row_of
+from inspector.session.sqlite import KnownRows, Selector
 from inspector.session.sqlite_reader import RowInterpreter, RowsGoneError
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ class HermesRows(RowInterpreter):
         self._chain: list[Row] = []
         self._parent = ""
         self._parts: list[StoredSession] = []
-        self._known: dict[object, tuple[int, HermesMessage | None]] = {}
+        self._known = KnownRows(_entry)
         self._columns: Columns = {}
 
     def read(self, connection: sqlite3.Connection) -> None:
@@ -187,8 +187,8 @@ class HermesRows(RowInterpreter):
             raise RowsGoneError(f"no session {self._session}".strip())
         self._chain = chain_of(sessions, self._session)
         self._parent = subagent_parent(sessions, self._chain[0])
-        known, self._known = self._known, {}
-        self._parts = [self._part(row, tables, known) for row in self._chain]
+        self._known.begin()
+        self._parts = [self._part(row, tables) for row in self._chain]
 
     def settle(self) -> None:
         """Put the session together from what was read."""
@@ -211,22 +211,15 @@ class HermesRows(RowInterpreter):
             row = tables.message(name.removeprefix(MESSAGE))
         return None if row is None else compact_json(row).encode(errors="replace")
 
-    def _part(
-        self, session: Row, tables: Tables, known: dict[object, tuple[int, HermesMessage | None]]
-    ) -> StoredSession:
+    def _part(self, session: Row, tables: Tables) -> StoredSession:
         identifier = string(session["id"])
         system = blocks_of_session({"system_prompt": tables.system_text(identifier)}, SESSION + identifier)
-        entries = []
-        names, rows = tables.messages(identifier)
-        for values in rows:
-            fingerprint = hash(values)
-            before = known.get(values[0])
-            entry = before[1] if before is not None and before[0] == fingerprint else _entry(row_of(names, values))
-            self._known[values[0]] = (fingerprint, entry)
-            if entry is not None:
-                entries.append(entry)
-        blocks = tuple(made.block for made in system)
-        return StoredSession(string(session.get("model")), seconds_of_any(session.get("started_at")), blocks, entries)
+        return StoredSession(
+            model=string(session.get("model")),
+            started=seconds_of_any(session.get("started_at")),
+            system=tuple(made.block for made in system),
+            entries=[entry for entry in self._known.made_of(*tables.messages(identifier)) if entry is not None],
+        )
 
 
 def sessions_inside(path: Path, connection: sqlite3.Connection) -> list[ContainedSession]:
