@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.session.blocks import TextBlock, text_block
 from inspector.session.formats.claude_code.attachments import attachment_fields, attachment_text, notice_text, plain
-from inspector.session.formats.claude_code.records import DECODER, ContentBlock, RecordKind, Source, kind_of
+from inspector.session.formats.claude_code.records import ContentBlock, RecordKind, Source
 from inspector.session.json.codec import clean_text, compact_json, lenient_json
 from inspector.session.media import media_of_all, media_of_base64
 from inspector.session.model import BlockKind, Media, Origin
@@ -21,15 +21,7 @@ NO_BLOCKS = frozenset({RecordKind.QUIET, RecordKind.COMPACTION, RecordKind.MICRO
 NO_NAMES: dict[str, str] = {}
 
 
-def blocks_of_line(line: bytes, origin: Origin, /) -> Sequence[TextBlock]:
-    """The blocks of a line that is read again."""
-    record, _ = DECODER.decode(line)
-    if record is None:
-        return ()
-    return blocks_of_record(record, kind_of(record), line, origin.offset, NO_NAMES)
-
-
-def blocks_of_record(
+def blocks_of_line(
     record: ClaudeCodeRecord, kind: RecordKind, line: bytes, offset: int, tool_names: Mapping[str, str]
 ) -> Sequence[TextBlock]:
     """The blocks of a line.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from inspector.session.builder import SessionBuilder, Thread
-from inspector.session.formats.claude_code.blocks import blocks_of_line, blocks_of_record
+from inspector.session.formats.claude_code.blocks import blocks_of_line
 from inspector.session.formats.claude_code.compactions import Branches, compaction_of, kept_messages, sends_kept_first
 from inspector.session.formats.claude_code.lineage import Family, Lineage, is_injected, is_prompt, is_request
 from inspector.session.formats.claude_code.records import DECODER, REPEATED, RecordKind, count_name, kind_of
@@ -152,19 +152,20 @@ class Response:
     characters: int = 0
 
 
-class ClaudeCodeSession:
-    """Takes lines in file order and fills a builder."""
+class ClaudeCodeInterpreter(RecordInterpreter):
+    """Makes a session out of lines, in file order."""
 
-    def __init__(self, builder: SessionBuilder, path: Path) -> None:
+    decoder = DECODER
+
+    def __init__(self, path: Path) -> None:
         """Begin.
 
         Args:
-            builder: What to fill.
             path: The file. One that carries its session's id in its name tells which lines were copied from another.
         """
-        self._builder = builder
+        super().__init__()
         self._lineage = Lineage(path.stem if UUID.fullmatch(path.stem) else "")
-        self._family = Family(path, builder)
+        self._family = Family(path, self.builder)
         self._is_copy = is_copy(path)
         self._copied = 0
         self._branches = Branches()
@@ -176,52 +177,48 @@ class ClaudeCodeSession:
         self._turn_of_message = array("i")  # of messages that can be in the main conversation's context, else -1
         self._compacted: list[tuple[OpenContext, int]] = []
 
-    def add(self, record: ClaudeCodeRecord, line: bytes, offset: int, line_number: int) -> None:
-        """Add a line.
+    @staticmethod
+    def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
+        """The blocks of a line that is read again."""
+        line, _ = DECODER.decode(record)
+        return () if line is None else blocks_of_line(line, kind_of(line), record, origin.offset, {})
 
-        Args:
-            record: The line, decoded.
-            line: Its bytes.
-            offset: Where they stand in the file.
-            line_number: 1-based.
-        """
-        builder = self._builder
-        uuid = record.uuid or None
+    def add(self, record: Record) -> None:
+        """Take a line."""
+        builder = self.builder
+        line: ClaudeCodeRecord = record.value
+        uuid = line.uuid or None
         is_repeated = uuid is not None and uuid in self._branches.nodes
-        builder.record_counts[REPEATED if is_repeated else count_name(record)] += 1
-        is_confirmed = self._lineage.confirms(record)
-        self._lineage.note(record, builder)
-        if record.type == "summary" and self._branches.node(record.leaf) >= 0:
-            self._lineage.take_summary(record.leaf or "", builder)
+        builder.record_counts[REPEATED if is_repeated else count_name(line)] += 1
+        is_confirmed = self._lineage.confirms(line)
+        self._lineage.note(line, builder)
+        if line.type == "summary" and self._branches.node(line.leaf) >= 0:
+            self._lineage.take_summary(line.leaf or "", builder)
         if is_repeated:
             return
-        kind = kind_of(record)
-        try:
-            made = blocks_of_record(record, kind, line, offset, self._tool_names)
-            self._note_family(record, made)
-        except RecursionError:
-            builder.diagnose("JSON nested too deeply", line_number, offset, skipped=True)
-            return
+        kind = kind_of(line)
+        made = blocks_of_line(line, kind, record.data, record.offset, self._tool_names)
+        self._note_family(line, made)
         blocks = [block for block, _ in made]
-        thread = self._thread(record, kind)
-        self._note_copies(record, thread, is_confirmed=is_confirmed)
+        thread = self._thread(line, kind)
+        self._note_copies(line, thread, is_confirmed=is_confirmed)
         # The root of a compacted conversation has no parent, but names the line that it continues.
         turn = self._branches.add(
-            uuid, record.parent or record.logical_parent, is_prompt=thread.number == 0 and is_prompt(record)
+            uuid, line.parent or line.logical_parent, is_prompt=thread.number == 0 and is_prompt(line)
         )
-        is_spoken = thread.number == 0 and record.message is not None and kind is not RecordKind.SYNTHETIC
+        is_spoken = thread.number == 0 and line.message is not None and kind is not RecordKind.SYNTHETIC
         if is_spoken and self._branches.go_to(turn):
             self._rewind(thread)
-        if record.type == "last-prompt":
-            self._follow_leaf(record)
+        if line.type == "last-prompt":
+            self._follow_leaf(line)
         elif kind is RecordKind.COMPACTION:
-            self._compact(record, thread, turn, offset, line_number)
+            self._compact(line, thread, turn, record.offset, record.line)
         elif kind is RecordKind.MICROCOMPACTION:
-            self._clear(record, thread, offset, line_number)
-        message = self._add_kind(record, kind, blocks, thread, turn)
+            self._clear(line, thread, record.offset, record.line)
+        message = self._add_kind(line, kind, blocks, thread, turn)
         if uuid is not None:
             self._message_of_node.append(message)
-            self._lineage.place(thread.number, record.session or "")
+            self._lineage.place(thread.number, line.session or "")
 
     def _note_family(self, record: ClaudeCodeRecord, made: Sequence[TextBlock]) -> None:
         for block, text in made:
@@ -233,7 +230,7 @@ class ClaudeCodeSession:
 
     def _note_copies(self, record: ClaudeCodeRecord, thread: ClaudeCodeThread, *, is_confirmed: bool) -> None:
         """Mark what was read so far where a line shows that it was copied from another session."""
-        messages = self._builder.messages
+        messages = self.builder.messages
         copied: Sequence[int] = ()
         if is_confirmed:
             copied = [at for at, session in enumerate(self._session_of_message) if self._lineage.is_other(session)]
@@ -248,7 +245,7 @@ class ClaudeCodeSession:
             self._copied = len(messages)
         found = [index for index in copied if not messages[index].is_inherited]
         for index in found:
-            self._builder.replace_message(index, is_inherited=True)
+            self.builder.replace_message(index, is_inherited=True)
         if found:
             thread.user = NONE
 
@@ -262,7 +259,7 @@ class ClaudeCodeSession:
         number = self._lineage.thread(record, self._branches.node(record.parent), is_quiet=kind is RecordKind.QUIET)
         thread = self._threads.get(number)
         if thread is None:
-            thread = self._threads[number] = ClaudeCodeThread(self._builder, number)
+            thread = self._threads[number] = ClaudeCodeThread(self.builder, number)
         return thread
 
     def _add_kind(
@@ -315,9 +312,9 @@ class ClaudeCodeSession:
             thread.user = self._note_message(record, thread, turn, thread.add(message))
             thread.resolve_compactions(thread.user)
             return thread.user
-        self._builder.add_blocks(thread.user, blocks)
-        if not injected and self._builder.messages[thread.user].is_meta:
-            self._builder.replace_message(thread.user, is_meta=False)
+        self.builder.add_blocks(thread.user, blocks)
+        if not injected and self.builder.messages[thread.user].is_meta:
+            self.builder.replace_message(thread.user, is_meta=False)
         return thread.user
 
     def _respond(self, record: ClaudeCodeRecord, blocks: list[Block], thread: ClaudeCodeThread, turn: int) -> int:
@@ -326,7 +323,7 @@ class ClaudeCodeSession:
         response = self._responses.get(identifier)
         if response is None or not self._continues(record, thread, response):
             response = self._begin_response(record, identifier, thread, turn)
-        self._builder.add_blocks(response.message, blocks)
+        self.builder.add_blocks(response.message, blocks)
         for block in blocks:
             response.characters += block.characters
             if block.kind is BlockKind.TOOL_CALL:
@@ -344,7 +341,7 @@ class ClaudeCodeSession:
         if response.request and request and response.request != request:
             return False
         is_last = response.message == thread.response
-        is_same_request = bool(request) and self._builder.messages[response.message].thread == thread.number
+        is_same_request = bool(request) and self.builder.messages[response.message].thread == thread.number
         return is_last or is_same_request
 
     def _begin_response(
@@ -357,25 +354,25 @@ class ClaudeCodeSession:
         )
         self._note_message(record, thread, turn, message)
         thread.resolve_compactions(message)
-        response = Response(message, len(self._builder.calls) - 1, record.request or "")
+        response = Response(message, len(self.builder.calls) - 1, record.request or "")
         self._responses[identifier] = response
         thread.response, thread.user, thread.awaits_summary = message, NONE, False
         return response
 
     def _report_usage(self, record: ClaudeCodeRecord, response: Response) -> None:
-        call = self._builder.calls[response.call]
+        call = self.builder.calls[response.call]
         usage = later(call.usage, usage_of(record.message.usage if record.message is not None else None))
         if usage is not None:
             usage = with_placeholder_noted(
                 usage, response.characters, record.version or "", is_printed=record.is_printed
             )
         if usage is not call.usage:
-            self._builder.calls[response.call] = structs.replace(call, usage=usage)
+            self.builder.calls[response.call] = structs.replace(call, usage=usage)
 
     def _summarise(self, record: ClaudeCodeRecord, blocks: list[Block], thread: ClaudeCodeThread, turn: int) -> int:
         if not thread.awaits_summary and thread.context is not None and thread.context.members:
             self._begin_compacted(thread, turn)
-            thread.note_compaction(Compaction(len(self._builder.messages), time=record.time))
+            thread.note_compaction(Compaction(len(self.builder.messages), time=record.time))
         message = self._new_message(record, Role.USER, blocks, thread, is_summary=True)
         index = self._note_message(record, thread, turn, thread.add(message, is_sent=False))
         context = thread.open_context()
@@ -394,22 +391,22 @@ class ClaudeCodeSession:
     ) -> None:
         kept, complete = kept_messages(record.compact_metadata, self._message_of)
         kept = [
-            index for index in kept if self._builder.messages[index].thread == thread.number and self._is_sent(index)
+            index for index in kept if self.builder.messages[index].thread == thread.number and self._is_sent(index)
         ]
         if not complete:
             reason = "messages that a compaction kept are not in this file"
-            self._builder.diagnose(reason, line_number, offset, skipped=False)
+            self.builder.diagnose(reason, line_number, offset, skipped=False)
         self._begin_compacted(thread, turn, kept)
         thread.awaits_summary, thread.kept_first = True, sends_kept_first(record)
-        thread.note_compaction(compaction_of(record, len(self._builder.messages), record.time))
+        thread.note_compaction(compaction_of(record, len(self.builder.messages), record.time))
 
     def _clear(self, record: ClaudeCodeRecord, thread: ClaudeCodeThread, offset: int, line_number: int) -> None:
         """Note a partial compaction. One that cleared no results clears nothing that has a block of its own."""
         metadata = record.microcompact_metadata
         if metadata is not None and metadata.cleared_attachments:
             reason = "attachments that a partial compaction cleared are shown as sent"
-            self._builder.diagnose(reason, line_number, offset, skipped=False)
-        compaction = compaction_of(record, len(self._builder.messages), record.time)
+            self.builder.diagnose(reason, line_number, offset, skipped=False)
+        compaction = compaction_of(record, len(self.builder.messages), record.time)
         if compaction.is_partial:
             thread.note_compaction(compaction)
 
@@ -423,16 +420,16 @@ class ClaudeCodeSession:
         return None if node < 0 else self._message_of_node[node]
 
     def _is_sent(self, message: int) -> bool:
-        known = self._builder.messages[message]
+        known = self.builder.messages[message]
         return known.role in (Role.USER, Role.ASSISTANT) and not (known.is_synthetic or known.is_abandoned)
 
     def _rewind(self, thread: ClaudeCodeThread) -> None:
         """Mark what the conversation left behind, and begin the context that the rest makes up."""
         abandoned = self._branches.abandoned
         turns = self._turn_of_message
-        for index, message in enumerate(self._builder.messages):
+        for index, message in enumerate(self.builder.messages):
             if turns[index] != NONE and message.is_abandoned != (turns[index] in abandoned):
-                self._builder.replace_message(index, is_abandoned=not message.is_abandoned)
+                self.builder.replace_message(index, is_abandoned=not message.is_abandoned)
         before: list[int] = []
         for context, turn in reversed(self._compacted):
             if turn not in abandoned:
@@ -441,23 +438,3 @@ class ClaudeCodeSession:
         following = range(max(before, default=NONE) + 1, len(turns))
         members = [index for index in (*before, *following) if turns[index] != NONE and turns[index] not in abandoned]
         thread.begin(ContextCause.REWIND, members)
-
-
-class ClaudeCodeInterpreter(RecordInterpreter):
-    """Makes a session out of the lines of a Claude Code session file."""
-
-    decoder = DECODER
-
-    def __init__(self, path: Path) -> None:
-        """Begin; `path` is the file."""
-        super().__init__()
-        self._conversation = ClaudeCodeSession(self.builder, path)
-
-    def add(self, record: Record) -> None:
-        """Take a line."""
-        self._conversation.add(record.value, record.data, record.offset, record.line)
-
-    @staticmethod
-    def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
-        """The blocks of a line that is read again."""
-        return blocks_of_line(record, origin)

@@ -33,15 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from inspector.session.builder import SessionBuilder
     from inspector.session.json.nodes import Node
     from inspector.session.reader import Reader
-
-
-def blocks_of_line(data: bytes, origin: Origin, /) -> Sequence[TextBlock]:
-    """The blocks of a line that is read again."""
-    value, _ = object_of(data)
-    return [] if value is None else blocks_of(unwrapped(value), data, origin, {})
 
 
 def blocks_of(line: RolloutLine, data: bytes, origin: Origin, names: Mapping[str, str]) -> Sequence[TextBlock]:
@@ -97,36 +90,37 @@ def system_blocks(payload: Mapping[str, Any], origin: Origin) -> list[TextBlock]
     ]
 
 
-class Rollout:
-    """Takes lines in file order and fills a builder."""
+class CodexInterpreter(RecordInterpreter):
+    """Makes a session out of the lines of a rollout."""
 
-    def __init__(self, builder: SessionBuilder) -> None:
-        """Begin."""
-        self._builder = builder
-        self._thread = ItemThread(builder)
+    decoder = ObjectDecoder("payload")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._thread = ItemThread(self.builder)
         self._lineage = Lineage()
         self._counts = TokenCounts()
         self._attribution = Attribution()
-        self._compactions = Compactions(builder)
+        self._compactions = Compactions(self.builder)
         self._model = ""
         self._system = NONE
         self._instructions = ""
         self._is_inherited = False
 
-    def add(self, line: RolloutLine, data: bytes, offset: int) -> None:
-        """Add a line.
+    @staticmethod
+    def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
+        """The blocks of a line that is read again."""
+        value, _ = object_of(record)
+        return [] if value is None else blocks_of(unwrapped(value), record, origin, {})
 
-        Args:
-            line: The line, unwrapped.
-            data: Its bytes.
-            offset: Where they stand in the file.
-        """
-        self._builder.record_counts[line.count_name] += 1
+    def add(self, record: Record) -> None:
+        """Take a line."""
+        line, data, origin = unwrapped(record.value), record.data, record.origin
+        self.builder.record_counts[line.count_name] += 1
         was_inherited, self._is_inherited = self._is_inherited, self._lineage.is_inherited(line)
         if was_inherited and not self._is_inherited:
             self._attribution.forget()
             self._thread.close()
-        origin = Origin(offset, len(data))
         match line.kind:
             case "response_item":
                 self._item(line.payload, blocks_of(line, data, origin, self._thread.tool_names), line.time)
@@ -145,13 +139,13 @@ class Rollout:
                 self._show(blocks_of(line, data, origin, {}), line.time)
 
     def _header(self, payload: Mapping[str, Any], origin: Origin) -> None:
-        if self._is_inherited or self._builder.identifier:
+        if self._is_inherited or self.builder.identifier:
             return
-        self._builder.identifier = self._lineage.identifier
-        self._builder.working_directory = string(payload.get("cwd"))
+        self.builder.identifier = self._lineage.identifier
+        self.builder.working_directory = string(payload.get("cwd"))
         version = string(payload.get("cli_version"))
-        self._builder.agent = f"Codex {version}" if version else "Codex"
-        note_header(payload, self._builder)
+        self.builder.agent = f"Codex {version}" if version else "Codex"
+        note_header(payload, self.builder)
         made = system_blocks(payload, origin)
         if made and self._system == NONE:
             self._system = self._thread.join(Side.SYSTEM, [block for block, _ in made], is_meta=True)
@@ -188,7 +182,7 @@ class Rollout:
         context = self._thread.context
         if context is not None and self._system in context.members:
             context.members.remove(self._system)
-            self._builder.replace_message(self._system, role=Role.OTHER)
+            self.builder.replace_message(self._system, role=Role.OTHER)
         self._system, self._instructions = NONE, ""
 
     def _respond(self, made: Sequence[TextBlock], time: float | None) -> None:
@@ -198,7 +192,7 @@ class Rollout:
             return
         self._instructions = ""
         self._leave_over(self._attribution.left_over())
-        usage = self._attribution.begin(INHERITED if self._is_inherited else len(self._builder.calls))
+        usage = self._attribution.begin(INHERITED if self._is_inherited else len(self.builder.calls))
         self._thread.join(
             Side.RESPONSE,
             blocks,
@@ -212,14 +206,14 @@ class Rollout:
     def _event(self, line: RolloutLine, data: bytes, origin: Origin) -> None:
         payload, name = line.payload, string(line.payload.get("type"))
         if not self._is_inherited:
-            note_event(payload, self._builder)
+            note_event(payload, self.builder)
         match name:
             case "token_count":
                 self._report(line, data, origin)
             case "task_started" | "turn_started":
-                self._builder.window = count(payload.get("model_context_window")) or self._builder.window
+                self.builder.window = count(payload.get("model_context_window")) or self.builder.window
             case "thread_name_updated":
-                self._builder.title = string(payload.get("thread_name")) or self._builder.title
+                self.builder.title = string(payload.get("thread_name")) or self.builder.title
             case "thread_rolled_back":
                 self._roll_back(count(payload.get("num_turns")))
             case _ if name in NOTICES or name not in QUIET_EVENTS:
@@ -229,7 +223,7 @@ class Rollout:
 
     def _report(self, line: RolloutLine, data: bytes, origin: Origin) -> None:
         info = mapping(line.payload.get("info"))
-        self._builder.window = count(info.get("model_context_window")) or self._builder.window
+        self.builder.window = count(info.get("model_context_window")) or self.builder.window
         self._compactions.measure(mapping(info.get("last_token_usage")))
         usage = self._counts.add(info)
         if usage is None:
@@ -238,7 +232,7 @@ class Rollout:
         call, waited_in_vain = self._attribution.report(Report(usage, line.time, block))
         self._leave_over(waited_in_vain)
         if call >= 0:
-            calls = self._builder.calls
+            calls = self.builder.calls
             calls[call] = structs.replace(calls[call], usage=usage)
 
     def _leave_over(self, report: Report | None) -> None:
@@ -254,7 +248,7 @@ class Rollout:
 
     def _compact(self, line: RolloutLine, origin: Origin) -> None:
         self._leave_over(self._attribution.left_over(ends=True))
-        thread, messages = self._thread, self._builder.messages
+        thread, messages = self._thread, self.builder.messages
         has_history = isinstance(line.payload.get("replacement_history"), list)
         kept = [self._system] if self._system != NONE else []
         if not has_history:
@@ -281,11 +275,11 @@ class Rollout:
     def _roll_back(self, turns: int) -> None:
         thread = self._thread
         members = list(thread.members)
-        cut = rolled_back(self._builder.messages, members, turns)
+        cut = rolled_back(self.builder.messages, members, turns)
         if cut == len(members):
             return
         for index in members[cut:]:
-            self._builder.replace_message(index, is_abandoned=True)
+            self.builder.replace_message(index, is_abandoned=True)
         self._thread.close()
         self._attribution.pass_by()
         thread.begin(ContextCause.REWIND, members[:cut])
@@ -298,25 +292,6 @@ def codex_reader(path: Path, name: str, *, is_document: bool = False, is_stream:
     if is_document:
         return JsonReader(path, name, CodexDocumentInterpreter)
     return JsonlReader(path, name, CodexInterpreter())
-
-
-class CodexInterpreter(RecordInterpreter):
-    """Makes a session out of the lines of a rollout."""
-
-    decoder = ObjectDecoder("payload")
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._rollout = Rollout(self.builder)
-
-    def add(self, record: Record) -> None:
-        """Take a line."""
-        self._rollout.add(unwrapped(record.value), record.data, record.offset)
-
-    @staticmethod
-    def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
-        """The blocks of a line that is read again."""
-        return blocks_of_line(record, origin)
 
 
 class CodexDocumentInterpreter(ResponsesInterpreter):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from inspector.session.blocks import TextBlock, argument_text, text_block
-from inspector.session.builder import SessionBuilder, Thread
+from inspector.session.builder import Thread
 from inspector.session.formats.copilot.records import EventKind, kind_of
 from inspector.session.json.lines import ObjectDecoder, object_of
 from inspector.session.json.values import clean_string, count, count_or_none, mapping, objects, seconds_of_any, string
@@ -26,14 +26,6 @@ TEXT, REASONING, REQUESTS, ATTACHMENTS = "content", "reasoning", "toolRequests",
 """Locators of what an event may hold several of."""
 
 NO_NAMES: dict[str, str] = {}
-
-
-def blocks_of_line(line: bytes, origin: Origin, /) -> list[TextBlock]:
-    """The blocks of an event that is read again."""
-    event, _ = object_of(line)
-    if event is None:
-        return []
-    return blocks_of_event(event, kind_of(string(event.get("type"))), line, origin.offset, NO_NAMES)
 
 
 def blocks_of_event(
@@ -192,11 +184,13 @@ class Agent:
     compaction: tuple[int, Mapping[str, Any]] = field(default=(0, {}))
 
 
-class CopilotSession:
-    """Takes events in file order and fills a builder."""
+class CopilotInterpreter(RecordInterpreter):
+    """Makes a session out of events, in file order."""
 
-    def __init__(self, builder: SessionBuilder) -> None:
-        self._builder = builder
+    decoder = ObjectDecoder("data")
+
+    def __init__(self) -> None:
+        super().__init__()
         self._agents: dict[str, Agent] = {}
         self._names: dict[str, str] = {}
         self._agent_of_call: dict[str, Agent] = {}
@@ -204,11 +198,19 @@ class CopilotSession:
         self._threads = 0
         self._agent("")
 
+    @staticmethod
+    def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
+        """The blocks of an event that is read again."""
+        event, _ = object_of(record)
+        if event is None:
+            return []
+        return blocks_of_event(event, kind_of(string(event.get("type"))), record, origin.offset, {})
+
     def add(self, line: Record) -> None:
         """Add an event."""
         event = line.value
         event_type = string(event.get("type"))
-        self._builder.record_counts[event_type or "(no type)"] += 1
+        self.builder.record_counts[event_type or "(no type)"] += 1
         data = mapping(event.get("data"))
         if event_type == "subagent.started":
             self._begin_agent(event, data)
@@ -237,13 +239,13 @@ class CopilotSession:
                 agent.thread.add(self._message(event, kind, blocks, agent, is_meta=is_meta), is_sent=kind in ROLES)
         if event_type == "session.truncation":
             reason = "messages that the program dropped to fit the window are not named"
-            self._builder.diagnose(reason, line.line, line.offset, skipped=False)
+            self.builder.diagnose(reason, line.line, line.offset, skipped=False)
 
     def _agent(self, name: str) -> Agent:
         name = "" if name in MAIN else name
         agent = self._agents.get(name)
         if agent is None:
-            agent = self._agents[name] = Agent(Thread(self._builder, self._threads))
+            agent = self._agents[name] = Agent(Thread(self.builder, self._threads))
             self._threads += 1
         return agent
 
@@ -261,7 +263,7 @@ class CopilotSession:
 
     def _note(self, event_type: str, data: Mapping[str, Any], agent: Agent) -> None:
         """Take up what an event says of the session, its agents and their tools."""
-        builder = self._builder
+        builder = self.builder
         match event_type:
             case "session.start" | "session.resume":
                 context = mapping(data.get("context"))
@@ -307,10 +309,10 @@ class CopilotSession:
         before = agent.response
         if before is not None and request and request == before.request:
             # Parts of one response repeat its usage, or leave it to the last of them.
-            self._builder.add_blocks(before.message, blocks)
-            call = self._builder.calls[before.call]
+            self.builder.add_blocks(before.message, blocks)
+            call = self.builder.calls[before.call]
             if usage is not None and (call.usage is None or usage.output > call.usage.output):
-                self._builder.calls[before.call] = structs.replace(call, usage=usage)
+                self.builder.calls[before.call] = structs.replace(call, usage=usage)
             return
         message = agent.thread.respond(
             self._message(event, EventKind.RESPONSE, blocks, agent),
@@ -318,7 +320,7 @@ class CopilotSession:
             usage=usage,
             identifier=request or string(data.get("requestId")),
         )
-        agent.response = Response(request, message, len(self._builder.calls) - 1)
+        agent.response = Response(request, message, len(self.builder.calls) - 1)
 
     def _result(self, event: Mapping[str, Any], data: Mapping[str, Any], blocks: list[Block], agent: Agent) -> None:
         call = string(data.get("toolCallId"))
@@ -329,13 +331,13 @@ class CopilotSession:
     def _instruct(self, event: Mapping[str, Any], blocks: list[Block], agent: Agent) -> None:
         """Put system text first; where it changed, everything is sent behind the new one from now on."""
         before = agent.system
-        if before is not None and _digests(self._builder.messages[before].blocks) == _digests(blocks):
+        if before is not None and _digests(self.builder.messages[before].blocks) == _digests(blocks):
             return
         message = self._message(event, EventKind.SYSTEM, blocks, agent)
         if not agent.thread.members:
             agent.system = agent.thread.add(message)
             return
-        agent.system = self._builder.add_message(message)
+        agent.system = self.builder.add_message(message)
         others = [member for member in agent.thread.members if member != before]
         agent.thread.begin(ContextCause.REWIND, [agent.system, *others])
 
@@ -372,22 +374,3 @@ def _is_injected(data: Mapping[str, Any]) -> bool:
 
 def _digests(blocks: tuple[Block, ...] | list[Block]) -> list[bytes]:
     return [block.digest for block in blocks]
-
-
-class CopilotInterpreter(RecordInterpreter):
-    """Makes a session out of the lines of an event log."""
-
-    decoder = ObjectDecoder("data")
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._conversation = CopilotSession(self.builder)
-
-    def add(self, record: Record) -> None:
-        """Take a line."""
-        self._conversation.add(record)
-
-    @staticmethod
-    def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-        """The blocks of a line that is read again."""
-        return blocks_of_line(record, origin)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import Struct
 
 from inspector.session.builder import SessionBuilder, Thread
+from inspector.session.call_matching import ToolNames
 from inspector.session.formats.chat import SYSTEM, TOOLS, blocks_beside, blocks_of_entry, role_of
 from inspector.session.formats.hermes.records import NAME, is_document, is_meta
 from inspector.session.formats.plain.reader import blocks_of_record
@@ -150,22 +151,46 @@ def _begins_like_a_summary(blocks: list[TextBlock]) -> bool:
     return any(made.block.kind in texts and made.block.preview.lstrip().startswith(SUMMARIES) for made in blocks)
 
 
-class HermesFile:
-    """Takes messages in order and fills a builder.
+class HermesInterpreter(RecordInterpreter):
+    """Makes a session out of lines (what the session is, and its messages), or of a document with all of them.
 
     A file holds the conversation as it is sent now: a compaction rewrites it, with the summary among the messages.
     """
 
-    def __init__(self, builder: SessionBuilder) -> None:
-        self._builder = builder
-        self._thread = Thread(builder)
-        self._names: dict[str, str] = {}
+    def __init__(self) -> None:
+        super().__init__()
+        self.builder.agent = "Hermes"
+        self._thread = Thread(self.builder)
+        self._names = ToolNames()
         self._model = ""
-        builder.agent = "Hermes"
 
-    def describe(self, about: Mapping[str, Any], fields: Mapping[str, Node]) -> None:
+    def add(self, record: Record) -> None:
+        """Take a line."""
+        self.builder.record_counts[string(record.value.get("role")) or "(no role)"] += 1
+        if is_meta(record.value):
+            self._describe(record.value, FileNode(record.data, record.offset).fields())
+        else:
+            self._add(record.value, record.offset, len(record.data))
+
+    def take_document(self, document: Node) -> None:
+        """Take a whole session."""
+        fields = document.fields()
+        about = {name: field.value() for name, field in fields.items() if name != "messages"}
+        self._describe(about, fields)
+        messages = fields["messages"].items() if "messages" in fields else ()
+        for item, value in objects_among(messages, "a message", self.builder):
+            self.builder.record_counts[string(value.get("role")) or "(no role)"] += 1
+            if not is_meta(value):
+                self._add(value, item.offset, item.length)
+
+    @staticmethod
+    def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
+        """The blocks of a message that is read again."""
+        return blocks_of_record(record, origin)
+
+    def _describe(self, about: Mapping[str, Any], fields: Mapping[str, Node]) -> None:
         """Take up what a file says of its session, tools and system text among it."""
-        builder = self._builder
+        builder = self.builder
         builder.identifier = string(about.get("session_id")) or builder.identifier
         builder.title = string(about.get("title")) or builder.title
         builder.working_directory = string(about.get("cwd")) or builder.working_directory
@@ -178,51 +203,16 @@ class HermesFile:
         if blocks and not self._thread.members:
             self._thread.add(Message(Role.SYSTEM, tuple(made.block for made in blocks)))
 
-    def add(self, value: Mapping[str, Any], offset: int, length: int) -> None:
-        """Add a message."""
+    def _add(self, value: Mapping[str, Any], offset: int, length: int) -> None:
         blocks = blocks_of_entry(value, offset, length, self._names)
-        for made in blocks:
-            if made.block.kind is BlockKind.TOOL_CALL:
-                self._names[made.block.tool_call_id] = made.block.tool_name
+        self._names.note(made.block for made in blocks)
         entry = entry_of(value, blocks)
         if entry.is_summary:
-            self._builder.compactions.append(Compaction(len(self._builder.messages), time=entry.time))
+            self.builder.compactions.append(Compaction(len(self.builder.messages), time=entry.time))
         if entry.role is Role.ASSISTANT and not entry.is_summary:
             self._thread.respond(entry.message(), model=string(value.get("model")) or self._model)
         else:
             self._thread.add(entry.message(), is_sent=entry.role is not Role.OTHER)
-
-
-class HermesInterpreter(RecordInterpreter):
-    """Makes a session out of lines (what the session is, and its messages), or of a document with all of them."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._conversation = HermesFile(self.builder)
-
-    def add(self, record: Record) -> None:
-        """Take a line."""
-        self.builder.record_counts[string(record.value.get("role")) or "(no role)"] += 1
-        if is_meta(record.value):
-            self._conversation.describe(record.value, FileNode(record.data, record.offset).fields())
-        else:
-            self._conversation.add(record.value, record.offset, len(record.data))
-
-    def take_document(self, document: Node) -> None:
-        """Take a whole session."""
-        fields = document.fields()
-        about = {name: field.value() for name, field in fields.items() if name != "messages"}
-        self._conversation.describe(about, fields)
-        messages = fields["messages"].items() if "messages" in fields else ()
-        for item, value in objects_among(messages, "a message", self.builder):
-            self.builder.record_counts[string(value.get("role")) or "(no role)"] += 1
-            if not is_meta(value):
-                self._conversation.add(value, item.offset, item.length)
-
-    @staticmethod
-    def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-        """The blocks of a message that is read again."""
-        return blocks_of_record(record, origin)
 
 
 def file_reader(path: Path) -> Reader:

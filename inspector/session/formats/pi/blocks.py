@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.blocks import TextBlock, argument_text, text_block
-from inspector.session.formats.pi.records import EntryKind, kind_of
+from inspector.session.formats.pi.records import EntryKind
 from inspector.session.json.codec import clean_text, compact_json
-from inspector.session.json.lines import object_of
 from inspector.session.json.values import clean_string, mapping, objects, sequence, string
 from inspector.session.media import media_of_all
 from inspector.session.model import BlockKind, Origin
@@ -74,12 +73,6 @@ def _failed(message: Mapping[str, Any]) -> bool:
 
 ERROR = "errorMessage"
 """Locator of what a response says went wrong."""
-
-
-def blocks_of_line(line: bytes, origin: Origin, /) -> list[TextBlock]:
-    """The blocks of an entry that is read again."""
-    entry, _ = object_of(line)
-    return [] if entry is None else blocks_of_entry(entry, kind_of(entry), line, origin.offset)
 
 
 def blocks_of_entry(entry: Mapping[str, Any], kind: EntryKind, line: bytes, offset: int) -> list[TextBlock]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from inspector.session.builder import SessionBuilder, Thread
-from inspector.session.formats.pi.blocks import blocks_of_entry, blocks_of_line
+from inspector.session.builder import Thread
+from inspector.session.formats.pi.blocks import blocks_of_entry
 from inspector.session.formats.pi.records import FAILED, EntryKind, count_name, kind_of
 from inspector.session.json.codec import clean_text
-from inspector.session.json.lines import ObjectDecoder
+from inspector.session.json.lines import ObjectDecoder, object_of
 from inspector.session.json.values import count, count_or_none, mapping, seconds_of_any, string
 from inspector.session.model import (
     BlockKind,
@@ -157,12 +157,14 @@ OH_MY_PI = frozenset({"title", "title_change", "session_init", "credential_pin",
 """Types of entries that only Oh My Pi writes."""
 
 
-class PiSession:
-    """Takes entries in file order and fills a builder."""
+class PiInterpreter(RecordInterpreter):
+    """Makes a session out of entries, in file order."""
 
-    def __init__(self, builder: SessionBuilder) -> None:
-        self._builder = builder
-        self._thread = Thread(builder)
+    decoder = ObjectDecoder("message")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._thread = Thread(self.builder)
         self._tree = Tree()
         self._numbers = array("i")  # of the entry that each message came from
         self._positions: list[int] = []  # number of the entry in each place of the file, headers included
@@ -173,10 +175,16 @@ class PiSession:
         self._is_copy = False
         self._unsent_calls: set[str] = set()
 
+    @staticmethod
+    def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
+        """The blocks of an entry that is read again."""
+        entry, _ = object_of(record)
+        return [] if entry is None else blocks_of_entry(entry, kind_of(entry), record, origin.offset)
+
     def add(self, line: Record) -> None:
         """Add a line."""
         entry = line.value
-        self._builder.record_counts[count_name(entry)] += 1
+        self.builder.record_counts[count_name(entry)] += 1
         self._note(entry)
         if entry.get("type") in ("session", "title"):
             if entry.get("type") == "session":
@@ -202,7 +210,7 @@ class PiSession:
 
     def _note(self, entry: Mapping[str, Any]) -> None:
         """Take up what an entry says of the session."""
-        builder = self._builder
+        builder = self.builder
         kind = string(entry.get("type"))
         if kind == "session":
             builder.identifier = builder.identifier or string(entry.get("id"))
@@ -243,8 +251,8 @@ class PiSession:
         path = self._tree.path(leaf)
         on_path = set(path)
         for index, number in enumerate(self._numbers):
-            if self._builder.messages[index].is_abandoned != (number not in on_path):
-                self._builder.replace_message(index, is_abandoned=number not in on_path)
+            if self.builder.messages[index].is_abandoned != (number not in on_path):
+                self.builder.replace_message(index, is_abandoned=number not in on_path)
         members = self._tree.members(path)
         if members != self._thread.members:
             self._thread.begin(ContextCause.REWIND, members)
@@ -299,7 +307,7 @@ class PiSession:
         first_kept = self._first_kept(entry)
         if first_kept not in path and (entry.get("firstKeptEntryId") or entry.get("firstKeptEntryIndex") is not None):
             reason = "messages that a compaction kept are not in this file"
-            self._builder.diagnose(reason, line.line, line.offset, skipped=False)
+            self.builder.diagnose(reason, line.line, line.offset, skipped=False)
         kept = self._tree.kept(path, first_kept)
         compaction = Compaction(
             message=0,
@@ -321,22 +329,3 @@ class PiSession:
         if isinstance(place, int) and 0 <= place < len(self._positions):
             return self._positions[place]
         return NONE
-
-
-class PiInterpreter(RecordInterpreter):
-    """Makes a session out of the lines of a pi session file."""
-
-    decoder = ObjectDecoder("message")
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._conversation = PiSession(self.builder)
-
-    def add(self, record: Record) -> None:
-        """Take a line."""
-        self._conversation.add(record)
-
-    @staticmethod
-    def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-        """The blocks of a line that is read again."""
-        return blocks_of_line(record, origin)

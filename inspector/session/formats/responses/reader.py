@@ -83,22 +83,50 @@ class LoggedThread(ItemThread):
         self.responses: set[str] = set()
 
 
-class ResponsesSession:
-    """Takes items or exchanges in order and fills a builder."""
+class ResponsesInterpreter(RecordInterpreter):
+    """Makes a session out of items, or of exchanges that repeat them."""
 
-    def __init__(self, builder: SessionBuilder) -> None:
-        """Begin."""
-        self._builder = builder
+    def __init__(self) -> None:
+        super().__init__()
         self._conversations: list[LoggedThread] = []
         self._streaming: int | None = None
 
-    def add_item(self, node: Node) -> None:
+    @staticmethod
+    def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
+        """The blocks of an item that is read again."""
+        record = unescaped(record)
+        value = lenient_json(record)[0]
+        if origin.locator in (SYSTEM, TOOLS):
+            return blocks_beside(value, record, origin.offset, origin.length, origin.locator)
+        item = item_of(value)
+        return [] if item is None else blocks_of_item(item, Origin(origin.offset, origin.length), {})
+
+    def add(self, record: Record) -> None:
+        """Take a line."""
+        node = FileNode(record.data, record.offset)
+        if is_event(record.value):
+            self._add_event(node, record.value["type"])
+        elif is_exchange(record.value):
+            for exchange in exchanges_of(node):
+                self._add_exchange(exchange)
+        else:
+            self._add_item(node)
+
+    def take_document(self, document: Node) -> None:
+        """Take the exchanges of a document."""
+        try:
+            for exchange in exchanges_of(document):
+                self._add_exchange(exchange)
+        except RecursionError:
+            self.builder.diagnose("JSON nested too deeply", 0, document.offset, skipped=True)
+
+    def _add_item(self, node: Node) -> None:
         """Add an item of the one conversation that a file of items is."""
         conversation = self._conversations[0] if self._conversations else self._new()
         for item in self._items([node], conversation.tool_names):
             self._add(conversation, item, is_call=True)
 
-    def add_exchange(self, exchange: Exchange) -> None:
+    def _add_exchange(self, exchange: Exchange) -> None:
         """Add a request and its response: to the conversation it continues, else as a new one."""
         conversation = self._named(exchange)
         if conversation is None:
@@ -122,17 +150,17 @@ class ResponsesSession:
         elif exchange.about.get("model"):
             conversation.note_model(string(exchange.about["model"]))
 
-    def add_event(self, event: Node, kind: str) -> None:
+    def _add_event(self, event: Node, kind: str) -> None:
         """Add an event of a stream: items as they are finished, and what is told of the call at the end."""
         fields = event.fields()
-        self._builder.record_counts[kind] += 1
+        self.builder.record_counts[kind] += 1
         conversation = self._conversations[-1] if self._conversations else self._new()
         if kind in BEGUN:
             conversation.close()
             self._streaming = None
         elif kind == ITEM_DONE and "item" in fields:
             if self._streaming is None:
-                self._streaming = len(self._builder.calls)
+                self._streaming = len(self.builder.calls)
             for item in self._items([fields["item"]], conversation.tool_names):
                 self._add(conversation, item, is_call=True)
         elif kind in ENDED and "response" in fields:
@@ -146,7 +174,7 @@ class ResponsesSession:
 
     def _answer(self, conversation: LoggedThread, exchange: Exchange) -> None:
         conversation.close()
-        call = len(self._builder.calls)
+        call = len(self.builder.calls)
         for item in self._items(exchange.output, conversation.tool_names):
             self._add(conversation, item, is_call=True)
         self._tell_call(conversation, call, exchange.about)
@@ -155,9 +183,9 @@ class ResponsesSession:
         """Note what a response says of the call that it answered, if it said anything."""
         identifier = string(about.get("id"))
         conversation.responses.add(identifier)
-        if call < len(self._builder.calls):
-            made = self._builder.calls[call]
-            self._builder.calls[call] = structs.replace(
+        if call < len(self.builder.calls):
+            made = self.builder.calls[call]
+            self.builder.calls[call] = structs.replace(
                 made,
                 model=string(about.get("model")),
                 usage=usage_of(about.get("usage")),
@@ -204,7 +232,7 @@ class ResponsesSession:
         return common
 
     def _new(self) -> LoggedThread:
-        conversation = LoggedThread(self._builder, len(self._conversations))
+        conversation = LoggedThread(self.builder, len(self._conversations))
         self._conversations.append(conversation)
         return conversation
 
@@ -228,11 +256,11 @@ class ResponsesSession:
         for node in nodes:
             value = item_of(node.value())
             if value is None:
-                self._builder.diagnose("not an item", 0, max(node.offset, 0), skipped=True)
+                self.builder.diagnose("not an item", 0, max(node.offset, 0), skipped=True)
                 continue
             blocks = [block for block, _ in blocks_of_item(value, Origin(node.offset, node.length), names)]
             names.note(blocks)
-            self._builder.record_counts[string(value.get("type")) or "message"] += 1
+            self.builder.record_counts[string(value.get("type")) or "message"] += 1
             found.append(Item(side_of(value), blocks))
         return found
 
@@ -260,45 +288,3 @@ def responses_reader(path: Path, name: str) -> Reader:
     if Sample(path).is_lines:
         return JsonlReader(path, name, ResponsesInterpreter())
     return JsonReader(path, name, ResponsesInterpreter)
-
-
-def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
-    """The blocks of an item that is read again."""
-    record = unescaped(record)
-    value = lenient_json(record)[0]
-    if origin.locator in (SYSTEM, TOOLS):
-        return blocks_beside(value, record, origin.offset, origin.length, origin.locator)
-    item = item_of(value)
-    return [] if item is None else blocks_of_item(item, Origin(origin.offset, origin.length), {})
-
-
-class ResponsesInterpreter(RecordInterpreter):
-    """Makes a session out of items or exchanges."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._conversation = ResponsesSession(self.builder)
-
-    def add(self, record: Record) -> None:
-        """Take a line."""
-        node = FileNode(record.data, record.offset)
-        if is_event(record.value):
-            self._conversation.add_event(node, record.value["type"])
-        elif is_exchange(record.value):
-            for exchange in exchanges_of(node):
-                self._conversation.add_exchange(exchange)
-        else:
-            self._conversation.add_item(node)
-
-    def take_document(self, document: Node) -> None:
-        """Take the exchanges of a document."""
-        try:
-            for exchange in exchanges_of(document):
-                self._conversation.add_exchange(exchange)
-        except RecursionError:
-            self.builder.diagnose("JSON nested too deeply", 0, document.offset, skipped=True)
-
-    @staticmethod
-    def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
-        """The blocks of an item that is read again."""
-        return blocks_of_record(record, origin)
