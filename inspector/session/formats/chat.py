@@ -66,7 +66,7 @@ def role_of(entry: Mapping[str, Any]) -> Role:
     return ROLE_OF.get(SPEAKERS.get(name, name) if isinstance(name, str) else "", Role.OTHER)
 
 
-def blocks_of_entry(entry: Mapping[str, Any], offset: int, length: int, names: Mapping[str, str]) -> list[TextBlock]:
+def blocks_of_message(entry: Mapping[str, Any], offset: int, length: int, names: Mapping[str, str]) -> list[TextBlock]:
     """The blocks of one chat message.
 
     Args:
@@ -107,7 +107,7 @@ def _called(content: Any) -> list[dict[str, Any]]:
     return objects(calls) if all(isinstance(call, dict) and "name" in call for call in calls) else []
 
 
-def blocks_beside(value: Any, raw: bytes, offset: int, length: int, locator: str) -> list[TextBlock]:
+def blocks_of_definition(value: Any, raw: bytes, offset: int, length: int, locator: str) -> list[TextBlock]:
     """The blocks of a system text or of tool definitions that stand beside the messages."""
     if locator == SYSTEM and isinstance(value, list):
         return [
@@ -317,7 +317,7 @@ def chat_blocks(messages: Iterable[Mapping[str, Any]], origin: Origin) -> list[l
     found = []
     for message in messages:
         own = []
-        for made in blocks_of_entry(message, origin.offset, origin.length, {}):
+        for made in blocks_of_message(message, origin.offset, origin.length, {}):
             own.append(made.moved(origin.at(part, locator)))
             part += 1
         found.append(own)
@@ -329,7 +329,7 @@ def notice(text: str) -> dict[str, Any]:
     return {"role": NOTICE, "content": text}
 
 
-def all_blocks(record: Iterable[ChatMessage], origin: Origin) -> list[TextBlock]:
+def blocks_of_chat(record: Iterable[ChatMessage], origin: Origin) -> list[TextBlock]:
     """The blocks of a record that is read again."""
     return [made for own in chat_blocks([one.value for one in record], origin) for made in own]
 
@@ -352,7 +352,7 @@ class ChatThread(Thread):
         value = node.value() if node is not None else None
         if node is None or not value:
             return None
-        made = blocks_beside(value, node.raw(), node.offset, node.length, TOOLS)
+        made = blocks_of_definition(value, node.raw(), node.offset, node.length, TOOLS)
         blocks = (structs.replace(block, origin=structs.replace(block.origin, file=file)) for block, _ in made)
         return Message(Role.SYSTEM, tuple(blocks), thread=self.number)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.json.codec import json_in
+from inspector.session.json.nodes import Fields
 from inspector.session.json.values import mapping, objects, string
 
 if TYPE_CHECKING:
@@ -48,9 +49,9 @@ class StreamNode:
         """The string."""
         return self._node.raw()
 
-    def fields(self) -> dict[str, Node]:
+    def fields(self) -> Fields:
         """Nothing of it stands in the file as JSON."""
-        return {}
+        return Fields()
 
     def items(self) -> list[Node]:
         """Nothing of it stands in the file as JSON."""

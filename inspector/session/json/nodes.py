@@ -49,13 +49,33 @@ class Node(Protocol):
         """The value as JSON."""
         ...
 
-    def fields(self) -> dict[str, Node]:
+    def fields(self) -> Fields:
         """An object's fields; empty for anything else."""
         ...
 
     def items(self) -> list[Node]:
         """An array's items; empty for anything else."""
         ...
+
+
+class Fields(dict[str, Node]):
+    """The fields of an object; of those that are not there, nothing."""
+
+    def value_of(self, name: str, default: Any = None) -> Any:
+        """A field's value, or what is given for one that is not there."""
+        return self[name].value() if name in self else default
+
+    def values_of(self, *names: str) -> dict[str, Any]:
+        """The values of those of the named fields that there are."""
+        return {name: self[name].value() for name in names if name in self}
+
+    def items_of(self, name: str) -> list[Node]:
+        """The items of an array in a field."""
+        return self[name].items() if name in self else []
+
+    def fields_of(self, name: str) -> Fields:
+        """The fields of an object in a field."""
+        return self[name].fields() if name in self else Fields()
 
 
 class FileNode:
@@ -78,11 +98,11 @@ class FileNode:
         """The value as JSON."""
         return bytes(self._data)
 
-    def fields(self) -> dict[str, Node]:
+    def fields(self) -> Fields:
         """An object's fields; empty for anything else."""
         found, data = self._parts(OBJECT, {})
         start = _address(data) if found else 0
-        return {name: self._inside(raw, data, start) for name, raw in found.items()}
+        return Fields({name: self._inside(raw, data, start) for name, raw in found.items()})
 
     def items(self) -> list[Node]:
         """An array's items; empty for anything else."""
@@ -128,11 +148,11 @@ class MemoryNode:
         """The value as JSON."""
         return compact_json(self._value).encode(errors="replace")
 
-    def fields(self) -> dict[str, Node]:
+    def fields(self) -> Fields:
         """An object's fields; empty for anything else."""
         if not isinstance(self._value, dict):
-            return {}
-        return {str(name): MemoryNode(value) for name, value in self._value.items()}
+            return Fields()
+        return Fields({str(name): MemoryNode(value) for name, value in self._value.items()})
 
     def items(self) -> list[Node]:
         """An array's items, each with its index; empty for anything else."""
@@ -269,9 +289,9 @@ class EscapedNode:
         """The value as JSON, not escaped."""
         return self._inner.raw()
 
-    def fields(self) -> dict[str, Node]:
+    def fields(self) -> Fields:
         """An object's fields; empty for anything else."""
-        return {name: EscapedNode(node, self._places) for name, node in self._inner.fields().items()}
+        return Fields({name: EscapedNode(node, self._places) for name, node in self._inner.fields().items()})
 
     def items(self) -> list[Node]:
         """An array's items; empty for anything else."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.formats.atif.records import is_trajectory
-from inspector.session.formats.chat import TOOLS, ChatMessage, ChatThread, all_blocks, blocks_beside, notice
+from inspector.session.formats.chat import TOOLS, ChatMessage, ChatThread, blocks_of_chat, blocks_of_definition, notice
 from inspector.session.json.codec import clean_text, lenient_json
 from inspector.session.json.nodes import objects_among
 from inspector.session.json.values import count, mapping, objects, seconds_of_any, string
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from inspector.session.blocks import TextBlock
     from inspector.session.builder import SessionBuilder
-    from inspector.session.json.nodes import Node
+    from inspector.session.json.nodes import Fields, Node
     from inspector.session.linked_documents import LinkedDocument, LinkedDocuments
     from inspector.session.model import Message
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SPEAKERS = {"system": "system", "user": "user", "agent": "assistant"}
 
 
-def spoken_in(step: Mapping[str, Any], model: str = "") -> list[ChatMessage]:
+def chat_messages(step: Mapping[str, Any], model: str = "") -> list[ChatMessage]:
     """What a step says, in order.
 
     Args:
@@ -161,7 +161,7 @@ def begin_continuation(
         if not isinstance(step, dict) or step.get("is_copied_context") is not True:
             break
         count_step(builder, step)
-        said = chat.messages(spoken_in(step), Origin(item.offset, item.length, 0, file))
+        said = chat.messages(chat_messages(step), Origin(item.offset, item.length, 0, file))
         copied += [message for message in said if message.role is not Role.OTHER]
         taken += 1
     first = len(builder.messages)
@@ -201,7 +201,7 @@ class AtifInterpreter(DocumentInterpreter):
     def take_document(self, document: Node) -> None:
         """Take the trajectory."""
         fields = document.fields()
-        agent = mapping(fields["agent"].value()) if "agent" in fields else {}
+        agent = mapping(fields.value_of("agent"))
         self.builder.agent = " ".join(filter(None, (string(agent.get("name")), string(agent.get("version")))))
         _Trajectories(self.builder, self._path, self._linked).add(document, 0)
 
@@ -210,10 +210,10 @@ class AtifInterpreter(DocumentInterpreter):
         """The blocks of a record that is read again."""
         value = lenient_json(record)[0]
         if origin.locator == TOOLS:
-            return blocks_beside(value, record, origin.offset, origin.length, TOOLS)
+            return blocks_of_definition(value, record, origin.offset, origin.length, TOOLS)
         if isinstance(value, str):
-            return all_blocks([_continued(value)], origin)
-        return all_blocks(spoken_in(mapping(value)), origin)
+            return blocks_of_chat([_continued(value)], origin)
+        return blocks_of_chat(chat_messages(mapping(value)), origin)
 
 
 def _continued(path: str) -> ChatMessage:
@@ -240,7 +240,7 @@ class _Trajectories:
             self._builder.identifier = next(filter(None, names), "")
         if (defining := chat.tool_definitions(_agent(fields).get("tool_definitions"), file)) is not None:
             chat.add(defining)
-        self._steps(fields["steps"].items() if "steps" in fields else [], chat, _model(fields), file)
+        self._steps(fields.items_of("steps"), chat, _model(fields), file)
         self._subagents(fields, depth, file)
         seen = {self._path.resolve()}
         while CONTINUED in fields and isinstance(place := fields[CONTINUED].value(), str) and place:
@@ -251,7 +251,7 @@ class _Trajectories:
                 break
             file, fields = following.number, following.node.fields()
             self._builder.record_counts["continuation"] += 1
-            steps = fields["steps"].items() if "steps" in fields else []
+            steps = fields.items_of("steps")
             first = begin_continuation(self._builder, chat, _agent(fields).get("tool_definitions"), steps, file)
             self._steps(steps[first:], chat, _model(fields), file, is_continued=True)
             self._subagents(fields, depth, file)
@@ -267,8 +267,8 @@ class _Trajectories:
         found = self._others.open(path)
         return found if found is not None and is_trajectory(found.node.value()) else None
 
-    def _subagents(self, fields: Mapping[str, Node], depth: int, file: int) -> None:
-        for one in fields["subagent_trajectories"].items() if "subagent_trajectories" in fields else ():
+    def _subagents(self, fields: Fields, depth: int, file: int) -> None:
+        for one in fields.items_of("subagent_trajectories"):
             if depth < MOST_DEPTH:
                 self.add(one, depth + 1, file)
             else:
@@ -287,7 +287,7 @@ class _Trajectories:
             if copied and not is_copied:
                 _continue(self._builder, chat, copied[0])
                 copied = None
-            added = chat.say(spoken_in(step, model), Origin(item.offset, item.length, 0, file))
+            added = chat.say(chat_messages(step, model), Origin(item.offset, item.length, 0, file))
             self._link(step)
             if copied is not None and is_copied:
                 copied += added
@@ -306,13 +306,12 @@ class _Trajectories:
                     self._builder.link(SessionLink(LinkKind.SUBAGENT, name, path, call))
 
 
-def _agent(fields: Mapping[str, Node]) -> dict[str, Node]:
-    return fields["agent"].fields() if "agent" in fields else {}
+def _agent(fields: Fields) -> Fields:
+    return fields.fields_of("agent")
 
 
-def _model(fields: Mapping[str, Node]) -> str:
-    agent = _agent(fields)
-    return string(agent["model_name"].value()) if "model_name" in agent else ""
+def _model(fields: Fields) -> str:
+    return string(_agent(fields).value_of("model_name"))
 
 
 def _continue(builder: SessionBuilder, chat: ChatThread, first: int) -> None:

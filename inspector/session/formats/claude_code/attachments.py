@@ -41,7 +41,7 @@ BOOKKEEPING = frozenset(
     {"type", "toolUseID", "hookEvent", "timestamp", "durationMs", "exitCode", "displayPath", "origin"}
 )
 
-Fields = dict[str, Any]
+Attachment = dict[str, Any]
 
 
 class Typed(msgspec.Struct, gc=False):
@@ -53,7 +53,7 @@ class Typed(msgspec.Struct, gc=False):
 TYPE = msgspec.json.Decoder(Typed)
 
 
-def attachment_fields(raw: bytes) -> Fields:
+def attachment_fields(raw: bytes) -> Attachment:
     """The attachment object; empty when there is none."""
     value, _ = lenient_json(raw)
     return value if isinstance(value, dict) else {}
@@ -67,7 +67,7 @@ def attachment_type(raw: Raw) -> str:
         return ""
 
 
-def is_sent(fields: Fields) -> bool:
+def is_sent(fields: Attachment) -> bool:
     """Whether the model is sent anything for this attachment."""
     kind = fields.get("type")
     if kind == "hook_success":
@@ -75,13 +75,13 @@ def is_sent(fields: Fields) -> bool:
     return isinstance(kind, str) and kind not in NEVER_SENT
 
 
-def notice_text(fields: Fields) -> str:
+def notice_text(fields: Attachment) -> str:
     """What a person is shown of an attachment that is not sent."""
     content = fields.get("content") or fields.get("stderr") or fields.get("blockingError") or ""
     return f"{fields.get('hookName', fields.get('type', 'notice'))}: {plain(content)}"
 
 
-def attachment_text(fields: Fields) -> str:
+def attachment_text(fields: Attachment) -> str:
     """What the model is sent."""
     kind = fields.get("type")
     template = TEMPLATES.get(kind) if isinstance(kind, str) else None
@@ -105,12 +105,12 @@ def plain(value: object) -> str:
     return compact_json(value)
 
 
-def _listed(fields: Fields) -> str:
+def _listed(fields: Attachment) -> str:
     lines = [f"{name}: {plain(value)}" for name, value in fields.items() if name not in BOOKKEEPING]
     return "\n".join([str(fields.get("type", "attachment")), *lines])
 
 
-def _file(fields: Fields) -> str:
+def _file(fields: Attachment) -> str:
     content = fields.get("content")
     file = content.get("file") if isinstance(content, dict) else None
     path = fields.get("filename") or (file.get("filePath") if isinstance(file, dict) else "")
@@ -119,13 +119,13 @@ def _file(fields: Fields) -> str:
     return f"{called}\nResult of calling the Read tool:\n{text}"
 
 
-def _nested_memory(fields: Fields) -> str:
+def _nested_memory(fields: Attachment) -> str:
     content = fields.get("content")
     text = content.get("content") if isinstance(content, dict) else content
     return f"Contents of {plain(fields.get('path'))}:\n\n{plain(text)}"
 
 
-def _task_reminder(fields: Fields) -> str:
+def _task_reminder(fields: Attachment) -> str:
     tasks = fields.get("content")
     reminder = (
         "The task tools haven't been used recently. If you're working on tasks that would benefit from tracking "
@@ -145,11 +145,11 @@ def _task_reminder(fields: Fields) -> str:
     return f"{reminder}\n\nHere are the existing tasks:\n\n" + "\n".join(lines)
 
 
-def _with(template: str, *names: str) -> Callable[[Fields], str]:
+def _with(template: str, *names: str) -> Callable[[Attachment], str]:
     return lambda fields: template.format(*(plain(fields.get(name)) for name in names))
 
 
-TEMPLATES: dict[str, Callable[[Fields], str]] = {
+TEMPLATES: dict[str, Callable[[Attachment], str]] = {
     "agent_listing_delta": _with("Available agent types for the Agent tool:\n{}", "addedLines"),
     "compact_file_reference": _with(
         "Note: {} was read before the last conversation was summarized, but the contents are too large to include. "

@@ -9,7 +9,7 @@ from inspector.session.formats.claude_trace.records import is_exchange
 from inspector.session.formats.plain.reader import RequestLog, RequestThread, SentMessage, blocks_of_record
 from inspector.session.formats.plain.records import Request, is_message
 from inspector.session.formats.streamed_answers import REPLY, StreamNode, answer_of
-from inspector.session.json.nodes import FileNode, inside_string, unescaped
+from inspector.session.json.nodes import Fields, FileNode, inside_string, unescaped
 from inspector.session.json.values import mapping, string
 from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
@@ -138,35 +138,35 @@ def _request(node: Node) -> Request | None:
         return None
     request = outer["request"].fields()
     body = _body_of(request)
-    address = string(request["url"].value()) if "url" in request else ""
+    address = string(request.value_of("url"))
     if "messages" not in body or "count_tokens" in address:
         return None
-    about: dict[str, Any] = {name: body[name].value() for name in ("model", "max_tokens") if name in body}
+    about = body.values_of("model", "max_tokens")
     for name in ("timestamp", "time"):
         if name in request:
             about["timestamp"] = request[name].value()
-    response, reply = _answer(outer["response"].fields() if "response" in outer else {})
+    response, reply = _answer(outer.fields_of("response"))
     return Request(body["messages"].items(), body.get("system"), body.get("tools"), response, reply, about)
 
 
-def _body_of(request: dict[str, Node]) -> dict[str, Node]:
+def _body_of(request: Fields) -> Fields:
     """What a request asked: an object, or a string that holds one."""
     if "body" not in request:
-        return {}
+        return Fields()
     body = request["body"]
     return (inside_string(body) or body).fields()
 
 
-def _answer(response: dict[str, Node]) -> tuple[Node | None, dict[str, Any]]:
+def _answer(response: Fields) -> tuple[Node | None, dict[str, Any]]:
     """The message that was answered, and what stands beside it."""
     for name in ("body_raw", "body"):
         if name in response and isinstance(text := response[name].value(), str):
             answer = mapping(answer_of(text))
             if is_message(answer):
                 return StreamNode(response[name]), {key: answer[key] for key in REPLY if key in answer}
-    body = response["body"].fields() if "body" in response else {}
-    reply: dict[str, Any] = {name: body[name].value() for name in REPLY if name in body}
-    for choice in body["choices"].items() if "choices" in body else ():
+    body = response.fields_of("body")
+    reply = body.values_of(*REPLY)
+    for choice in body.items_of("choices"):
         if "message" in (inside := choice.fields()):
             return inside["message"], reply
     if "body" in response and is_message(response["body"].value()):

@@ -114,7 +114,7 @@ Called = Sequence[tuple[str, str]]
 """Ids and tools of calls."""
 
 
-def spoken_in(message: Mapping[str, Any], place: int = 0, open_calls: Called = ()) -> ChatMessage:
+def chat_message(message: Mapping[str, Any], place: int = 0, open_calls: Called = ()) -> ChatMessage:
     """What a message says.
 
     Args:

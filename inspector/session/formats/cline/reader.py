@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from inspector.session.formats.chat import SYSTEM, ChatThread, all_blocks, blocks_beside
-from inspector.session.formats.cline.messages import Called, calls_in, spoken_in
+from inspector.session.formats.chat import SYSTEM, ChatThread, blocks_of_chat, blocks_of_definition
+from inspector.session.formats.cline.messages import Called, calls_in, chat_message
 from inspector.session.formats.cline.records import EDITS, HISTORY, beside, history_of, index_of
 from inspector.session.formats.cline.sidecars import (
     LOCATOR,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from inspector.session.blocks import TextBlock
     from inspector.session.formats.chat import ChatMessage
-    from inspector.session.json.nodes import Node
+    from inspector.session.json.nodes import Fields, Node
     from inspector.session.reader import Reader
 
 
@@ -97,10 +97,10 @@ class Task(DocumentInterpreter):
         """The blocks of a message that is read again."""
         value = lenient_json(record)[0]
         if origin.locator == SYSTEM:
-            return blocks_beside(value, record, origin.offset, origin.length, SYSTEM)
+            return blocks_of_definition(value, record, origin.offset, origin.length, SYSTEM)
         if origin.locator.startswith(LOCATOR):
             return edited_blocks_again(text_of_change(value) or "", origin)
-        return all_blocks([spoken_in(mapping(value))], origin)
+        return blocks_of_chat([chat_message(mapping(value))], origin)
 
     def take_document(self, document: Node) -> None:
         """Take the messages."""
@@ -108,7 +108,7 @@ class Task(DocumentInterpreter):
         model = self._describe(fields)
         if fields.get("system_prompt") is not None and isinstance(fields["system_prompt"].value(), str):
             system = fields["system_prompt"]
-            made = blocks_beside(system.value(), system.raw(), system.offset, system.length, SYSTEM)
+            made = blocks_of_definition(system.value(), system.raw(), system.offset, system.length, SYSTEM)
             self._chat.add(Message(Role.SYSTEM, tuple(block for block, _ in made)))
         items = fields["messages"].items() if "messages" in fields else document.items()
         values = [item.value() for item in items]
@@ -125,7 +125,7 @@ class Task(DocumentInterpreter):
         is_newer = self._next_left_out is not None and self._next_left_out > (self._left_out or (-1, -1))
         self._change(Request(None, self._next_left_out) if is_newer else None, None)
 
-    def _describe(self, fields: Mapping[str, Node]) -> str:
+    def _describe(self, fields: Fields) -> str:
         """Take up what is said of the task; the model of messages that name none."""
         about = mapping(self._about)
         details = mapping(about.get("metadata"))
@@ -143,7 +143,7 @@ class Task(DocumentInterpreter):
         return string(about.get("model"))
 
     def _add(self, place: int, value: dict[str, Any], origin: Origin, request: Request | None, model: str) -> None:
-        said = spoken_in(value, place, self._open_calls)
+        said = chat_message(value, place, self._open_calls)
         self._said[place] = (value, origin, self._open_calls)
         if self._forked is not None and said.time is not None and said.time < self._forked:
             said = replace(said, is_inherited=True)
@@ -221,7 +221,7 @@ class Task(DocumentInterpreter):
     def _edited_message(self, place: int) -> Message | None:
         value, origin, open_calls = self._said[place]
         changed = edited(value, self._edited[place])
-        (message,) = self._chat.messages([spoken_in(changed, place, open_calls)], origin)
+        (message,) = self._chat.messages([chat_message(changed, place, open_calls)], origin)
         made = placed(message, changed, self._edited[place])
         if made is None:
             self.builder.diagnose("a change of a message that does not fit it", 0, origin.offset, skipped=False)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import structs
 
-from inspector.session.formats.chat import all_blocks
-from inspector.session.formats.cline.messages import blocks_of_parts, spoken_in
+from inspector.session.formats.chat import blocks_of_chat
+from inspector.session.formats.cline.messages import blocks_of_parts, chat_message
 from inspector.session.json.codec import json_in
 from inspector.session.json.values import count, count_or_none, mapping, objects, sequence, string
 from inspector.session.model import Origin, Usage
@@ -204,7 +204,7 @@ def _set_text(part: Any, text: str) -> None:
 def edited_blocks_again(text: str, origin: Origin) -> list[TextBlock]:
     """The blocks of one part of a message that was changed; the locator says who speaks."""
     part = {"type": "text", "text": text}
-    return all_blocks([spoken_in({"role": origin.locator.removeprefix(LOCATOR), "content": [part]})], origin)
+    return blocks_of_chat([chat_message({"role": origin.locator.removeprefix(LOCATOR), "content": [part]})], origin)
 
 
 def placed(message: Message, value: Mapping[str, Any], edits: Mapping[int, Edit]) -> Message | None:

@@ -302,5 +302,5 @@ class CodexDocumentInterpreter(ResponsesInterpreter):
         super().take_document(document)
         self.builder.agent = "Codex"
         fields = document.fields()
-        session = fields["session"].value() if "session" in fields else {}
+        session = fields.value_of("session", {})
         self.builder.identifier = string(mapping(session).get("id"))

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.formats.chat import ChatMessage, ChatThread, all_blocks, notice
+from inspector.session.formats.chat import ChatMessage, ChatThread, blocks_of_chat, notice
 from inspector.session.formats.copilot.records import MESSAGES, TIMELINE
 from inspector.session.json.codec import compact_json
 from inspector.session.json.lines import object_of
@@ -43,9 +43,9 @@ class CopilotDocumentInterpreter(DocumentInterpreter):
         self.builder.title = string(about.get("title"))
         self.builder.working_directory = string(about.get("cwd")) or string(mapping(about.get("context")).get("cwd"))
         model = string(about.get("selectedModel")) or string(about.get("model"))
-        timeline = fields[TIMELINE].items() if TIMELINE in fields else []
+        timeline = fields.items_of(TIMELINE)
         shown = [mapping(entry.value()) for entry in timeline]
-        messages = fields[MESSAGES].items() if MESSAGES in fields else []
+        messages = fields.items_of(MESSAGES)
         kinds = Counter(string(entry.get("type")) or "(no type)" for entry in shown)
         prefix = f"{TIMELINE}:" if messages else ""
         self.builder.record_counts |= {f"{prefix}{kind}": count for kind, count in kinds.items()}
@@ -57,7 +57,7 @@ class CopilotDocumentInterpreter(DocumentInterpreter):
                 self.builder.record_counts[string(value.get("role")) or "(no role)"] += 1
             elif value.get("type") == REQUESTED and string(value.get("callId")) in returned:
                 continue  # the entry of its result says all of it again
-            spoken = _spoken(value, times, model)
+            spoken = _chat_messages(value, times, model)
             if thread.members and spoken[0].is_call:
                 before = self.builder.messages[thread.members[-1]]
                 if before.role is Role.ASSISTANT:
@@ -70,7 +70,7 @@ class CopilotDocumentInterpreter(DocumentInterpreter):
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
         """The blocks of an entry that is read again."""
         value, _ = object_of(record)
-        return [] if value is None else all_blocks(_spoken(value, {}, ""), origin)
+        return [] if value is None else blocks_of_chat(_chat_messages(value, {}, ""), origin)
 
 
 def _times(shown: list[Mapping[str, Any]]) -> dict[tuple[str, str], float]:
@@ -83,7 +83,7 @@ def _times(shown: list[Mapping[str, Any]]) -> dict[tuple[str, str], float]:
     return found
 
 
-def _spoken(value: Mapping[str, Any], times: Mapping[tuple[str, str], float], model: str) -> list[ChatMessage]:
+def _chat_messages(value: Mapping[str, Any], times: Mapping[tuple[str, str], float], model: str) -> list[ChatMessage]:
     """What a message, or an entry of the timeline, says."""
     if string(value.get("role")):
         is_call = value.get("role") == "assistant"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from inspector.session.builder import SessionBuilder
 from inspector.session.files import Locator
 from inspector.session.format import ContainedSession
-from inspector.session.formats.goose.reader import GooseMessage, blocks_of_record, describe, entry_of, fill
+from inspector.session.formats.goose.reader import GooseMessage, blocks_of_record, describe, fill, goose_message
 from inspector.session.json.codec import clean_text, compact_json, json_in
 from inspector.session.json.values import clean_string, mapping, seconds_of_any, string
 from inspector.session.model import Origin
@@ -117,4 +117,4 @@ def _sessions(selector: Selector) -> list[Row]:
 
 
 def _entry(row: Row) -> GooseMessage:
-    return entry_of(row, Origin(0, 0, 0, 0, f"{MESSAGE}{row['id']}"))
+    return goose_message(row, Origin(0, 0, 0, 0, f"{MESSAGE}{row['id']}"))

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
     """The blocks of a line or row that is read again."""
     value, _ = object_of(record)
-    return [] if value is None else blocks_of_message(value, origin)
+    return [] if value is None else blocks_of_goose_message(value, origin)
 
 
-def blocks_of_message(message: Mapping[str, Any], origin: Origin) -> list[TextBlock]:
+def blocks_of_goose_message(message: Mapping[str, Any], origin: Origin) -> list[TextBlock]:
     """The blocks of a message: of a line, or of a row, which has its content as text.
 
     Args:
@@ -164,7 +164,7 @@ class GooseMessage(Struct, frozen=True, gc=False):
         return is_hidden and bool(self.blocks) and self.blocks[0].preview.startswith(GO_ON)
 
 
-def entry_of(message: Mapping[str, Any], origin: Origin) -> GooseMessage:
+def goose_message(message: Mapping[str, Any], origin: Origin) -> GooseMessage:
     """A message of a file or a row of the database, read."""
     about = message.get("metadata")
     if isinstance(message.get("metadata_json"), str):
@@ -172,7 +172,7 @@ def entry_of(message: Mapping[str, Any], origin: Origin) -> GooseMessage:
     marks = mapping(about)
     return GooseMessage(
         role=ROLES.get(string(message.get("role")), Role.OTHER),
-        blocks=tuple(made.block for made in blocks_of_message(message, origin)),
+        blocks=tuple(made.block for made in blocks_of_goose_message(message, origin)),
         time=seconds_of_any(message.get("created") or message.get("created_timestamp")),
         identifier=string(message.get("id")) or string(message.get("message_id")) or origin.locator,
         for_model=marks.get("agentVisible") is not False,
@@ -268,7 +268,7 @@ class GooseInterpreter(RecordInterpreter):
             describe(record.value, self.builder)
             return
         self.builder.record_counts[string(record.value.get("role")) or "(no role)"] += 1
-        self._entries.append(entry_of(record.value, record.origin))
+        self._entries.append(goose_message(record.value, record.origin))
         self._is_settled = False
 
     def take_document(self, document: Node) -> None:
@@ -276,11 +276,11 @@ class GooseInterpreter(RecordInterpreter):
         fields = document.fields()
         describe({name: field.value() for name, field in fields.items() if name != "conversation"}, self.builder)
         entries = []
-        items = fields["conversation"].items() if "conversation" in fields else []
+        items = fields.items_of("conversation")
         for item, value in objects_among(items, "a message", self.builder):
             self.builder.record_counts[string(value.get("role")) or "(no role)"] += 1
-            entries.append(entry_of(value, Origin(item.offset, item.length)))
-        model = mapping(fields["model_config"].value()).get("model_name") if "model_config" in fields else ""
+            entries.append(goose_message(value, Origin(item.offset, item.length)))
+        model = mapping(fields.value_of("model_config")).get("model_name")
         fill(self.builder, entries, string(model))
 
     def settle(self) -> None:

@@ -15,8 +15,8 @@ from inspector.session.formats.hermes.reader import (
     blocks_of_row,
     blocks_of_row_again,
     blocks_of_session,
-    entry_of,
     fill,
+    hermes_message,
 )
 from inspector.session.formats.hermes.records import is_meta
 from inspector.session.json.codec import compact_json, json_in
@@ -250,7 +250,7 @@ def _entry(row: Row) -> HermesMessage | None:
     if is_meta(row):
         return None
     name = f"{MESSAGE}{row['id']}"
-    return entry_of(row, blocks_of_row(row, name), name)
+    return hermes_message(row, blocks_of_row(row, name), name)
 
 
 def _newest(sessions: dict[str, Row], times: dict[str, float]) -> str:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from inspector.session.builder import SessionBuilder, Thread
 from inspector.session.call_matching import ToolNames
-from inspector.session.formats.chat import SYSTEM, TOOLS, blocks_beside, blocks_of_entry, role_of
+from inspector.session.formats.chat import SYSTEM, TOOLS, blocks_of_definition, blocks_of_message, role_of
 from inspector.session.formats.hermes.records import NAME, is_document, is_meta
 from inspector.session.formats.plain.reader import blocks_of_record
 from inspector.session.json.codec import json_in
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.session.blocks import TextBlock
-    from inspector.session.json.nodes import Node
+    from inspector.session.json.nodes import Fields, Node
     from inspector.session.model import Block
     from inspector.session.reader import Reader
 
@@ -85,7 +85,7 @@ class HermesMessage(Struct, frozen=True, gc=False):
         )
 
 
-def entry_of(value: Mapping[str, Any], blocks: list[TextBlock], identifier: str = "") -> HermesMessage:
+def hermes_message(value: Mapping[str, Any], blocks: list[TextBlock], identifier: str = "") -> HermesMessage:
     """An entry of a file, or a row of the database.
 
     Args:
@@ -118,7 +118,9 @@ def blocks_of_row(row: Mapping[str, Any], name: str) -> list[TextBlock]:
     calls = row.get("tool_calls")
     if isinstance(calls, str) and calls:
         value["tool_calls"] = json_in(calls)
-    return [made.moved(Origin(0, 0, part, 0, name)) for part, made in enumerate(blocks_of_entry(value, 0, 0, NO_NAMES))]
+    return [
+        made.moved(Origin(0, 0, part, 0, name)) for part, made in enumerate(blocks_of_message(value, 0, 0, NO_NAMES))
+    ]
 
 
 def blocks_of_session(row: Mapping[str, Any], name: str) -> list[TextBlock]:
@@ -126,7 +128,7 @@ def blocks_of_session(row: Mapping[str, Any], name: str) -> list[TextBlock]:
     text = row.get("system_prompt")
     if not isinstance(text, str) or not text:
         return []
-    made = blocks_of_entry({"role": "system", "content": text}, 0, 0, NO_NAMES)
+    made = blocks_of_message({"role": "system", "content": text}, 0, 0, NO_NAMES)
     return [one.moved(Origin(0, 0, 0, 0, name)) for one in made]
 
 
@@ -177,7 +179,7 @@ class HermesInterpreter(RecordInterpreter):
         fields = document.fields()
         about = {name: field.value() for name, field in fields.items() if name != "messages"}
         self._describe(about, fields)
-        messages = fields["messages"].items() if "messages" in fields else ()
+        messages = fields.items_of("messages")
         for item, value in objects_among(messages, "a message", self.builder):
             self.builder.record_counts[string(value.get("role")) or "(no role)"] += 1
             if not is_meta(value):
@@ -188,7 +190,7 @@ class HermesInterpreter(RecordInterpreter):
         """The blocks of a message that is read again."""
         return blocks_of_record(record, origin)
 
-    def _describe(self, about: Mapping[str, Any], fields: Mapping[str, Node]) -> None:
+    def _describe(self, about: Mapping[str, Any], fields: Fields) -> None:
         """Take up what a file says of its session, tools and system text among it."""
         builder = self.builder
         builder.identifier = string(about.get("session_id")) or builder.identifier
@@ -199,14 +201,14 @@ class HermesInterpreter(RecordInterpreter):
         for name, locator in (("tools", TOOLS), ("system_prompt", SYSTEM)):
             node = fields.get(name)
             if node is not None and about.get(name):
-                blocks += blocks_beside(about[name], node.raw(), node.offset, node.length, locator)
+                blocks += blocks_of_definition(about[name], node.raw(), node.offset, node.length, locator)
         if blocks and not self._thread.members:
             self._thread.add(Message(Role.SYSTEM, tuple(made.block for made in blocks)))
 
     def _add(self, value: Mapping[str, Any], offset: int, length: int) -> None:
-        blocks = blocks_of_entry(value, offset, length, self._names)
+        blocks = blocks_of_message(value, offset, length, self._names)
         self._names.note(made.block for made in blocks)
-        entry = entry_of(value, blocks)
+        entry = hermes_message(value, blocks)
         if entry.is_summary:
             self.builder.compactions.append(Compaction(len(self.builder.messages), time=entry.time))
         if entry.role is Role.ASSISTANT and not entry.is_summary:

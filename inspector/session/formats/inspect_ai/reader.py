@@ -11,7 +11,7 @@ from msgspec import structs
 from inspector.session.builder import SessionBuilder
 from inspector.session.errors import SessionError
 from inspector.session.files import BROKEN_SECONDS, FileState, Locator
-from inspector.session.formats.chat import TOOLS, blocks_beside, chat_blocks, role_of
+from inspector.session.formats.chat import TOOLS, blocks_of_definition, chat_blocks, role_of
 from inspector.session.formats.inspect_ai.running import buffer_of, running_in
 from inspector.session.formats.inspect_ai.samples import (
     Archive,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from inspector.session.blocks import TextBlock
     from inspector.session.call_matching import ToolNames
-    from inspector.session.json.nodes import Node
+    from inspector.session.json.nodes import Fields, Node
     from inspector.session.model import Session
     from inspector.session.reader import Reader
     from inspector.session.sqlite import DatabaseState
@@ -184,7 +184,7 @@ def blocks_again(record: bytes, origin: Origin, attachments: Attachments) -> lis
     """The blocks of a message that is read again."""
     value = lenient_json(record)[0]
     if origin.locator == TOOLS:
-        return blocks_beside(value, record, origin.offset, origin.length, TOOLS)
+        return blocks_of_definition(value, record, origin.offset, origin.length, TOOLS)
     (blocks,) = chat_blocks([chat_message(mapping(attachments.resolved(mapping(value))))], origin)
     return blocks
 
@@ -202,13 +202,13 @@ def interpret_sample(
     """
     fields = sample.fields()
     about = mapping(header.get("eval"))
-    value: dict[str, Any] = {name: fields[name].value() for name in ("id", "epoch") if name in fields}
+    value = fields.values_of("id", "epoch")
     version = string(mapping(about.get("packages")).get("inspect_ai"))
     builder.agent = " ".join(filter(None, ("Inspect", version)))
     builder.title = title_of(string(about.get("task_display_name")) or string(about.get("task")), value)
     builder.identifier = name_of_sample(value)
     # Logs of 2024 keep the events and what was moved out of them in a transcript.
-    transcript = fields["transcript"].fields() if "transcript" in fields else {}
+    transcript = fields.fields_of("transcript")
     moved = fields.get("attachments") or transcript.get("content")
     attachments.use(moved.fields() if moved is not None else {})
     conversation = SampleLog(builder, attachments)
@@ -217,7 +217,7 @@ def interpret_sample(
     events = fields.get("events") or transcript.get("events")
     for item in events.items() if events is not None else ():
         event = item.fields()
-        kind = string(event["event"].value()) if "event" in event else ""
+        kind = string(event.value_of("event"))
         builder.record_counts[f"event:{kind or '(no kind)'}"] += 1
         if kind == "compaction":
             compacted = mapping(item.value())
@@ -227,7 +227,7 @@ def interpret_sample(
             if compacted is not None and len(builder.contexts) > contexts:
                 _note_compaction(builder, compacted, first)
                 compacted = None
-    messages = fields["messages"].items() if "messages" in fields else []
+    messages = fields.items_of("messages")
     if messages:
         builder.record_counts["message"] += len(messages)
     conversation.add_rest(messages)
@@ -237,27 +237,26 @@ def interpret_sample(
     attachments.release()
 
 
-def _pool(fields: Mapping[str, Node]) -> list[Node]:
+def _pool(fields: Fields) -> list[Node]:
     """The messages that events refer to by their place."""
     if "message_pool" in fields:
         return fields["message_pool"].items()
-    data = fields["events_data"].fields() if "events_data" in fields else {}
-    return data["messages"].items() if "messages" in data else []
+    return fields.fields_of("events_data").items_of("messages")
 
 
-def _request(event: Mapping[str, Node], pool: list[Node]) -> Request:
-    messages = event["input"].items() if "input" in event else []
-    for ends in sequence(event["input_refs"].value()) if "input_refs" in event else ():
+def _request(event: Fields, pool: list[Node]) -> Request:
+    messages = event.items_of("input")
+    for ends in sequence(event.value_of("input_refs")):
         if isinstance(ends, list) and len(ends) == 2 and all(isinstance(end, int) and end >= 0 for end in ends):
             messages = [*messages, *pool[ends[0] : ends[1]]]
-    output = event["output"].fields() if "output" in event else {}
-    choices = output["choices"].items() if "choices" in output else []
+    output = event.fields_of("output")
+    choices = output.items_of("choices")
     response = choices[0].fields().get("message") if choices else None
-    model = string(output["model"].value()) if "model" in output else ""
-    reply: dict[str, Any] = {
-        "model": model or (string(event["model"].value()) if "model" in event else ""),
-        "timestamp": event["timestamp"].value() if "timestamp" in event else None,
-        "usage": _plain_usage(output["usage"].value() if "usage" in output else None),
+    model = string(output.value_of("model"))
+    reply = {
+        "model": model or string(event.value_of("model")),
+        "timestamp": event.value_of("timestamp"),
+        "usage": _plain_usage(output.value_of("usage")),
     }
     return Request(messages, None, event.get("tools"), response, reply, {})
 
@@ -315,7 +314,7 @@ class LogInterpreter(DocumentInterpreter):
         """Take the sample."""
         samples = nodes_of_samples(document)
         fields = document.fields()
-        header: dict[str, Any] = {one: fields[one].value() for one in ("eval", "status") if one in fields}
+        header = fields.values_of("eval", "status")
         if samples:
             sample = samples[chosen(samples, Locator.of(self._path).session, self._path)]
             interpret_sample(sample, header, self.builder, self._attachments)

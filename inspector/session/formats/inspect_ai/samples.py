@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from inspector.session.json.nodes import Node
+    from inspector.session.json.nodes import Fields, Node
 
 
 ZSTANDARD = 93
@@ -174,9 +174,9 @@ def nodes_of_samples(log: Node) -> dict[str, Node]:
     """The samples of a JSON log by name."""
     fields = log.fields()
     found: dict[str, Node] = {}
-    for item in fields["samples"].items() if "samples" in fields else ():
+    for item in fields.items_of("samples"):
         about = item.fields()
-        value: dict[str, Any] = {name: about[name].value() for name in ("id", "epoch") if name in about}
+        value = about.values_of("id", "epoch")
         found[name_of_sample(value)] = item
     return found
 
@@ -199,8 +199,8 @@ def titles_of_samples(path: Path, *, is_archive: bool) -> list[tuple[str, str]]:
     return [(name, titles.get(name, "")) for name in archive.samples]
 
 
-def _title(fields: Mapping[str, Node]) -> str:
-    return first_words(fields["input"].value()) if "input" in fields else ""
+def _title(fields: Fields) -> str:
+    return first_words(fields.value_of("input"))
 
 
 def first_words(asked: Any) -> str:

@@ -286,7 +286,7 @@ class ExportInterpreter(DocumentInterpreter):
         """Take the session and its messages."""
         fields = document.fields()
         messages = fields["messages"].items() if "messages" in fields else document.items()
-        session = session_view(mapping(fields["info"].value()) if "info" in fields else {})
+        session = session_view(mapping(fields.value_of("info")))
         stored = []
         for message in messages:
             inner = message.fields()
@@ -296,9 +296,7 @@ class ExportInterpreter(DocumentInterpreter):
             info = inner["info"]
             view = message_view(mapping(info.value()), "", None, Origin(info.offset, info.length, 0, 0, ERROR))
             parts = []
-            for part, value in objects_among(
-                inner["parts"].items() if "parts" in inner else (), "a part", self.builder
-            ):
+            for part, value in objects_among(inner.items_of("parts"), "a part", self.builder):
                 parts.append(part_view(value, "", view.role, _origin(part)))
             stored.append(Stored(view, parts))
         fill(self.builder, session, stored)

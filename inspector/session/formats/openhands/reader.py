@@ -9,7 +9,7 @@ from msgspec import structs
 from inspector.session.directory_reader import DirectoryReader
 from inspector.session.errors import SessionError
 from inspector.session.files import is_folder
-from inspector.session.formats.chat import ChatMessage, ChatThread, all_blocks, notice
+from inspector.session.formats.chat import ChatMessage, ChatThread, blocks_of_chat, notice
 from inspector.session.formats.openhands.records import (
     CURRENT,
     QUIET,
@@ -137,7 +137,7 @@ class Accumulated:
         return usage_of_tokens(new)
 
 
-def spoken_in(event: Mapping[str, Any]) -> ChatMessage | None:
+def chat_message(event: Mapping[str, Any]) -> ChatMessage | None:
     """What an event says; None where it says nothing."""
     kind = string(event.get("kind"))
     time = seconds_of_any(event.get("timestamp"))
@@ -274,8 +274,8 @@ class OpenHandsInterpreter(RecordInterpreter):
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
         """The blocks of an event that is read again."""
-        said = spoken_in(mapping(lenient_json(record)[0]))
-        return all_blocks([said], origin) if said is not None else []
+        said = chat_message(mapping(lenient_json(record)[0]))
+        return blocks_of_chat([said], origin) if said is not None else []
 
     def add(self, record: Record) -> None:
         """Take an event."""
@@ -286,7 +286,7 @@ class OpenHandsInterpreter(RecordInterpreter):
             self._note_sums(mapping(event.get("value")))
         if event.get("key") == "full_state":
             self.take_state(event.get("value"))
-        said = spoken_in(event)
+        said = chat_message(event)
         if kind == "Condensation":
             self._condense(event, said, origin)
         elif said is not None and said.is_call:

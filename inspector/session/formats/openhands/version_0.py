@@ -10,7 +10,7 @@ from inspector.session.directory_reader import DirectoryReader
 from inspector.session.errors import SessionError
 from inspector.session.files import Locator, is_folder, open_for_reading
 from inspector.session.format import ContainedSession
-from inspector.session.formats.chat import ChatMessage, ChatThread, all_blocks, notice, usage_of
+from inspector.session.formats.chat import ChatMessage, ChatThread, blocks_of_chat, notice, usage_of
 from inspector.session.formats.openhands.reader import Accumulated, Events
 from inspector.session.formats.openhands.records import (
     QUIET_ACTIONS,
@@ -50,7 +50,7 @@ NOT_ARGUMENTS = frozenset(
 """What stands among an action's arguments beside those the model gave."""
 
 
-def spoken_in(event: Mapping[str, Any], *, is_first: bool = False) -> ChatMessage | None:
+def chat_message(event: Mapping[str, Any], *, is_first: bool = False) -> ChatMessage | None:
     """What an event says; None where it says nothing.
 
     Args:
@@ -171,8 +171,8 @@ class OpenHands0Interpreter(RecordInterpreter):
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
         """The blocks of an event that is read again."""
         # Whether a message was the first says who spoke, and only a person's has images.
-        said = spoken_in(mapping(lenient_json(record)[0]), is_first=True)
-        return all_blocks([said], origin) if said is not None else []
+        said = chat_message(mapping(lenient_json(record)[0]), is_first=True)
+        return blocks_of_chat([said], origin) if said is not None else []
 
     def take_document(self, document: Node) -> None:
         """Take a list of events, or an object with its history."""
@@ -187,7 +187,7 @@ class OpenHands0Interpreter(RecordInterpreter):
         """Take a whole conversation."""
         self.builder.title = string(mapping(value.get("issue")).get("title"))
         fields = node.fields()
-        events = _events(fields["history"].items() if "history" in fields else [])
+        events = _events(fields.items_of("history"))
         for item, event in objects_among(events, self.record_name, self.builder):
             self.add(Record(event, item.raw(), item.offset))
 
@@ -198,7 +198,7 @@ class OpenHands0Interpreter(RecordInterpreter):
         observation = event.get("observation")
         name = f"observation:{observation}" if isinstance(observation, str) else f"action:{event.get('action')}"
         self.builder.record_counts[name] += 1
-        said = spoken_in(event, is_first=not self.builder.messages)
+        said = chat_message(event, is_first=not self.builder.messages)
         if event.get("action") == "condensation":
             self._condense(event, said, origin)
         elif said is not None and said.is_call:

@@ -22,8 +22,8 @@ from inspector.session.formats.chat import (
     COMPACTION,
     SYSTEM,
     TOOLS,
-    blocks_beside,
-    blocks_of_entry,
+    blocks_of_definition,
+    blocks_of_message,
     is_summary_part,
     role_of,
     usage_of,
@@ -200,7 +200,7 @@ class RequestLog:
         role = role_of(value)
         if self.counts_messages:
             self._builder.record_counts[role.value] += 1
-        blocks = blocks_of_entry(value, node.offset, node.length, names)
+        blocks = blocks_of_message(value, node.offset, node.length, names)
         names.note(made.block for made in blocks)
         about = {**about, **{name: value[name] for name in ABOUT if value.get(name) is not None}}
         if self._keep is not None:
@@ -322,7 +322,7 @@ class RequestLog:
         for node, locator in ((request.tools, TOOLS), (request.system, SYSTEM)):
             value = node.value() if node is not None else None
             if node is not None and value:
-                made = blocks_beside(value, node.raw(), node.offset, node.length, locator)
+                made = blocks_of_definition(value, node.raw(), node.offset, node.length, locator)
                 if self._keep is not None:
                     self._keep(made, node)
                 blocks += made
@@ -418,10 +418,10 @@ def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
     """The blocks of an entry that is read again."""
     value = lenient_json(record)[0]
     if origin.locator in (SYSTEM, TOOLS):
-        return blocks_beside(value, record, origin.offset, origin.length, origin.locator)
+        return blocks_of_definition(value, record, origin.offset, origin.length, origin.locator)
     if isinstance(value, str):
         value = answer_of(value)
-    return blocks_of_entry(value, origin.offset, origin.length, {}) if isinstance(value, dict) else []
+    return blocks_of_message(value, origin.offset, origin.length, {}) if isinstance(value, dict) else []
 
 
 class PlainInterpreter(RecordInterpreter):

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.formats.streamed_answers import REPLY, StreamNode, answer_of
+from inspector.session.json.nodes import Fields
 from inspector.session.json.values import mapping, string
 
 if TYPE_CHECKING:
@@ -139,8 +140,8 @@ def requests_of(node: Node, depth: int = 0) -> Iterator[Request]:
             yield from requests_of(item, depth + 1)
         return
     fields = node.fields()
-    inner: dict[str, Node] = fields["request"].fields() if "request" in fields else {}
-    around = {**fields, **inner, **(inner["body"].fields() if "body" in inner else {})}
+    inner = fields.fields_of("request")
+    around = Fields({**fields, **inner, **inner.fields_of("body")})
     for name in LISTS:
         if name in around and around[name].raw().lstrip().startswith(b"["):
             yield _request(around[name], around)
@@ -153,15 +154,11 @@ def requests_of(node: Node, depth: int = 0) -> Iterator[Request]:
         yield Request([node])
 
 
-def _request(messages: Node, fields: dict[str, Node]) -> Request:
+def _request(messages: Node, fields: Fields) -> Request:
     response, reply = _response(fields.get("response"))
     if response is None and "choices" in fields:
         response, reply = _message_of_choices(fields), {}
-    about: dict[str, Any] = {
-        name: fields[name].value()
-        for name in ("model", "timestamp", "created", "created_at", "time", "usage", "id")
-        if name in fields
-    }
+    about = fields.values_of("model", "timestamp", "created", "created_at", "time", "usage", "id")
     return Request(messages.items(), fields.get("system"), fields.get("tools"), response, reply, about)
 
 
@@ -172,9 +169,7 @@ def _response(node: Node | None) -> tuple[Node | None, dict[str, Any]]:
     fields = node.fields()
     if "body" in fields:
         return _response(fields["body"])
-    reply: dict[str, Any] = {
-        name: fields[name].value() for name in ("model", "usage", "id", "created") if name in fields
-    }
+    reply = fields.values_of("model", "usage", "id", "created")
     if (answer := _message_of_choices(fields)) is not None:
         return answer, reply
     value = node.value()
@@ -185,6 +180,6 @@ def _response(node: Node | None) -> tuple[Node | None, dict[str, Any]]:
     return None, reply
 
 
-def _message_of_choices(fields: dict[str, Node]) -> Node | None:
-    choices = fields["choices"].items() if "choices" in fields else []
+def _message_of_choices(fields: Fields) -> Node | None:
+    choices = fields.items_of("choices")
     return next((inside["message"] for choice in choices if "message" in (inside := choice.fields())), None)

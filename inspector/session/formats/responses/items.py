@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from inspector.session.blocks import TextBlock, argument_text, text_block
 from inspector.session.builder import Thread
 from inspector.session.call_matching import ToolNames
-from inspector.session.formats.chat import ROLE_OF, blocks_of_entry, result_block
+from inspector.session.formats.chat import ROLE_OF, blocks_of_message, result_block
 from inspector.session.formats.responses.records import CALL, OUTPUT, SUMMARIES
 from inspector.session.json.codec import clean_text, compact_json, lenient_json
 from inspector.session.json.values import sequence, string
@@ -159,7 +159,7 @@ def blocks_of_item(item: Mapping[str, Any], origin: Origin, names: Mapping[str, 
         return [text_block(BlockKind.OTHER, clean_text(compact_json(dict(item))), origin)]
     if kind in ("message", "agent_message", ""):
         spoken = item if "role" in item else {**item, "role": "user"}
-        made = blocks_of_entry(spoken, origin.offset, origin.length, names)
+        made = blocks_of_message(spoken, origin.offset, origin.length, names)
         return [one.moved(origin.at(origin.part + number)) for number, one in enumerate(made)]
     if kind == "reasoning":
         return [_reasoning(item, origin)]

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from inspector.session.builder import SessionBuilder
 from inspector.session.call_matching import ToolNames
-from inspector.session.formats.chat import SYSTEM, TOOLS, blocks_beside, usage_of
+from inspector.session.formats.chat import SYSTEM, TOOLS, blocks_of_definition, usage_of
 from inspector.session.formats.responses.items import NONE, ItemThread, Side, blocks_of_item, side_of
 from inspector.session.formats.responses.records import (
     BEGUN,
@@ -97,7 +97,7 @@ class ResponsesInterpreter(RecordInterpreter):
         record = unescaped(record)
         value = lenient_json(record)[0]
         if origin.locator in (SYSTEM, TOOLS):
-            return blocks_beside(value, record, origin.offset, origin.length, origin.locator)
+            return blocks_of_definition(value, record, origin.offset, origin.length, origin.locator)
         item = item_of(value)
         return [] if item is None else blocks_of_item(item, Origin(origin.offset, origin.length), {})
 
@@ -242,7 +242,7 @@ class ResponsesInterpreter(RecordInterpreter):
         for node, locator in ((exchange.tools, TOOLS), (exchange.instructions, SYSTEM)):
             value = node.value() if node is not None else None
             if node is not None and value:
-                made += blocks_beside(value, node.raw(), node.offset, node.length, locator)
+                made += blocks_of_definition(value, node.raw(), node.offset, node.length, locator)
         return made
 
     def _add_beside(self, conversation: LoggedThread, made: Sequence[TextBlock]) -> None:

@@ -46,7 +46,7 @@ def streamed(events: Iterable[Node]) -> Streamed:
     response, items = None, []
     for event in events:
         fields = event.fields()
-        kind = fields["type"].value() if "type" in fields else ""
+        kind = fields.value_of("type", "")
         if kind in BEGUN | ENDED and "response" in fields:
             response = fields["response"]
         elif kind == ITEM_DONE and "item" in fields:

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.formats.chat import ChatMessage, ChatThread, all_blocks, usage_of
+from inspector.session.formats.chat import ChatMessage, ChatThread, blocks_of_chat, usage_of
 from inspector.session.json.codec import lenient_json
 from inspector.session.json.nodes import objects_among
 from inspector.session.json.values import mapping, objects, seconds_of_any, sequence, string
@@ -60,7 +60,7 @@ PROMPTS = ("query", "messages")
 """Fields in which a step has the prompt it answered; early versions wrote its answer into it too."""
 
 
-def swe_spoken_in(entry: Mapping[str, Any], *, is_result: bool = False, call: str = "") -> list[ChatMessage]:
+def swe_chat_messages(entry: Mapping[str, Any], *, is_result: bool = False, call: str = "") -> list[ChatMessage]:
     """What an entry of the history, or a step, says.
 
     Args:
@@ -71,7 +71,7 @@ def swe_spoken_in(entry: Mapping[str, Any], *, is_result: bool = False, call: st
     if "observation" in entry and "role" not in entry:
         answer = {"role": "assistant", "content": entry.get("response"), "action": entry.get("action")}
         result = {"role": "tool", "tool_call_id": call, "content": string(entry.get("observation"))}
-        return [*swe_spoken_in(answer, call=call), ChatMessage(result)]
+        return [*swe_chat_messages(answer, call=call), ChatMessage(result)]
     role = string(entry.get("role"))
     value: dict[str, Any] = {"role": role, "content": entry.get("content")}
     if role == "assistant":
@@ -100,11 +100,11 @@ class SweInterpreter(DocumentInterpreter):
         """Take the run."""
         fields = document.fields()
         self.builder.agent = "SWE-agent"
-        environment = string(fields["environment"].value()) if "environment" in fields else ""
+        environment = string(fields.value_of("environment"))
         self.builder.title = environment if environment != "main" else ""
-        run = _Run(self.builder, _model(mapping(fields["replay_config"].value()) if "replay_config" in fields else {}))
-        steps = fields["trajectory"].items() if "trajectory" in fields else []
-        history = fields["history"].items() if "history" in fields else []
+        run = _Run(self.builder, _model(mapping(fields.value_of("replay_config"))))
+        steps = fields.items_of("trajectory")
+        history = fields.items_of("history")
         for item in history or steps:
             run.add(item)
         if history:
@@ -113,7 +113,7 @@ class SweInterpreter(DocumentInterpreter):
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
         """The blocks of an entry that is read again."""
-        return all_blocks(swe_spoken_in(mapping(lenient_json(record)[0])), origin)
+        return blocks_of_chat(swe_chat_messages(mapping(lenient_json(record)[0])), origin)
 
 
 def _model(configuration: Mapping[str, Any]) -> str:
@@ -148,7 +148,7 @@ class _Run:
         if role in ("assistant", "step"):
             self._calls += 1
         call = self._awaits if is_result or role == "tool" else f"action-{self._calls}"
-        said = swe_spoken_in(entry, is_result=is_result, call=call)
+        said = swe_chat_messages(entry, is_result=is_result, call=call)
         said = [replace(one, model=self._model) if one.is_call else one for one in said]
         added = self._chat.say(said, Origin(item.offset, item.length))
         self._awaits = ""
@@ -183,7 +183,7 @@ def _is_elided(content: Any) -> bool:
     return any(isinstance(text, str) and ELIDED.match(text) is not None for text in texts)
 
 
-def mini_spoken_in(entry: Mapping[str, Any], *, call: str = "", is_result: bool = False) -> ChatMessage:
+def mini_chat_message(entry: Mapping[str, Any], *, call: str = "", is_result: bool = False) -> ChatMessage:
     """What a message says.
 
     Args:
@@ -243,9 +243,9 @@ class MiniInterpreter(DocumentInterpreter):
     def take_document(self, document: Node) -> None:
         """Take the run."""
         fields = document.fields()
-        info = mapping(fields["info"].value()) if "info" in fields else {}
+        info = mapping(fields.value_of("info"))
         self.builder.agent = " ".join(filter(None, ("mini-swe-agent", string(info.get("mini_version")))))
-        self.builder.identifier = string(fields["instance_id"].value()) if "instance_id" in fields else ""
+        self.builder.identifier = string(fields.value_of("instance_id"))
         model = string(mapping(mapping(info.get("config")).get("model")).get("model_name"))
         chat = ChatThread(self.builder)
         calls, awaits = 0, ""
@@ -256,7 +256,7 @@ class MiniInterpreter(DocumentInterpreter):
             is_result = role == "user" and bool(awaits)
             calls += not is_result
             call = awaits if is_result else f"action-{calls}"
-            said = mini_spoken_in(entry, call=call, is_result=is_result)
+            said = mini_chat_message(entry, call=call, is_result=is_result)
             if said.is_call and not said.model:
                 said = replace(said, model=model)
             chat.say([said], Origin(item.offset, item.length))
@@ -266,4 +266,4 @@ class MiniInterpreter(DocumentInterpreter):
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
         """The blocks of a message that is read again."""
-        return all_blocks([mini_spoken_in(mapping(lenient_json(record)[0]))], origin)
+        return blocks_of_chat([mini_chat_message(mapping(lenient_json(record)[0]))], origin)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from inspector.session.builder import SessionBuilder
 from inspector.session.errors import SessionError
 from inspector.session.files import Locator, open_for_reading
-from inspector.session.formats.chat import ChatMessage, ChatThread, all_blocks
+from inspector.session.formats.chat import ChatMessage, ChatThread, blocks_of_chat
 from inspector.session.formats.transcripts.records import FIELD, is_transcript
 from inspector.session.json.lines import ObjectDecoder, object_of
 from inspector.session.json.values import mapping, string
@@ -31,7 +31,7 @@ NOTHING = "None"
 TITLE_CHARACTERS = 120
 
 
-def spoken_in(record: Any) -> list[ChatMessage]:
+def chat_messages(record: Any) -> list[ChatMessage]:
     """What a transcript's speakers say. Calls are not written down, so that results answer none that is known."""
     pieces = SPEAKER.split(string(mapping(record).get(FIELD)))
     said = []
@@ -68,7 +68,7 @@ class TranscriptInterpreter(RecordInterpreter):
         if not self._is_settled and self._chosen is not None:
             fresh = SessionBuilder()
             chosen = self._chosen
-            ChatThread(fresh).say(spoken_in(chosen.value), chosen.origin)
+            ChatThread(fresh).say(chat_messages(chosen.value), chosen.origin)
             self.builder.put(fresh.messages, fresh.calls, fresh.contexts, ())
             self.builder.identifier, self.builder.title = name_of(chosen.line), title_of(chosen.value)
             self._is_settled = True
@@ -76,7 +76,7 @@ class TranscriptInterpreter(RecordInterpreter):
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
         """The blocks of a transcript that is read again."""
-        return all_blocks(spoken_in(object_of(record)[0]), origin)
+        return blocks_of_chat(chat_messages(object_of(record)[0]), origin)
 
 
 def name_of(line: int) -> str:
