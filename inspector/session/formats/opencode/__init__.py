@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from inspector.session.files import Locator
-from inspector.session.format import ContainedSession, Format, home_of
+from inspector.session.files import Locator, exists, is_folder
+from inspector.session.format import ContainedSession, Format, can_name_file, home_of
 from inspector.session.formats.opencode.records import is_export, is_session_file, is_storage
 from inspector.session.sniff import Sample
 
@@ -55,29 +56,46 @@ class OpenCodeFormat(Format):
         return (home / "opencode.db", *sorted(home.glob("opencode-*.db")), home / "storage")
 
     def reader(self, path: Path) -> Reader:
-        from inspector.session.formats.opencode import reader
-
-        sample = Sample(Locator.of(path).file)
+        locator = Locator.of(path)
+        sample = Sample(locator.file)
         if sample.is_database:
-            return reader.rows_reader(path, self.name)
+            from inspector.session.formats.opencode.database import OpenCodeRows
+            from inspector.session.sqlite_reader import SqliteReader
+
+            return SqliteReader(path, self.name, OpenCodeRows(locator.session))
         if sample.is_directory or not is_export(sample.only_value):
-            return reader.tree_reader(path, self.name)
-        return reader.export_reader(path, self.name)
+            from inspector.session.formats.opencode.files import StorageReader
+
+            return StorageReader(path, self.name)
+        from inspector.session.formats.opencode.files import ExportInterpreter
+        from inspector.session.json_reader import JsonReader
+
+        return JsonReader(path, self.name, ExportInterpreter)
 
     def contained_sessions(self, path: Path) -> Sequence[ContainedSession]:
-        from inspector.session.formats.opencode import reader
-
         sample = Sample(path)
-        if sample.is_directory:
-            return reader.sessions_of_tree(path)
         if sample.is_database:
-            return reader.sessions_of_database(path)
-        return reader.session_of_file(path, sample.only_value)
+            from inspector.session.formats.opencode.database import sessions_of_database
+            from inspector.session.sqlite import read_database
+
+            return read_database(path, partial(sessions_of_database, path))
+        from inspector.session.formats.opencode import files
+
+        return (
+            files.sessions_of_storage(path)
+            if sample.is_directory
+            else files.inside_session_file(path, sample.only_value)
+        )
 
     def locate(self, path: Path, identifier: str) -> Path | None:
-        from inspector.session.formats.opencode.reader import locate
-
-        return locate(path, identifier)
+        """Another session of the same database, storage or folder of exports."""
+        file = Locator.of(path).file
+        if not can_name_file(identifier):
+            return None
+        if is_folder(file) or file.suffix != ".json":
+            return Locator(file, identifier).path
+        beside = file.with_name(f"{identifier}.json")
+        return beside if exists(beside) else None
 
     def is_bookkeeping(self, count_name: str) -> bool:
         from inspector.session.formats.opencode.blocks import QUIET

@@ -190,7 +190,7 @@ ABORTED = "MessageAbortedError"
 
 
 @dataclass(frozen=True)
-class PartView:
+class OpenCodePart:
     """One part.
 
     Attributes:
@@ -224,7 +224,7 @@ class PartView:
 
 
 @dataclass(frozen=True)
-class MessageView:
+class OpenCodeMessage:
     """One message, without its parts.
 
     Attributes:
@@ -253,7 +253,7 @@ class MessageView:
 
 
 @dataclass(frozen=True)
-class SessionView:
+class OpenCodeInfo:
     """What is known of a session besides its messages.
 
     Attributes:
@@ -277,10 +277,10 @@ class SessionView:
     modified: float = 0.0
 
 
-def session_view(info: Mapping[str, Any]) -> SessionView:
+def info_of(info: Mapping[str, Any]) -> OpenCodeInfo:
     """A session as exports and files hold it."""
     revert, time = mapping(info.get("revert")), mapping(info.get("time"))
-    return SessionView(
+    return OpenCodeInfo(
         identifier=string(info.get("id")),
         title=string(info.get("title")),
         directory=string(info.get("directory")),
@@ -292,7 +292,7 @@ def session_view(info: Mapping[str, Any]) -> SessionView:
     )
 
 
-def message_view(info: Mapping[str, Any], identifier: str, created: float | None, origin: Origin) -> MessageView:
+def message_of(info: Mapping[str, Any], identifier: str, created: float | None, origin: Origin) -> OpenCodeMessage:
     """A message.
 
     Args:
@@ -303,7 +303,7 @@ def message_view(info: Mapping[str, Any], identifier: str, created: float | None
     """
     time, error = mapping(info.get("time")), mapping(info.get("error"))
     model = info.get("modelID") or mapping(info.get("model")).get("modelID")
-    return MessageView(
+    return OpenCodeMessage(
         identifier=identifier or string(info.get("id")),
         role={"user": Role.USER, "assistant": Role.ASSISTANT}.get(string(info.get("role")), Role.OTHER),
         created=created if created is not None else seconds_of_any(time.get("created")),
@@ -318,7 +318,7 @@ def message_view(info: Mapping[str, Any], identifier: str, created: float | None
     )
 
 
-def part_view(value: Mapping[str, Any], identifier: str, role: Role, origin: Origin) -> PartView:
+def part_of(value: Mapping[str, Any], identifier: str, role: Role, origin: Origin) -> OpenCodePart:
     """A part.
 
     Args:
@@ -328,7 +328,7 @@ def part_view(value: Mapping[str, Any], identifier: str, role: Role, origin: Ori
         origin: Where it is stored.
     """
     blocks = [block for block, _ in blocks_of_part(value, role, origin)]
-    return PartView(
+    return OpenCodePart(
         identifier=identifier or string(value.get("id")),
         kind=string(value.get("type")),
         spoken=tuple(block for block in blocks if block.kind is not BlockKind.TOOL_RESULT),

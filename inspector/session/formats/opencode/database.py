@@ -13,14 +13,14 @@ from inspector.session.builder import SessionBuilder
 from inspector.session.files import Locator
 from inspector.session.format import ContainedSession
 from inspector.session.formats.opencode.blocks import (
-    MessageView,
-    PartView,
-    SessionView,
+    OpenCodeInfo,
+    OpenCodeMessage,
+    OpenCodePart,
     blocks_of_record,
-    message_view,
-    part_view,
+    message_of,
+    part_of,
 )
-from inspector.session.formats.opencode.messages import Stored, fill
+from inspector.session.formats.opencode.reader import MessageWithParts, fill, with_parts
 from inspector.session.json.codec import json_in, lenient_json
 from inspector.session.json.values import mapping, seconds_of_any, string
 from inspector.session.model import Origin, Role
@@ -28,7 +28,7 @@ from inspector.session.sqlite_reader import RowInterpreter, RowsGoneError
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from inspector.session.blocks import TextBlock
@@ -51,7 +51,7 @@ RECENT_MILLISECONDS = 2000
 """Rows updated this shortly before the newest are read again: two updates may carry the same time."""
 
 
-class Row(NamedTuple, Generic[View]):
+class ReadRow(NamedTuple, Generic[View]):
     """A row as it was read last.
 
     Attributes:
@@ -78,11 +78,11 @@ class OpenCodeRows(RowInterpreter):
         """
         super().__init__()
         self._session = session
-        self._view = SessionView()
-        self._messages: dict[str, Row[MessageView]] = {}
-        self._parts: dict[str, Row[PartView]] = {}
+        self._view = OpenCodeInfo()
+        self._messages: dict[str, ReadRow[OpenCodeMessage]] = {}
+        self._parts: dict[str, ReadRow[OpenCodePart]] = {}
         self._parts_of: dict[str, list[str]] = {}
-        self._stored: dict[str, Stored] = {}
+        self._stored: dict[str, MessageWithParts] = {}
 
     def read(self, connection: sqlite3.Connection) -> None:
         """Take what the rows hold now: of those that changed the data, of the others that they are there."""
@@ -110,21 +110,12 @@ class OpenCodeRows(RowInterpreter):
     def settle(self) -> None:
         """Put the session together from what was read."""
         builder = self.builder = SessionBuilder()
-        stored: dict[str, Stored] = {}
-        for identifier, message in self._messages.items():
-            if message.view is None:
-                builder.diagnose(f"message {identifier} cannot be read", 0, 0, skipped=True)
-                continue
-            rows = [(part, self._parts[part].view) for part in self._parts_of.get(identifier, ())]
-            parts = [view for _, view in rows if view is not None]
-            for part in (part for part, view in rows if view is None):
-                builder.diagnose(f"part {part} cannot be read", 0, 0, skipped=True)
-            before = self._stored.get(identifier)
-            if before is None or before.message is not message.view or not _same(before.parts, parts):
-                before = Stored(message.view, parts)
-            stored[identifier] = before
-        self._stored = stored
-        fill(builder, self._view, list(stored.values()))
+        messages = ((name, row.view) for name, row in self._messages.items())
+        self._stored = with_parts(builder, messages, self._parts_in, self._stored)
+        fill(builder, self._view, list(self._stored.values()))
+
+    def _parts_in(self, message: str) -> Iterator[tuple[str, OpenCodePart | None]]:
+        return ((part, self._parts[part].view) for part in self._parts_of.get(message, ()))
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
@@ -137,32 +128,34 @@ class OpenCodeRows(RowInterpreter):
         rows = connection.execute(DATA[table], (json.dumps([identifier]),)).fetchall() if table in DATA else []
         return next((data for _, data in rows if isinstance(data, bytes)), None)
 
-    def _message(self, identifier: str, updated: Any, created: float | None, data: bytes) -> Row[MessageView]:
-        before = self._messages.get(identifier)
-        digest = blake2b(data, digest_size=16).digest()
-        if before is not None and digest == before.digest:
-            return before._replace(updated=updated)
-        value = lenient_json(data)[0]
-        origin = Origin(0, len(data), 0, 0, f"message/{identifier}")
-        view = message_view(value, identifier, created, origin) if isinstance(value, dict) else None
-        return Row(updated, Role.OTHER, digest, view)
+    def _message(self, identifier: str, updated: Any, created: float | None, data: bytes) -> ReadRow[OpenCodeMessage]:
+        return _read_row(
+            self._messages.get(identifier),
+            ReadRow(updated, Role.OTHER, blake2b(data, digest_size=16).digest(), None),
+            data,
+            lambda value: message_of(value, identifier, created, Origin(0, len(data), 0, 0, f"message/{identifier}")),
+        )
 
-    def _part(self, identifier: str, updated: Any, role: Role, data: bytes) -> Row[PartView]:
-        before = self._parts.get(identifier)
-        digest = blake2b(data, digest_size=16).digest()
-        if before is not None and digest == before.digest and role is before.role:
-            return before._replace(updated=updated)
-        value = lenient_json(data)[0]
-        origin = Origin(0, len(data), 0, 0, f"part/{identifier}")
-        view = part_view(value, identifier, role, origin) if isinstance(value, dict) else None
-        return Row(updated, role, digest, view)
+    def _part(self, identifier: str, updated: Any, role: Role, data: bytes) -> ReadRow[OpenCodePart]:
+        return _read_row(
+            self._parts.get(identifier),
+            ReadRow(updated, role, blake2b(data, digest_size=16).digest(), None),
+            data,
+            lambda value: part_of(value, identifier, role, Origin(0, len(data), 0, 0, f"part/{identifier}")),
+        )
 
 
-def _same(before: Sequence[PartView], now: Sequence[PartView]) -> bool:
-    return len(before) == len(now) and all(old is new for old, new in zip(before, now, strict=True))
+def _read_row(
+    before: ReadRow[View] | None, now: ReadRow[View], data: bytes, make: Callable[[dict[str, Any]], View]
+) -> ReadRow[View]:
+    """A row with what is made of its data, as it was made before where that says the same."""
+    if before is not None and (now.digest, now.role) == (before.digest, before.role):
+        return before._replace(updated=now.updated)
+    value = lenient_json(data)[0]
+    return now._replace(view=make(value)) if isinstance(value, dict) else now
 
 
-def sessions_inside(path: Path, connection: sqlite3.Connection) -> list[ContainedSession]:
+def sessions_of_database(path: Path, connection: sqlite3.Connection) -> list[ContainedSession]:
     """Every session of a database, the newest first."""
     found = [_view_of(row) for row in _session_rows(connection)]
     return [
@@ -178,7 +171,7 @@ def sessions_inside(path: Path, connection: sqlite3.Connection) -> list[Containe
     ]
 
 
-def _session(connection: sqlite3.Connection, identifier: str) -> SessionView | None:
+def _session(connection: sqlite3.Connection, identifier: str) -> OpenCodeInfo | None:
     """The named session, or the newest that nobody started, or the newest."""
     found = [_view_of(row) for row in _session_rows(connection)]
     if identifier:
@@ -194,9 +187,9 @@ def _session_rows(connection: sqlite3.Connection) -> Iterator[dict[str, Any]]:
         yield dict(zip(names, row, strict=True))
 
 
-def _view_of(row: Mapping[str, Any]) -> SessionView:
+def _view_of(row: Mapping[str, Any]) -> OpenCodeInfo:
     revert = mapping(json_in(string(row.get("revert"))))
-    return SessionView(
+    return OpenCodeInfo(
         identifier=string(row.get("id")),
         title=string(row.get("title")),
         directory=string(row.get("directory")),
@@ -218,7 +211,7 @@ def _changed(
     connection: sqlite3.Connection,
     table: str,
     listed: Sequence[tuple[str, Any, Any]],
-    known: Mapping[str, Row[Any]],
+    known: Mapping[str, ReadRow[Any]],
 ) -> Iterator[tuple[str, Any, bytes]]:
     """Those of the listed rows that may have changed, with their data, which is empty where it is not to be had."""
     times = [updated for _, updated, _ in listed if isinstance(updated, (int, float))]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from inspector.session.builder import SessionBuilder
@@ -19,16 +20,15 @@ from inspector.session.files import FileState, Locator, is_folder, open_for_read
 from inspector.session.format import ContainedSession
 from inspector.session.formats.opencode.blocks import (
     ERROR,
-    MessageView,
-    PartView,
-    SessionView,
+    OpenCodeInfo,
+    OpenCodeMessage,
+    OpenCodePart,
     blocks_of_record,
-    message_view,
-    part_view,
-    session_view,
+    info_of,
+    message_of,
+    part_of,
 )
-from inspector.session.formats.opencode.blocks import session_view as view_of_session
-from inspector.session.formats.opencode.messages import Stored, fill
+from inspector.session.formats.opencode.reader import MessageWithParts, fill, with_parts
 from inspector.session.formats.opencode.records import MESSAGES, PARTS, SESSIONS, is_session_file
 from inspector.session.json.codec import lenient_json
 from inspector.session.json.nodes import objects_among
@@ -39,7 +39,6 @@ from inspector.session.texts import NamedTexts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
 
     from inspector.session.blocks import TextBlock
     from inspector.session.json.nodes import Node
@@ -57,7 +56,7 @@ REST = 20
 View = TypeVar("View")
 
 
-class Kept(NamedTuple, Generic[View]):
+class ReadFile(NamedTuple, Generic[View]):
     """A file as it was read last.
 
     Attributes:
@@ -69,14 +68,14 @@ class Kept(NamedTuple, Generic[View]):
     view: View | None
 
 
-def sessions_inside(storage: Path) -> list[ContainedSession]:
+def sessions_of_storage(storage: Path) -> list[ContainedSession]:
     """Every session of a tree, the newest first."""
     found = []
     for project in _entries(storage / SESSIONS):
         for entry in _entries(project.path):
             value = _decoded(entry.path)
             if entry.name.endswith(".json") and isinstance(value, dict):
-                view = view_of_session(value)
+                view = info_of(value)
                 path = storage / SESSIONS / project.name / entry.name
                 found.append(_inside(path, view))
     return sorted(found, key=lambda inside: (-inside.modified, inside.identifier))
@@ -86,11 +85,11 @@ def inside_session_file(path: Path, document: Any) -> list[ContainedSession]:
     """A session's own file, which says whose child it is; nothing for any other file."""
     if not is_session_file(path, document):
         return []
-    return [_inside(path, view_of_session(document))]
+    return [_inside(path, info_of(document))]
 
 
-class TreeReader:
-    """Reads one session of a tree."""
+class StorageReader:
+    """Reads one session of the storage folder."""
 
     def __init__(self, path: Path, format_name: str) -> None:
         """Find the session.
@@ -107,9 +106,10 @@ class TreeReader:
         self._format = format_name
         self._file = _session_file(path)
         self._storage = self._file.absolute().parents[2]
-        self._view = SessionView()
-        self._messages: dict[str, Kept[MessageView]] = {}
-        self._parts: dict[str, dict[str, Kept[PartView]]] = {}
+        self._view = OpenCodeInfo()
+        self._messages: dict[str, ReadFile[OpenCodeMessage]] = {}
+        self._parts: dict[str, dict[str, ReadFile[OpenCodePart]]] = {}
+        self._stored: dict[str, MessageWithParts] = {}
         self._texts = NamedTexts(str(self._storage), self._fetch, blocks_of_record)
         self._session: Session | None = None
         self._looked = (0.0, 0.0)
@@ -118,7 +118,6 @@ class TreeReader:
         """Read all files."""
         yield Progress(0, 1)
         self._read()
-        self._session = self._build().snapshot(self._format, self._path, self._texts, (self._file,))
         yield Progress(1, 1)
 
     def snapshot(self) -> Session:
@@ -157,24 +156,24 @@ class TreeReader:
         began = time.monotonic()
         value = _decoded(self._file)
         if isinstance(value, dict):
-            self._view = view_of_session(value)
+            self._view = info_of(value)
         self._messages = _taken(
             self._storage / MESSAGES / self._file.stem,
             self._messages,
-            lambda value, name, size: message_view(
+            lambda value, name, size: message_of(
                 value, name, None, self._origin(MESSAGES, self._file.stem, name, size)
             ),
         )
         self._parts = {message: self._parts_of(message) for message in self._messages}
         self._looked = (time.monotonic(), time.monotonic() - began)
 
-    def _parts_of(self, message: str) -> dict[str, Kept[PartView]]:
+    def _parts_of(self, message: str) -> dict[str, ReadFile[OpenCodePart]]:
         view = self._messages[message].view
         role = view.role if view is not None else Role.OTHER
         return _taken(
             self._storage / PARTS / message,
             self._parts.get(message, {}),
-            lambda value, name, size: part_view(value, name, role, self._origin(PARTS, message, name, size)),
+            lambda value, name, size: part_of(value, name, role, self._origin(PARTS, message, name, size)),
         )
 
     def _origin(self, kind: str, folder: str, name: str, size: int) -> Origin:
@@ -182,24 +181,15 @@ class TreeReader:
 
     def _build(self) -> SessionBuilder:
         builder = SessionBuilder()
-        views = [(name, kept.view) for name, kept in self._messages.items()]
-        sound = [(name, view) for name, view in views if view is not None]
-        sound.sort(key=lambda item: (item[1].created or 0.0, item[0]))
-        for name, view in views:
-            if view is None:
-                builder.diagnose(f"message {name} cannot be read", 0, 0, skipped=True)
-        stored = []
-        for name, view in sound:
-            parts = []
-            for part, kept in sorted(self._parts.get(name, {}).items()):
-                if kept.view is not None:
-                    parts.append(kept.view)
-                else:
-                    builder.diagnose(f"part {part} cannot be read", 0, 0, skipped=True)
-            stored.append(Stored(view, parts))
-        fill(builder, self._view, stored)
+        messages = [(name, file.view) for name, file in self._messages.items()]
+        messages.sort(key=lambda item: (item[1] is not None, (item[1] and item[1].created) or 0.0, item[0]))
+        self._stored = with_parts(builder, messages, self._parts_in, self._stored)
+        fill(builder, self._view, list(self._stored.values()))
         builder.identifier = self._view.identifier or self._file.stem
         return builder
+
+    def _parts_in(self, message: str) -> Iterator[tuple[str, OpenCodePart | None]]:
+        return ((name, file.view) for name, file in sorted(self._parts.get(message, {}).items()))
 
     def _fetch(self, name: str) -> bytes:
         try:
@@ -209,7 +199,7 @@ class TreeReader:
             raise TextUnavailableError(f"{name} cannot be read: {error}") from error
 
 
-def _inside(path: Path, view: SessionView) -> ContainedSession:
+def _inside(path: Path, view: OpenCodeInfo) -> ContainedSession:
     return ContainedSession(path, view.identifier or path.stem, view.title, view.parent, view.directory, view.modified)
 
 
@@ -217,7 +207,7 @@ def _session_file(path: Path) -> Path:
     locator = Locator.of(path)
     if not is_folder(locator.file):
         return locator.file
-    inside = sessions_inside(locator.file)
+    inside = sessions_of_storage(locator.file)
     if locator.session:
         named = [one for one in inside if one.identifier == locator.session]
     else:
@@ -229,10 +219,10 @@ def _session_file(path: Path) -> Path:
 
 
 def _taken(
-    folder: Path, known: dict[str, Kept[View]], view: Callable[[dict[str, Any], str, int], View]
-) -> dict[str, Kept[View]]:
+    folder: Path, known: dict[str, ReadFile[View]], view: Callable[[dict[str, Any], str, int], View]
+) -> dict[str, ReadFile[View]]:
     """The files of a folder by name without extension, those that changed read again."""
-    taken: dict[str, Kept[View]] = {}
+    taken: dict[str, ReadFile[View]] = {}
     now = time.time()
     for entry in _entries(folder):
         name = entry.name.removesuffix(".json")
@@ -250,11 +240,11 @@ def _taken(
         value = lenient_json(data)[0]
         if isinstance(value, dict):
             made = view(value, name, len(data))
-            taken[name] = before if before is not None and before == Kept(place, made) else Kept(place, made)
+            taken[name] = before if before is not None and before == ReadFile(place, made) else ReadFile(place, made)
         elif before is not None:
             taken[name] = before  # half-written: what was there before counts until it is whole
         elif not is_young:
-            taken[name] = Kept(place, None)
+            taken[name] = ReadFile(place, None)
     return taken
 
 
@@ -266,8 +256,6 @@ def _entries(folder: Path | str) -> list[os.DirEntry[str]]:
 
 
 def _bytes_of(path: Path | str) -> bytes:
-    from pathlib import Path
-
     try:
         with open_for_reading(Path(path)) as file:
             return file.read()
@@ -286,7 +274,7 @@ class ExportInterpreter(DocumentInterpreter):
         """Take the session and its messages."""
         fields = document.fields()
         messages = fields["messages"].items() if "messages" in fields else document.items()
-        session = session_view(mapping(fields.value_of("info")))
+        session = info_of(mapping(fields.value_of("info")))
         stored = []
         for message in messages:
             inner = message.fields()
@@ -294,11 +282,11 @@ class ExportInterpreter(DocumentInterpreter):
                 self.builder.diagnose("not a message", 0, max(message.offset, 0), skipped=True)
                 continue
             info = inner["info"]
-            view = message_view(mapping(info.value()), "", None, Origin(info.offset, info.length, 0, 0, ERROR))
+            view = message_of(mapping(info.value()), "", None, Origin(info.offset, info.length, 0, 0, ERROR))
             parts = []
             for part, value in objects_among(inner.items_of("parts"), "a part", self.builder):
-                parts.append(part_view(value, "", view.role, _origin(part)))
-            stored.append(Stored(view, parts))
+                parts.append(part_of(value, "", view.role, _origin(part)))
+            stored.append(MessageWithParts(view, parts))
         fill(self.builder, session, stored)
 
     @staticmethod

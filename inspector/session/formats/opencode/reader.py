@@ -1,65 +1,268 @@
-"""Reading OpenCode's sessions, and listing those that are kept together."""
+"""Putting stored messages together: a step of the model is a message, and so are the results that answer it."""
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
-from inspector.session.files import Locator, exists, is_folder
-from inspector.session.formats.opencode.database import OpenCodeRows, sessions_inside
-from inspector.session.formats.opencode.files import ExportInterpreter, TreeReader, inside_session_file
-from inspector.session.formats.opencode.files import sessions_inside as sessions_of_tree
-from inspector.session.json_reader import JsonReader
-from inspector.session.sqlite import read_database
-from inspector.session.sqlite_reader import SqliteReader
+from inspector.session.builder import SessionBuilder, Thread
+from inspector.session.formats.opencode.blocks import (
+    ABORTED,
+    COMPACTION,
+    STEP_START,
+    OpenCodeInfo,
+    OpenCodeMessage,
+    OpenCodePart,
+)
+from inspector.session.model import Compaction, ContextCause, LinkKind, Message, Role, SessionLink
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from inspector.session.format import ContainedSession
-    from inspector.session.reader import Reader
-
-__all__ = ["export_reader", "rows_reader", "session_of_file", "sessions_of_database", "sessions_of_tree", "tree_reader"]
+    from inspector.session.model import Block, Usage
 
 
-def rows_reader(path: Path, name: str) -> Reader:
-    """A reader for a session in a database."""
-    return SqliteReader(path, name, OpenCodeRows(Locator.of(path).session))
+class Step(NamedTuple):
+    """One call's response and the results that came back; either message may hold nothing."""
+
+    response: Message
+    results: Message
+    usage: Usage | None
 
 
-def tree_reader(path: Path, name: str) -> Reader:
-    """A reader for a session in the tree of files."""
-    return TreeReader(path, name)
+@dataclass(frozen=True, eq=False)
+class MessageWithParts:
+    """A message with its parts, in order.
 
-
-def export_reader(path: Path, name: str) -> Reader:
-    """A reader for an exported session."""
-    return JsonReader(path, name, ExportInterpreter)
-
-
-def sessions_of_database(path: Path) -> Sequence[ContainedSession]:
-    """Every session of a database, the newest first.
-
-    Raises:
-        SessionError: It cannot be read at the moment.
+    What is made of them is made once, however often the session is put together anew.
     """
-    return read_database(path, partial(sessions_inside, path))
+
+    message: OpenCodeMessage
+    parts: Sequence[OpenCodePart]
+
+    @cached_property
+    def spoken(self) -> Message:
+        """What was said, for a message that is no response."""
+        blocks = [block for part in self.parts for block in part.spoken]
+        is_typed = any(part.spoken and not part.is_synthetic and part.kind != COMPACTION for part in self.parts)
+        return _message(self.message, self.message.role, blocks, is_meta=not is_typed)
+
+    @cached_property
+    def notice(self) -> Message:
+        """What went wrong."""
+        return _message(self.message, Role.OTHER, self.message.notice)
+
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """A response's steps, each one call.
+
+        A message says of its usage what its last step does, and alone says it where steps do not.
+        """
+        message, parts = self.message, self.parts
+        starts = [place for place, part in enumerate(parts) if part.kind == STEP_START]
+        # What stands before the first step belongs to it.
+        bounds = [0, *starts[1:], len(parts)]
+        is_reported = any(part.usage is not None for part in parts)
+        steps = []
+        for start, end in pairwise(bounds):
+            step = parts[start:end]
+            usage = next((part.usage for part in step if part.usage is not None), None)
+            if end == len(parts) and not is_reported:
+                usage = message.usage
+            spoken = [block for part in step for block in part.spoken]
+            results = [block for part in step for block in part.results]
+            response = _message(message, Role.ASSISTANT, spoken, is_summary=message.is_summary)
+            steps.append(Step(response, _message(message, Role.TOOL, results), usage))
+        return tuple(steps)
 
 
-def locate(path: Path, identifier: str) -> Path | None:
-    """Another session of the same database, tree or folder of exports."""
-    file = Locator.of(path).file
-    if "/" in identifier or "\x00" in identifier:
-        return None
-    if is_folder(file):
-        return Locator(file, identifier).path
-    beside = file.with_name(f"{identifier}.json")
-    if file.suffix != ".json":
-        return Locator(file, identifier).path
-    return beside if exists(beside) else None
+def _message(
+    message: OpenCodeMessage, role: Role, blocks: Sequence[Block], *, is_meta: bool = False, is_summary: bool = False
+) -> Message:
+    return Message(
+        role=role,
+        blocks=tuple(blocks),
+        time=message.created,
+        identifier=message.identifier,
+        is_meta=is_meta,
+        is_summary=is_summary,
+    )
 
 
-def session_of_file(path: Path, document: object) -> Sequence[ContainedSession]:
-    """The session whose own file this is in the tree; nothing for any other file."""
-    return inside_session_file(path, document)
+TOGETHER_SECONDS = 1.0
+"""Parts that were cleared at once are marked one after the other; each carries the time of its own mark."""
+
+
+def clearings_of(stored: Sequence[MessageWithParts], messages: Sequence[Message]) -> list[Compaction]:
+    """The clearings, in order: each takes effect with the first message that came after it."""
+    marks = sorted(
+        (part.cleared, block.tool_call_id)
+        for one in stored
+        for part in one.parts
+        if part.cleared is not None
+        for block in part.results
+    )
+    found: list[tuple[float, list[str]]] = []
+    last = float("-inf")
+    for time, call in marks:
+        if time - last > TOGETHER_SECONDS:
+            found.append((time, []))
+        found[-1][1].append(call)
+        last = time
+    return [
+        Compaction(_first_after(messages, time), trigger="auto", cleared_tool_call_ids=tuple(calls), time=time)
+        for time, calls in found
+    ]
+
+
+def _first_after(messages: Sequence[Message], time: float) -> int:
+    for index, message in enumerate(messages):
+        if message.time is not None and message.time >= time:
+            return index
+    return len(messages)
+
+
+def with_parts(
+    builder: SessionBuilder,
+    messages: Iterable[tuple[str, OpenCodeMessage | None]],
+    parts_of: Callable[[str], Iterable[tuple[str, OpenCodePart | None]]],
+    known: Mapping[str, MessageWithParts],
+) -> dict[str, MessageWithParts]:
+    """Messages with their parts, by the messages' ids. What cannot be read becomes a diagnostic.
+
+    Args:
+        builder: Takes the diagnostics.
+        messages: The messages by id, None for one that cannot be read.
+        parts_of: The parts of a message by id, likewise.
+        known: What this gave before: what is made of the same stays the same object.
+    """
+    found: dict[str, MessageWithParts] = {}
+    for identifier, message in messages:
+        if message is None:
+            builder.diagnose(f"message {identifier} cannot be read", 0, 0, skipped=True)
+            continue
+        parts = []
+        for name, part in parts_of(identifier):
+            if part is not None:
+                parts.append(part)
+            else:
+                builder.diagnose(f"part {name} cannot be read", 0, 0, skipped=True)
+        before = known.get(identifier)
+        is_same = (
+            before is not None and before.message is message and list(map(id, before.parts)) == list(map(id, parts))
+        )
+        found[identifier] = before if before is not None and is_same else MessageWithParts(message, parts)
+    return found
+
+
+def fill(builder: SessionBuilder, session: OpenCodeInfo, stored: Sequence[MessageWithParts]) -> None:
+    """Fill a builder from a whole session."""
+    builder.identifier = session.identifier
+    builder.title = session.title
+    builder.working_directory = session.directory
+    builder.agent = f"OpenCode {session.version}".strip()
+    if session.parent:
+        builder.link(SessionLink(LinkKind.PARENT, session.parent))
+    for started in (part.subagent for one in stored for part in one.parts):
+        if started is not None:
+            builder.link(started)
+    roles = Counter(one.message.role for one in stored)
+    kinds = Counter(part.kind for one in stored for part in one.parts)
+    builder.record_counts |= {f"message:{role.value}": count for role, count in roles.items()}
+    builder.record_counts |= {f"part:{kind or '(no type)'}": count for kind, count in kinds.items()}
+    conversation = OpenCodeThread(builder)
+    conversation.add_all(stored)
+    builder.compactions.extend(clearings_of(stored, builder.messages))
+    builder.compactions.sort(key=lambda compaction: compaction.message)
+    if session.reverted_message:
+        _take_back(builder, conversation, session, stored)
+
+
+class OpenCodeThread(Thread):
+    """A conversation that is made of stored messages, in order."""
+
+    def __init__(self, builder: SessionBuilder) -> None:
+        """Begin."""
+        super().__init__(builder)
+        self._first: dict[str, int] = {}
+        self._compacting: dict[str, OpenCodePart] = {}
+        self._tokens: int | None = None
+
+    def add_all(self, stored: Sequence[MessageWithParts]) -> None:
+        """Take all messages."""
+        for one in stored:
+            self._first[one.message.identifier] = len(self._builder.messages)
+            if one.message.role is Role.ASSISTANT:
+                self._respond(one)
+            else:
+                self._speak(one)
+
+    def _speak(self, one: MessageWithParts) -> None:
+        for part in one.parts:
+            if part.kind == COMPACTION:
+                self._compacting[one.message.identifier] = part
+        if one.spoken.blocks:
+            self.add(one.spoken, is_sent=one.message.role is Role.USER)
+
+    def _respond(self, one: MessageWithParts) -> None:
+        message = one.message
+        is_sent = not message.error or (message.error == ABORTED and any(part.has_content for part in one.parts))
+        if message.notice:
+            self.add(one.notice, is_sent=False)
+        is_summary = message.is_summary and message.is_finished and not message.error
+        for response, results, usage in one.steps:
+            if not response.blocks and usage is None:
+                continue
+            index = self.respond(response, model=message.model, usage=usage, is_sent=is_sent and not is_summary)
+            if results.blocks:
+                self.add(results, is_sent=is_sent)
+            if is_summary:
+                self._begin_compacted(message, index)
+                is_summary = False
+            if usage is not None:
+                self._tokens = usage.prompt + usage.output
+
+    def _begin_compacted(self, message: OpenCodeMessage, summary: int) -> None:
+        """Begin the context that a summary leaves: what asked for it, the summary, and what was kept behind it."""
+        request = self._compacting.get(message.parent)
+        asked = self._first.get(message.parent) if request is not None else None
+        known = self.members
+        kept: list[int] = []
+        if request is not None and request.kept_from in self._first:
+            end = asked if asked is not None else summary
+            kept = [index for index in known if self._first[request.kept_from] <= index < end]
+        before = [asked] if asked is not None and asked in known else []
+        self._builder.compactions.append(
+            Compaction(
+                message=summary,
+                trigger="" if request is None else "auto" if request.is_auto else "manual",
+                tokens_before=self._tokens,
+                time=message.created,
+            )
+        )
+        members = [*before, summary, *kept]
+        self.begin(ContextCause.COMPACTION, members, len(members) if kept else len(before))
+
+
+def _take_back(
+    builder: SessionBuilder, conversation: OpenCodeThread, session: OpenCodeInfo, stored: Sequence[MessageWithParts]
+) -> None:
+    """Mark what was taken back, and end with the context that is left."""
+    place = next((at for at, one in enumerate(stored) if one.message.identifier == session.reverted_message), None)
+    if place is None:
+        return
+    left = list(stored[:place])
+    if session.reverted_part:
+        before = [part for part in stored[place].parts if part.identifier < session.reverted_part]
+        left += [MessageWithParts(stored[place].message, before)] if before else []
+    # The messages that are left are the first ones, with the same indices, whatever comes behind them.
+    alone = SessionBuilder()
+    remaining = OpenCodeThread(alone)
+    remaining.add_all(left)
+    count = len(alone.messages)
+    for index in range(count, len(builder.messages)):
+        builder.replace_message(index, is_abandoned=True)
+    conversation.begin(ContextCause.REWIND, remaining.members)
