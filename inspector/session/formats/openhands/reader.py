@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
@@ -33,45 +34,64 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.session.blocks import TextBlock
-    from inspector.session.model import Block, Message
+    from inspector.session.builder import SessionBuilder
+    from inspector.session.model import Block
     from inspector.session.reader import Reader
 
 
-class Events:
-    """Which event each message came from."""
+class EventThread(ChatThread):
+    """A conversation of events. Condensations name events, so that it knows which ones its messages came from."""
 
-    def __init__(self) -> None:
-        self._of_message: dict[int, list[str]] = {}
+    def __init__(self, builder: SessionBuilder) -> None:
+        """Begin."""
+        super().__init__(builder)
+        self._responses: dict[str, int] = {}  # the one that may get further actions
+        self._events: dict[int, list[str]] = {}
         self._summaries: set[int] = set()
         self._called: dict[int, set[str]] = {}
         self._answered: dict[int, str] = {}
 
-    def note(self, message: int, event: str, blocks: Iterable[Block]) -> None:
-        """A message, or these blocks of it, came from an event."""
-        self._of_message.setdefault(message, []).append(event)
-        for block in blocks:
-            if block.kind is BlockKind.TOOL_CALL and block.tool_call_id:
-                self._called.setdefault(message, set()).add(block.tool_call_id)
-            elif block.kind is BlockKind.TOOL_RESULT and block.tool_call_id:
-                self._answered[message] = block.tool_call_id
+    def say_event(self, chat: ChatMessage, origin: Origin, event: str) -> None:
+        """Add what an event of this id says."""
+        for index in self.say([chat], origin):
+            self._note(index, event, self._builder.messages[index].blocks)
 
-    def condense(
-        self, chat: ChatThread, summary: Message | None, forgotten: Collection[str], offset: int, time: float | None
-    ) -> None:
+    def is_open(self, response: str) -> bool:
+        """Whether the last answer is of this response: what follows from it belongs to that answer."""
+        return response in self._responses
+
+    def answer(self, chat: ChatMessage, origin: Origin, event: str, response: str) -> None:
+        """Add an action of a response; several actions of one response are one answer.
+
+        Args:
+            chat: What the event says.
+            origin: Where it stands.
+            event: Its id.
+            response: The response's id; empty where it is not recorded.
+        """
+        (message,) = self.messages([chat], origin)
+        if self.is_open(response):
+            index = self._responses[response]
+            self._builder.add_blocks(index, list(message.blocks))
+        else:
+            index = self.put(chat, message)
+            self._responses = {response: index} if response else {}
+        self._note(index, event, message.blocks)
+
+    def condense(self, chat: ChatMessage | None, origin: Origin, forgotten: Collection[str], offset: int) -> None:
         """Begin the context that a condensation leaves.
 
         Args:
-            chat: The conversation.
-            summary: The message with its summary, if it has one.
+            chat: Its summary, if it has one.
+            origin: Where it stands.
             forgotten: The ids of events that are no longer sent.
             offset: How many of the events that are left are sent before the summary.
-            time: When that was.
         """
         gone = set(forgotten)
         left = [
             index
-            for index in chat.members
-            if index not in self._summaries and not self._is_gone(self._of_message.get(index, []), gone)
+            for index in self.members
+            if index not in self._summaries and gone.isdisjoint(self._events.get(index, ()))
         ]
         before: list[int] = []
         counted = 0
@@ -79,16 +99,24 @@ class Events:
             if counted >= offset:
                 break
             before.append(index)
-            counted += len(self._of_message.get(index, [""]))
+            counted += len(self._events.get(index, [""]))
         unpaired = self._unpaired(left)
         kept = [index for index in left[len(before) :] if index not in unpaired]
         before = [index for index in before if index not in unpaired]
-        first = chat.compact(Compaction(0, "auto", time=time), summary, kept, before)
+        summary = self.messages([chat], origin)[0] if chat is not None else None
+        compaction = Compaction(0, "auto", time=chat.time if chat is not None else None)
+        first = self.compact(compaction, summary, kept, before)
         if summary is not None:
             self._summaries.add(first)
 
-    def _is_gone(self, events: list[str], gone: set[str]) -> bool:
-        return any(event in gone for event in events)
+    def _note(self, message: int, event: str, blocks: Iterable[Block]) -> None:
+        """A message, or these blocks of it, came from an event."""
+        self._events.setdefault(message, []).append(event)
+        for block in blocks:
+            if block.kind is BlockKind.TOOL_CALL and block.tool_call_id:
+                self._called.setdefault(message, set()).add(block.tool_call_id)
+            elif block.kind is BlockKind.TOOL_RESULT and block.tool_call_id:
+                self._answered[message] = block.tool_call_id
 
     def _unpaired(self, left: Collection[int]) -> set[int]:
         """Answers of which a result was forgotten, and results of calls that are not sent."""
@@ -264,9 +292,7 @@ class OpenHandsInterpreter(RecordInterpreter):
         super().__init__()
         self.builder.agent = "OpenHands"
         self.builder.identifier = identifier
-        self._chat = ChatThread(self.builder)
-        self._events = Events()
-        self._open: dict[str, int] = {}
+        self._thread = EventThread(self.builder)
         self._sums: dict[str, Accumulated] = {}
         self._reported: Usage | None = None
         self._model = ""
@@ -274,8 +300,8 @@ class OpenHandsInterpreter(RecordInterpreter):
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
         """The blocks of an event that is read again."""
-        said = chat_message(mapping(lenient_json(record)[0]))
-        return blocks_of_chat([said], origin) if said is not None else []
+        chat = chat_message(mapping(lenient_json(record)[0]))
+        return blocks_of_chat([chat], origin) if chat is not None else []
 
     def add(self, record: Record) -> None:
         """Take an event."""
@@ -286,13 +312,18 @@ class OpenHandsInterpreter(RecordInterpreter):
             self._note_sums(mapping(event.get("value")))
         if event.get("key") == "full_state":
             self.take_state(event.get("value"))
-        said = chat_message(event)
+        chat, identifier = chat_message(event), string(event.get("id"))
         if kind == "Condensation":
-            self._condense(event, said, origin)
-        elif said is not None and said.is_call:
-            self._respond(event, said, origin)
-        elif said is not None:
-            self._note(self._chat.say([said], origin), event)
+            forgotten = [one for one in sequence(event.get("forgotten_event_ids")) if isinstance(one, str)]
+            self._thread.condense(chat, origin, forgotten, count(event.get("summary_offset")))
+        elif chat is not None and chat.is_call:
+            response = string(event.get("llm_response_id"))
+            if not self._thread.is_open(response):
+                chat = replace(chat, model=self._model, usage=self._reported)
+                self._reported = None
+            self._thread.answer(chat, origin, identifier, response)
+        elif chat is not None:
+            self._thread.say_event(chat, origin, identifier)
 
     def take_state(self, about: Any) -> None:
         """Take up the state of the conversation: its id, its model, and the usage of each response."""
@@ -315,37 +346,12 @@ class OpenHandsInterpreter(RecordInterpreter):
             if (usage, name) != (call.usage, call.model):
                 self.builder.calls[index] = structs.replace(call, usage=usage, model=name)
 
-    def _respond(self, event: Mapping[str, Any], said: ChatMessage, origin: Origin) -> None:
-        """Add an answer; several actions of one response are one answer."""
-        response = string(event.get("llm_response_id"))
-        (message,) = self._chat.messages([said], origin)
-        if response and response in self._open:
-            self.builder.add_blocks(self._open[response], list(message.blocks))
-            self._events.note(self._open[response], string(event.get("id")), message.blocks)
-            return
-        index = self._chat.respond(
-            message, model=self._model, usage=self._reported, identifier=said.identifier or message.identifier
-        )
-        self._reported = None
-        self._open = {response: index} if response else {}
-        self._events.note(index, string(event.get("id")), message.blocks)
-
-    def _note(self, added: Iterable[int], event: Mapping[str, Any]) -> None:
-        for index in added:
-            self._events.note(index, string(event.get("id")), self.builder.messages[index].blocks)
-
     def _note_sums(self, stats: Any) -> None:
         for name, metrics in _metrics(stats).items():
             usage = self._sums.setdefault(name, Accumulated()).added(metrics.get("accumulated_token_usage"))
             if name != CONDENSER and usage is not None:
                 self._reported = usage
                 self._model = string(metrics.get("model_name")) or self._model
-
-    def _condense(self, event: Mapping[str, Any], said: ChatMessage | None, origin: Origin) -> None:
-        forgotten = [one for one in sequence(event.get("forgotten_event_ids")) if isinstance(one, str)]
-        summary = self._chat.messages([said], origin)[0] if said is not None else None
-        time = said.time if said is not None else None
-        self._events.condense(self._chat, summary, forgotten, count(event.get("summary_offset")), time)
 
 
 def _metrics(stats: Any) -> dict[str, Mapping[str, Any]]:

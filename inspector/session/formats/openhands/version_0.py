@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from inspector.session.directory_reader import DirectoryReader
 from inspector.session.errors import SessionError
 from inspector.session.files import Locator, is_folder, open_for_reading
-from inspector.session.format import ContainedSession
-from inspector.session.formats.chat import ChatMessage, ChatThread, blocks_of_chat, notice, usage_of
-from inspector.session.formats.openhands.reader import Accumulated, Events
+from inspector.session.format import ContainedSession, named_sessions
+from inspector.session.formats.chat import ChatMessage, blocks_of_chat, notice, usage_of
+from inspector.session.formats.openhands.reader import Accumulated, EventThread
 from inspector.session.formats.openhands.records import (
     QUIET_ACTIONS,
     QUIET_OBSERVATIONS,
@@ -82,6 +82,9 @@ def chat_message(event: Mapping[str, Any], *, is_first: bool = False) -> ChatMes
     if not action or source in ("user", "environment"):
         return ChatMessage(notice(string(event.get("message")) or compact_json(dict(event))), time)
     return _answer(event, action, args, time)
+
+
+MOST_FORGOTTEN = 1 << 20
 
 
 def response_of(event: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -160,10 +163,8 @@ class OpenHands0Interpreter(RecordInterpreter):
         """
         super().__init__(builder)
         self.builder.agent = "OpenHands"
-        self._chat = ChatThread(self.builder)
-        self._events = Events()
+        self._thread = EventThread(self.builder)
         self._sums = Accumulated()
-        self._open: dict[str, int] = {}
         self._count = 0
         self._last_call = ""
 
@@ -171,8 +172,8 @@ class OpenHands0Interpreter(RecordInterpreter):
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
         """The blocks of an event that is read again."""
         # Whether a message was the first says who spoke, and only a person's has images.
-        said = chat_message(mapping(lenient_json(record)[0]), is_first=True)
-        return blocks_of_chat([said], origin) if said is not None else []
+        chat = chat_message(mapping(lenient_json(record)[0]), is_first=True)
+        return blocks_of_chat([chat], origin) if chat is not None else []
 
     def take_document(self, document: Node) -> None:
         """Take a list of events, or an object with its history."""
@@ -198,48 +199,39 @@ class OpenHands0Interpreter(RecordInterpreter):
         observation = event.get("observation")
         name = f"observation:{observation}" if isinstance(observation, str) else f"action:{event.get('action')}"
         self.builder.record_counts[name] += 1
-        said = chat_message(event, is_first=not self.builder.messages)
+        chat, identifier = chat_message(event, is_first=not self.builder.messages), str(event.get("id"))
         if event.get("action") == "condensation":
-            self._condense(event, said, origin)
-        elif said is not None and said.is_call:
-            self._respond(event, said, origin)
-        elif said is not None:
-            if said.role is Role.TOOL and not said.value.get("tool_call_id"):
-                said = replace(said, value={**said.value, "tool_call_id": self._last_call})
-            for index in self._chat.say([said], origin):
-                self._events.note(index, str(event.get("id")), self.builder.messages[index].blocks)
+            args = mapping(event.get("args"))
+            self._thread.condense(chat, origin, _forgotten(args), count(args.get("summary_offset")))
+        elif chat is not None and chat.is_call:
+            self._respond(event, chat, origin, identifier)
+        elif chat is not None:
+            if chat.role is Role.TOOL and not chat.value.get("tool_call_id"):
+                chat = replace(chat, value={**chat.value, "tool_call_id": self._last_call})
+            self._thread.say_event(chat, origin, identifier)
 
-    def _respond(self, event: Mapping[str, Any], said: ChatMessage, origin: Origin) -> None:
-        """Add an answer; several actions of one response are one answer. Early versions give no ids: order tells."""
-        if said.value.get("tool_calls") and not call_id(event):
-            self._last_call = f"event-{self._count}"
-            (call,) = said.value["tool_calls"]
-            said = replace(said, value={**said.value, "tool_calls": [{**call, "id": self._last_call}]})
-        elif said.value.get("tool_calls"):
-            self._last_call = call_id(event)
+    def _respond(self, event: Mapping[str, Any], chat: ChatMessage, origin: Origin, identifier: str) -> None:
+        """Add an action of a response. Early versions give calls no ids: order tells which result is whose."""
+        value = dict(chat.value)
+        if value.get("tool_calls"):
+            self._last_call = call_id(event) or f"event-{self._count}"
+            (call,) = value["tool_calls"]
+            value["tool_calls"] = [{**call, "id": self._last_call}]
         usage = self._sums.added(mapping(event.get("llm_metrics")).get("accumulated_token_usage"))
-        if said.usage is None:
-            said = replace(said, usage=usage)
         response = string(response_of(event).get("id"))
-        if response and response in self._open:
-            (message,) = self._chat.messages([replace(said, value={**said.value, "reasoning_content": None})], origin)
-            self.builder.add_blocks(self._open[response], list(message.blocks))
-            self._events.note(self._open[response], str(event.get("id")), message.blocks)
-            return
-        (index,) = self._chat.say([said], origin)
-        self._open = {response: index} if response else {}
-        self._events.note(index, str(event.get("id")), self.builder.messages[index].blocks)
+        if self._thread.is_open(response):
+            value["reasoning_content"] = None
+        chat = replace(chat, value=value, usage=chat.usage if chat.usage is not None else usage)
+        self._thread.answer(chat, origin, identifier, response)
 
-    def _condense(self, event: Mapping[str, Any], said: ChatMessage | None, origin: Origin) -> None:
-        args = mapping(event.get("args"))
-        first, last = args.get("forgotten_events_start_id"), args.get("forgotten_events_end_id")
-        forgotten = [str(one) for one in sequence(args.get("forgotten_event_ids"))]
-        if not forgotten and isinstance(first, int) and isinstance(last, int):
-            known = range(first, min(last, first + (1 << 20)) + 1)
-            forgotten = [str(one) for one in known]
-        summary = self._chat.messages([said], origin)[0] if said is not None else None
-        time = said.time if said is not None else None
-        self._events.condense(self._chat, summary, forgotten, count(args.get("summary_offset")), time)
+
+def _forgotten(args: Mapping[str, Any]) -> list[str]:
+    """The ids of the events that a condensation leaves out: one by one, or the first and the last."""
+    named = [str(one) for one in sequence(args.get("forgotten_event_ids"))]
+    first, last = args.get("forgotten_events_start_id"), args.get("forgotten_events_end_id")
+    if not named and isinstance(first, int) and isinstance(last, int):
+        return [str(one) for one in range(first, min(last, first + MOST_FORGOTTEN) + 1)]
+    return named
 
 
 class Lines0Interpreter(RecordInterpreter):
@@ -320,16 +312,14 @@ def conversations_inside(path: Path) -> Sequence[ContainedSession]:
     """
     if not Sample(path).is_lines or not any(map(has_history, Sample(path).records)):
         return ()
-    found: list[ContainedSession] = []
+    titles = []
     with open_for_reading(path) as file:
         data = file.read()
-    modified = path.stat().st_mtime
     for line in ObjectDecoder().lines(data):
         if line.value is not None and has_history(line.value):
-            identifier = name_of(line.value, line.number + 1)
             title = string(mapping(line.value.get("issue")).get("title"))
-            found.append(ContainedSession(Locator(path, identifier).path, identifier, title, modified=modified))
-    return found[::-1] if len(found) > 1 else ()
+            titles.append((name_of(line.value, line.number + 1), title))
+    return named_sessions(path, titles)
 
 
 def name_of(value: Mapping[str, Any], line: int) -> str:
