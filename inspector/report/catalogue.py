@@ -472,7 +472,11 @@ class OutcomeFacts(Struct, frozen=True, kw_only=True):
     plan_breaks: Annotated[
         int | None,
         figure(
-            "breaks by the plan", Unit.CALLS, "Calls at which the plan's own changes broke the cache.", source="breaks"
+            "breaks by the plan",
+            Unit.CALLS,
+            "Calls at which the plan's own changes broke the cache.",
+            explained="breaks",
+            source="breaks",
         ),
     ]
     resent_tokens: Annotated[
