@@ -135,7 +135,7 @@ async def test_a_division_that_fails_is_told_and_the_next_one_is_made(running, s
             raise RuntimeError("[/b] out of luck")
 
         with monkeypatch.context() as patched:
-            patched.setattr("inspector.replay.analysis.context_breakdown.composition_of", broken)
+            patched.setattr("inspector.ui.breakdown.screen.context_breakdown", broken)
             await run.tap("2")
             await run.until(lambda: "[/b] out of luck" in screen.notice)
         await run.tap("3")

@@ -247,6 +247,10 @@ class InspectScreen(SessionScreen[None]):
         """Do what a key of that name does."""
         await do(self, name)
 
+    def action_show_all(self) -> None:
+        """Show every row, as a click on how many are hidden asks for."""
+        self.timeline.show_all()
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Keys that lead nowhere are not offered."""
         if action != "do":

@@ -131,7 +131,7 @@ class StatusBar(Widget):
         parts = []
         follow = Content.styled(" FOLLOW ", self.get_visual_style("status--follow"))
         faint = self.get_visual_style("status--faint")
-        to_now = Style.from_meta({ACTION: "now"})
+        to_now = Style.from_meta({ACTION: "do('call.now')"})
         if standing.moment:
             style = self.get_visual_style("status--new") + to_now
             told, short = (Content.styled(f" {text} ", style) for text in (standing.moment, standing.short_moment))
