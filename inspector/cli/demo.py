@@ -50,7 +50,7 @@ def run(options: Namespace) -> int:
         return open_screen([shown], listed=others)
 
 
-def play(sample: Sample, speed: float) -> int:
+def play(sample: BundledSample, speed: float) -> int:
     """Open a sample and play the tour on it.
 
     Args:
@@ -82,7 +82,7 @@ _NOT_SESSIONS = {".md", ".txt", ".toml", ".py"}
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class BundledSample:
     """One bundled session.
 
     Attributes:
@@ -112,16 +112,16 @@ def sample_folder() -> Path:
     raise CommandError(f"{package / FOLDER}: the sample sessions are not there; install the program again")
 
 
-def samples() -> tuple[Sample, ...]:
+def samples() -> tuple[BundledSample, ...]:
     """All samples, by name."""
     return tuple(
-        Sample(path.name.partition(".")[0], path)
+        BundledSample(path.name.partition(".")[0], path)
         for path in sorted(sample_folder().iterdir())
         if path.suffix not in _NOT_SESSIONS and not path.name.startswith((".", "_"))
     )
 
 
-def sample_named(name: str) -> Sample:
+def sample_named(name: str) -> BundledSample:
     """The sample of that name.
 
     Raises:
@@ -134,5 +134,5 @@ def sample_named(name: str) -> Sample:
     raise CommandError(f"{name}: no such sample; there are {_listed(found)}", ExitCode.WRONG_USAGE)
 
 
-def _listed(found: Iterable[Sample]) -> str:
+def _listed(found: Iterable[BundledSample]) -> str:
     return ", ".join(sample.name for sample in found)

@@ -35,7 +35,7 @@ OF_ONE_SESSION = ("ledger", "compare", "explain", "include_text", "next_calls", 
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class ReportTask:
     """One session to report on.
 
     Attributes:
@@ -97,10 +97,10 @@ def _reported(paths: Sequence[Path], options: Namespace) -> tuple[list[SessionRo
     pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_leave_interrupts)
     with ProgressLine("replaying sessions") as progress, pool:
         try:
-            done = _run(pool, [Task(path, options) for path in paths], progress)
+            done = _run(pool, [ReportTask(path, options) for path in paths], progress)
             read = [path for path in paths if done[path].row]
             elsewhere = counted_elsewhere([(done[path].ended, done[path].keys) for path in read])
-            again = [Task(path, options, keys) for path, keys in zip(read, elsewhere, strict=True) if keys]
+            again = [ReportTask(path, options, keys) for path, keys in zip(read, elsewhere, strict=True) if keys]
             done |= _run(pool, again, progress)
         except BrokenProcessPool:
             raise CommandError("a process ended in the middle of its session; is there too little memory?") from None
@@ -111,7 +111,7 @@ def _reported(paths: Sequence[Path], options: Namespace) -> tuple[list[SessionRo
     return rows, unread
 
 
-def _run(pool: ProcessPoolExecutor, tasks: Sequence[Task], progress: ProgressLine) -> dict[Path, Done]:
+def _run(pool: ProcessPoolExecutor, tasks: Sequence[ReportTask], progress: ProgressLine) -> dict[Path, Done]:
     running = {pool.submit(_done, task): task.path for task in tasks}
     found = {}
     for count, future in enumerate(as_completed(running), 1):
@@ -125,7 +125,7 @@ def _leave_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _done(task: Task) -> Done:
+def _done(task: ReportTask) -> Done:
     """A session replayed, or why it could not be."""
     try:
         session = without_calls(counted_here(read_session(task.path)), task.elsewhere)

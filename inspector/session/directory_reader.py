@@ -9,7 +9,7 @@ from inspector.session.errors import SessionError
 from inspector.session.files import BROKEN_SECONDS, FileState, open_for_reading, why_not_opened
 from inspector.session.json.codec import lenient_json
 from inspector.session.model import Diagnostic, TextUnavailableError
-from inspector.session.reader import Change, Progress, Record
+from inspector.session.reader import FileChange, ReadingProgress, Record
 from inspector.session.texts import NamedTexts
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class DirectoryReader:
         self._state: FileState | None = None
         self._texts = NamedTexts(folder.name, self._fetch, interpreter.blocks_of_record)
 
-    def load(self) -> Iterator[Progress]:
+    def load(self) -> Iterator[ReadingProgress]:
         """Read all files there are.
 
         Raises:
@@ -76,11 +76,11 @@ class DirectoryReader:
             raise SessionError(why_not_opened(self._folder, error)) from error
         self._note_sidecar()
         for start in range(0, len(names), FILES_AT_ONCE):
-            yield Progress(start, len(names))
+            yield ReadingProgress(start, len(names))
             if not self._take(names[start : start + FILES_AT_ONCE]):
                 break
         self._note_sidecar()
-        yield Progress(len(names), len(names))
+        yield ReadingProgress(len(names), len(names))
 
     def snapshot(self) -> Session:
         """What has been read so far."""
@@ -88,25 +88,25 @@ class DirectoryReader:
         self._interpreter.settle()
         return self._interpreter.builder.snapshot(self._format, self._path, self._texts, (self._folder,), unfinished)
 
-    def refresh(self) -> Change:
+    def refresh(self) -> FileChange:
         """Look for files that were added, and at the document beside them."""
         try:
             state = FileState.of(self._folder.stat())
             if self._state is not None and state[:2] != self._state[:2]:
-                return Change.REPLACED
+                return FileChange.REPLACED
             is_quiet = state == self._state and not self._waiting
             names = [] if is_quiet else self._look()
         except FileNotFoundError:
-            return Change.VANISHED
+            return FileChange.VANISHED
         except OSError:
-            return Change.UNREADABLE
+            return FileChange.UNREADABLE
         if not is_quiet and self._taken - set(names):
-            return Change.REPLACED
+            return FileChange.REPLACED
         before, waited = len(self._taken), self._waiting
         self._take([name for name in names if name not in self._taken])
         is_noted = self._note_sidecar(only_changes=len(self._taken) == before)
         is_same = len(self._taken) == before and self._waiting == waited and not is_noted
-        return Change.NONE if is_same else Change.APPENDED
+        return FileChange.NONE if is_same else FileChange.APPENDED
 
     def watched(self) -> Path:
         """The folder of the events."""

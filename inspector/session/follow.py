@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from inspector.session.errors import SessionError
 from inspector.session.files import FileState, Locator, is_folder, is_link
 from inspector.session.open import open_reader
-from inspector.session.reader import Change
+from inspector.session.reader import FileChange
 from inspector.session.registry import detect
 from inspector.session.watching import wakes
 
@@ -146,25 +146,25 @@ class Follower:
         """Look at the file and read what was added; the new session, None when it is the same as before."""
         self.change = self.notice = ""
         found = self._reader.refresh()
-        if found is not Change.UNREADABLE:
+        if found is not FileChange.UNREADABLE:
             self._unreadable_since = None
         match found:
-            case Change.VANISHED:
+            case FileChange.VANISHED:
                 if self.state != "vanished":
                     self.state = self.change = "vanished"
                     self._say(f"{self.path.name} is gone; what was read of it is still shown.")
-            case Change.APPENDED:
+            case FileChange.APPENDED:
                 before = len(self.session.messages)
                 self._session = self._reader.snapshot()
                 self._come_back("appended")
                 if self.change == "appended" and (lost := before - len(self._session.messages)) > 0:
                     self._say(f"{_messages(lost)} no longer in {self.path.name}.")
                 return self._session
-            case Change.REPLACED:
+            case FileChange.REPLACED:
                 return self._reload()
-            case Change.NONE if self.state != "live":
+            case FileChange.NONE if self.state != "live":
                 self._come_back("returned")
-            case Change.UNREADABLE:
+            case FileChange.UNREADABLE:
                 self._bear_with_it()
             case _:
                 pass

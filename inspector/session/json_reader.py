@@ -16,7 +16,7 @@ from inspector.session.json.codec import is_whole_json
 from inspector.session.json.nodes import FileNode
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.linked_documents import LinkedDocuments
-from inspector.session.reader import Change, Progress
+from inspector.session.reader import FileChange, ReadingProgress
 from inspector.session.registry import detect
 from inspector.session.sniff import Sample
 from inspector.session.texts import FileTexts, MemoryTexts
@@ -68,12 +68,12 @@ class JsonReader:
         self._texts: TextSource = MemoryTexts()
         self._session: Session | None = None
 
-    def load(self) -> Iterator[Progress]:
+    def load(self) -> Iterator[ReadingProgress]:
         """Read the document."""
         data = self._file.read()
-        yield Progress(0, len(data))
+        yield ReadingProgress(0, len(data))
         self._take(data)
-        yield Progress(len(data), len(data))
+        yield ReadingProgress(len(data), len(data))
 
     def snapshot(self) -> Session:
         """What has been read."""
@@ -82,39 +82,39 @@ class JsonReader:
             self._session = self._builder.snapshot(self._format, self._session_path, self._texts, files)
         return self._session
 
-    def refresh(self) -> Change:
+    def refresh(self) -> FileChange:
         """Look at the file again, and read it again where it was written anew."""
         try:
             state = FileState.of(self._path.stat())
             # All are looked at, so that none is seen to have changed twice.
             are_sidecars_same = not [one for one in self._sidecars if one.changed()]
             if state == self._state and are_sidecars_same and not self._linked.changed():
-                return Change.NONE
+                return FileChange.NONE
             if state.size == 0 or not self._linked.are_settled(BROKEN_SECONDS):
-                return Change.UNREADABLE
+                return FileChange.UNREADABLE
             file = open_for_reading(self._path)
             data = file.read()
             if FileState.of(os.fstat(file.fileno())) != state:
-                return Change.UNREADABLE  # written while it was read
+                return FileChange.UNREADABLE  # written while it was read
         except FileNotFoundError:
-            return Change.VANISHED
+            return FileChange.VANISHED
         except OSError:
-            return Change.UNREADABLE
+            return FileChange.UNREADABLE
         except SessionError:
-            return Change.UNREADABLE if is_file(self._path) else Change.REPLACED
+            return FileChange.UNREADABLE if is_file(self._path) else FileChange.REPLACED
         found = self._format_found()
         if found not in (self._format, ""):
-            return Change.REPLACED
+            return FileChange.REPLACED
         if not found or not is_whole_json(data):
-            return Change.UNREADABLE if state.age < BROKEN_SECONDS else Change.REPLACED
+            return FileChange.UNREADABLE if state.age < BROKEN_SECONDS else FileChange.REPLACED
         before = self.snapshot()
         self._file, self._state = file, state.settled()
         try:
             self._take(data)
         except SessionError:
-            return Change.REPLACED  # the session that was read is no longer in it
+            return FileChange.REPLACED  # the session that was read is no longer in it
         self._builder.reuse(before)
-        return Change.NONE if self.snapshot() == before else Change.APPENDED
+        return FileChange.NONE if self.snapshot() == before else FileChange.APPENDED
 
     def watched(self) -> Path:
         """The file's folder."""

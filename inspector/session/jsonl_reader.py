@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from inspector.session.files import FileState, Locator, open_for_reading
 from inspector.session.json.codec import is_whole_json
 from inspector.session.model import Diagnostic
-from inspector.session.reader import Change, Progress, Record
+from inspector.session.reader import FileChange, ReadingProgress, Record
 from inspector.session.texts import FileTexts
 
 if TYPE_CHECKING:
@@ -67,14 +67,14 @@ class JsonlReader:
         self._before_offset = b""
         self._texts = FileTexts((path,), (self._file,), interpreter.blocks_of_record)
 
-    def load(self) -> Iterator[Progress]:
+    def load(self) -> Iterator[ReadingProgress]:
         """Read all there is, in slices of about a megabyte."""
         total = os.fstat(self._file.fileno()).st_size
         for offset in self._read_slices():
-            yield Progress(offset, max(total, offset))
+            yield ReadingProgress(offset, max(total, offset))
         self._settle_tail()
         self._remember()
-        yield Progress(max(total, self._offset), max(total, self._offset))
+        yield ReadingProgress(max(total, self._offset), max(total, self._offset))
 
     def snapshot(self) -> Session:
         """What has been read so far."""
@@ -87,36 +87,36 @@ class JsonlReader:
         """The file's folder: watching the file itself would go silent once it is replaced."""
         return self._path.parent
 
-    def refresh(self) -> Change:
+    def refresh(self) -> FileChange:
         """Look at the file again and read what was added."""
         try:
             status = self._path.stat()
         except FileNotFoundError:
-            return Change.VANISHED
+            return FileChange.VANISHED
         except OSError:
-            return Change.UNREADABLE
+            return FileChange.UNREADABLE
         state = FileState.of(status)
         if state == self._state:
             return self._settle(status)
         if state[:2] != self._state[:2] or not stat.S_ISREG(status.st_mode):
-            return Change.REPLACED
+            return FileChange.REPLACED
         if state.size == 0 < self._state.size:
-            return Change.UNREADABLE  # about to be written anew
+            return FileChange.UNREADABLE  # about to be written anew
         if state.size < self._state.size or not self._is_continued():
-            return Change.REPLACED
+            return FileChange.REPLACED
         self._state = state
         before = self._offset
         try:
             if self._tail_taken and not self._line_end_follows():
-                return Change.REPLACED
+                return FileChange.REPLACED
             had_unfinished, self._unfinished = self._unfinished, None
             for _ in self._read_slices():
                 pass
         except OSError:
-            return Change.UNREADABLE
+            return FileChange.UNREADABLE
         self._remember()
         self._tail_settled = False
-        return Change.APPENDED if self._offset > before or had_unfinished else Change.NONE
+        return FileChange.APPENDED if self._offset > before or had_unfinished else FileChange.NONE
 
     def _read_slices(self) -> Iterator[int]:
         """Take all whole lines from the offset on; the offset after each slice."""
@@ -147,14 +147,14 @@ class JsonlReader:
         self._tail_taken = not data.endswith(b"\n")
         self._lines += self._tail_taken
 
-    def _settle(self, status: os.stat_result) -> Change:
+    def _settle(self, status: os.stat_result) -> FileChange:
         """Take a last line without a line end once nothing has been written for a while."""
         waits = self._state.size > self._offset and not self._tail_settled
         if not waits or time.time() - status.st_mtime < SETTLED_SECONDS:
-            return Change.NONE
+            return FileChange.NONE
         changed = self._settle_tail()
         self._remember()
-        return Change.APPENDED if changed else Change.NONE
+        return FileChange.APPENDED if changed else FileChange.NONE
 
     def _settle_tail(self) -> bool:
         """Take what stands behind the last line end, if it is a whole record; otherwise say that there is something."""

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from inspector.session.model import Session
 
 
-class Progress(NamedTuple):
+class ReadingProgress(NamedTuple):
     """How far a session has been read, in bytes."""
 
     done: int
     total: int
 
 
-class Change(Enum):
+class FileChange(Enum):
     """What became of a file since it was last looked at."""
 
     NONE = auto()
@@ -50,7 +50,7 @@ class Change(Enum):
 class Reader(Protocol):
     """Reads one session, and what is added to it later. Not thread-safe."""
 
-    def load(self) -> Iterator[Progress]:
+    def load(self) -> Iterator[ReadingProgress]:
         """Read all there is, in slices; progress after each. To be called once, before anything else.
 
         Raises:
@@ -62,7 +62,7 @@ class Reader(Protocol):
         """What has been read so far."""
         ...
 
-    def refresh(self) -> Change:
+    def refresh(self) -> FileChange:
         """Look at the file again and read what was added. Never raises for what a file may hold or have become."""
         ...
 

@@ -10,7 +10,7 @@ from inspector.errors import InspectorError
 from inspector.session.errors import SessionError
 from inspector.session.files import Locator
 from inspector.session.model import TextUnavailableError
-from inspector.session.reader import Change, Interpreter, Progress
+from inspector.session.reader import FileChange, Interpreter, ReadingProgress
 from inspector.session.sqlite import Database, DatabaseState, DatabaseUnreadableError, HeldConnection, unreadable
 from inspector.session.texts import NamedTexts
 
@@ -75,7 +75,7 @@ class SqliteReader:
         self._unreadable_since: float | None = None
         self._texts = NamedTexts(self._database.path.name, self._fetch, interpreter.blocks_of_record)
 
-    def load(self) -> Iterator[Progress]:
+    def load(self) -> Iterator[ReadingProgress]:
         """Read the session.
 
         Raises:
@@ -86,7 +86,7 @@ class SqliteReader:
             try:
                 state = self._database.state()
                 size = state.main.size + (state.log.size if state.log is not None else 0)
-                yield Progress(0, size)
+                yield ReadingProgress(0, size)
                 self._read(state)
                 break
             except (DatabaseUnreadableError, OSError) as error:
@@ -97,7 +97,7 @@ class SqliteReader:
                 raise SessionError(
                     f"{self._path}: {error}. Give the path of the database alone to open its newest session."
                 ) from error
-        yield Progress(size, size)
+        yield ReadingProgress(size, size)
 
     def snapshot(self) -> Session:
         """What has been read so far."""
@@ -106,28 +106,28 @@ class SqliteReader:
             self._session = self._interpreter.builder.snapshot(self._format, self._path, self._texts, files)
         return self._session
 
-    def refresh(self) -> Change:
+    def refresh(self) -> FileChange:
         """Look whether anything was committed, and read what changed."""
         try:
             state = self._database.state()
         except FileNotFoundError:
-            return Change.VANISHED
+            return FileChange.VANISHED
         except OSError:
-            return Change.UNREADABLE
+            return FileChange.UNREADABLE
         if state == self._state:
             self._unreadable_since = None
-            return Change.NONE
+            return FileChange.NONE
         if self._state is not None and state.main[:2] != self._state.main[:2]:
-            return Change.REPLACED
+            return FileChange.REPLACED
         before = self.snapshot()
         try:
             self._read(state)
         except RowsGoneError:
-            return Change.VANISHED
+            return FileChange.VANISHED
         except DatabaseUnreadableError:
             return self._wait()
         self._interpreter.builder.reuse(before)
-        return Change.NONE if self.snapshot() == before else Change.APPENDED
+        return FileChange.NONE if self.snapshot() == before else FileChange.APPENDED
 
     def watched(self) -> Path:
         """The folder of the database itself, where its log is written."""
@@ -142,10 +142,10 @@ class SqliteReader:
         self._interpreter.settle()
         self._session = None
 
-    def _wait(self) -> Change:
+    def _wait(self) -> FileChange:
         now = time.monotonic()
         self._unreadable_since = self._unreadable_since or now
-        return Change.UNREADABLE if now - self._unreadable_since < PATIENCE_SECONDS else Change.REPLACED
+        return FileChange.UNREADABLE if now - self._unreadable_since < PATIENCE_SECONDS else FileChange.REPLACED
 
     def _fetch(self, name: str) -> bytes:
         try:

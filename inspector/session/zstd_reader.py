@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from inspector.errors import InspectorError
 from inspector.session.errors import SessionError
 from inspector.session.files import FileState, open_for_reading
-from inspector.session.reader import Change, Progress
+from inspector.session.reader import FileChange, ReadingProgress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -76,7 +76,7 @@ class ZstdReader:
         self._session: Session | None = None
         self._inside: Reader | None = None
 
-    def load(self) -> Iterator[Progress]:
+    def load(self) -> Iterator[ReadingProgress]:
         """Unpack and read it.
 
         Raises:
@@ -87,10 +87,10 @@ class ZstdReader:
             with copy.open("wb") as written:
                 for piece in self._unpacked():
                     written.write(piece)
-                    yield Progress(self._file.tell(), self._state.size * 2)
+                    yield ReadingProgress(self._file.tell(), self._state.size * 2)
             self._inside = self._open_inside(copy)
             for done, total in self._inside.load():
-                yield Progress(self._state.size + self._state.size * done // max(total, 1), self._state.size * 2)
+                yield ReadingProgress(self._state.size + self._state.size * done // max(total, 1), self._state.size * 2)
         self._session = None
 
     def snapshot(self) -> Session:
@@ -101,15 +101,15 @@ class ZstdReader:
             self._session = replace(inside, path=self._path, files=(self._path,))
         return self._session
 
-    def refresh(self) -> Change:
+    def refresh(self) -> FileChange:
         """Look whether the file is still the one that was read."""
         try:
             state = FileState.of(self._path.stat())
         except FileNotFoundError:
-            return Change.VANISHED
+            return FileChange.VANISHED
         except OSError:
-            return Change.UNREADABLE
-        return Change.NONE if state == self._state else Change.REPLACED
+            return FileChange.UNREADABLE
+        return FileChange.NONE if state == self._state else FileChange.REPLACED
 
     def watched(self) -> Path:
         """The file's folder."""

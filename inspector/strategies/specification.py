@@ -19,7 +19,7 @@ class SpecificationError(InspectorError, ValueError):
     advice = "`inspector strategies NAME` shows how a strategy is written"
 
 
-class Part(NamedTuple):
+class SpecifiedValue(NamedTuple):
     """A value, or one of several joined by plus signs.
 
     Attributes:
@@ -33,7 +33,7 @@ class Part(NamedTuple):
     quoted: bool
 
 
-def read_specification(line: str) -> tuple[str, dict[str, list[Part]]]:
+def read_specification(line: str) -> tuple[str, dict[str, list[SpecifiedValue]]]:
     """The strategy's name and the values by parameter name.
 
     Raises:
@@ -43,7 +43,7 @@ def read_specification(line: str) -> tuple[str, dict[str, list[Part]]]:
     name = name.strip()
     if not name:
         raise SpecificationError(f"{line!r} names no strategy; write name or name:parameter=value,…")
-    items: dict[str, list[Part]] = {}
+    items: dict[str, list[SpecifiedValue]] = {}
     for item in _split(rest, ",") if rest.strip() else []:
         key, equals, value = item.partition("=")
         key = key.strip()
@@ -74,15 +74,15 @@ def _quoted_where_needed(text: str, special: str) -> str:
     return text if plain else json.dumps(text, ensure_ascii=False)
 
 
-def _part(name: str, key: str, written: str) -> Part:
+def _part(name: str, key: str, written: str) -> SpecifiedValue:
     stripped = written.strip()
     if not stripped.startswith('"'):
-        return Part(stripped, written, quoted=False)
+        return SpecifiedValue(stripped, written, quoted=False)
     try:
         text = json.loads(stripped)
     except ValueError:
         raise SpecificationError(f"{name}: {key}: {stripped} is not a quoted text; write it as a JSON string") from None
-    return Part(text, written, quoted=True)
+    return SpecifiedValue(text, written, quoted=True)
 
 
 def _split(text: str, separator: str) -> list[str]:

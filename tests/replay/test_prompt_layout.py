@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from inspector.replay.engine.plan_edits import plan_edits
 from inspector.replay.engine.prompt_edits import PromptEdits
-from inspector.replay.engine.prompt_layout import Layout
+from inspector.replay.engine.prompt_layout import PromptLayout
 from inspector.replay.engine.renderer import Renderer
 from inspector.replay.engine.simulation import PromptSizes
 from inspector.session.model import BlockKind, Role, Session
@@ -58,7 +58,7 @@ class _Source:
 def placed_under(session: Session, *strategies):
     history = History.of(session)
     table = CharacterTable(session)
-    layout = Layout.of(history, table.tokens)
+    layout = PromptLayout.of(history, table.tokens)
     whole = layout.whole_tokens
     sizes = PromptSizes(whole.astype(float), np.ones(len(whole)))
     plan = Plan(tuple(PlanEntry(strategy) for strategy in strategies))

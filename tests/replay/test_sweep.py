@@ -11,7 +11,7 @@ from inspector.replay.engine.renderer import ReplayCancelledError
 from inspector.replay.engine.replay import replay
 from inspector.session.model import BlockKind, Role, Session
 from inspector.strategies.core.parameters import ParameterError, ParameterKind
-from inspector.strategies.core.scale import Scale
+from inspector.strategies.core.scale import ValueScale
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import STRATEGIES
 from tests.replay.synthetic import SessionBuilder
@@ -190,7 +190,7 @@ def test_a_limit_of_a_prompt_is_held_against_prompts_and_one_of_neither_against_
 
 @given(st.lists(st.integers(0, 300_000), max_size=60), st.integers(1, 90), st.booleans())
 def test_every_size_is_counted_once_where_a_slider_would_put_it(sizes, columns, logarithmic):
-    scale = Scale(0, 100_000, logarithmic)
+    scale = ValueScale(0, 100_000, logarithmic)
     counts = counts_along(np.array(sizes, dtype=np.int64), scale, columns)
     expected = [0] * columns
     for size in sizes:

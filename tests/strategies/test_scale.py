@@ -4,10 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.strategies.core.parameters import Parameter, ParameterKind
-from inspector.strategies.core.scale import LARGE_STEP, Scale
+from inspector.strategies.core.scale import LARGE_STEP, ValueScale
 
 scales = st.builds(
-    lambda minimum, span, logarithmic, whole: Scale(minimum, minimum + span, logarithmic, whole),
+    lambda minimum, span, logarithmic, whole: ValueScale(minimum, minimum + span, logarithmic, whole),
     st.integers(-1000, 1000),
     st.integers(2, 10_000_000),
     st.booleans(),
@@ -16,7 +16,7 @@ scales = st.builds(
 
 
 @given(scales, st.floats(0, 1))
-def test_every_position_has_a_value_inside_the_range(scale: Scale, fraction: float) -> None:
+def test_every_position_has_a_value_inside_the_range(scale: ValueScale, fraction: float) -> None:
     value = scale.value(fraction)
 
     assert scale.minimum <= value <= scale.maximum
@@ -24,20 +24,20 @@ def test_every_position_has_a_value_inside_the_range(scale: Scale, fraction: flo
 
 
 @given(scales)
-def test_the_ends_of_the_line_are_the_ends_of_the_range(scale: Scale) -> None:
+def test_the_ends_of_the_line_are_the_ends_of_the_range(scale: ValueScale) -> None:
     assert (scale.value(0), scale.value(1)) == (scale.minimum, scale.maximum)
     assert (scale.fraction(scale.minimum), scale.fraction(scale.maximum)) == (0, 1)
 
 
 @given(scales, st.floats(0, 1), st.floats(0, 1))
-def test_further_along_the_line_is_never_a_smaller_value(scale: Scale, one: float, other: float) -> None:
+def test_further_along_the_line_is_never_a_smaller_value(scale: ValueScale, one: float, other: float) -> None:
     low, high = sorted((one, other))
 
     assert scale.value(low) <= scale.value(high)
 
 
 @given(scales, st.data())
-def test_a_step_moves_the_value_until_the_end(scale: Scale, data: st.DataObject) -> None:
+def test_a_step_moves_the_value_until_the_end(scale: ValueScale, data: st.DataObject) -> None:
     value = data.draw(st.integers(int(scale.minimum), int(scale.maximum)))
 
     assert scale.stepped(value, 1) > value or value == scale.maximum
@@ -46,7 +46,7 @@ def test_a_step_moves_the_value_until_the_end(scale: Scale, data: st.DataObject)
 
 
 def test_steps_are_as_large_as_the_value_asks_for() -> None:
-    scale = Scale(0, 100_000, logarithmic=True)
+    scale = ValueScale(0, 100_000, logarithmic=True)
 
     assert [scale.stepped(value, 1) for value in (0, 40, 100, 400, 405, 4_000, 40_000)] == [
         1,
@@ -62,7 +62,7 @@ def test_steps_are_as_large_as_the_value_asks_for() -> None:
 
 
 def test_ratios_are_equally_far_apart_on_a_logarithmic_line() -> None:
-    scale = Scale(0, 100_000, logarithmic=True)
+    scale = ValueScale(0, 100_000, logarithmic=True)
 
     near = scale.fraction(600) - scale.fraction(150)
     far = scale.fraction(60_000) - scale.fraction(15_000)
@@ -73,12 +73,12 @@ def test_ratios_are_equally_far_apart_on_a_logarithmic_line() -> None:
 def test_an_open_range_leaves_room_above_its_value() -> None:
     parameter = Parameter("keep", ParameterKind.WHOLE_NUMBER, 3, "How many.", minimum=0)
 
-    assert Scale.of(parameter, 3).maximum > 3
-    assert Scale.of(parameter, 5_000).maximum > 5_000
+    assert ValueScale.of(parameter, 3).maximum > 3
+    assert ValueScale.of(parameter, 5_000).maximum > 5_000
 
 
 def test_a_range_narrower_than_one_keeps_its_ends_and_can_be_walked() -> None:
-    scale = Scale.of(Parameter("share", ParameterKind.NUMBER, 0.5, "A share.", minimum=0.01, maximum=0.99), 0.5)
+    scale = ValueScale.of(Parameter("share", ParameterKind.NUMBER, 0.5, "A share.", minimum=0.01, maximum=0.99), 0.5)
 
     assert (scale.minimum, scale.maximum) == (0.01, 0.99)
     assert scale.minimum < scale.stepped(0.5, -1) < 0.5 < scale.stepped(0.5, 1) < scale.maximum

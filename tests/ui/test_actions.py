@@ -19,10 +19,10 @@ from textual.screen import Screen
 
 import inspector.ui
 from inspector.replay.analysis.context_breakdown import Grouping
-from inspector.ui.actions.action import Action, Table, bindings, do
+from inspector.ui.actions.action import Table, UserAction, bindings, do
 from inspector.ui.actions.registry import BY_NAME, PLACES
 from inspector.ui.actions.screens import DIVISIONS, SECTIONS
-from inspector.ui.cost.rows import Section
+from inspector.ui.cost.rows import CostSection
 from tests.conftest import ROOT
 
 
@@ -50,7 +50,7 @@ def test_every_key_is_of_an_action_of_the_table_and_every_action_has_its_keys_on
 
 
 @pytest.mark.parametrize("action", BY_NAME.values(), ids=lambda action: action.name)
-def test_every_action_says_what_it_does(action: Action) -> None:
+def test_every_action_says_what_it_does(action: UserAction) -> None:
     room, _, verb = action.name.partition(".")
 
     assert room
@@ -70,7 +70,7 @@ def test_every_screen_and_widget_can_do_what_its_keys_do() -> None:
 
 def test_numbered_keys_are_in_the_order_of_what_they_choose() -> None:
     assert tuple(grouping.value for grouping in Grouping) == DIVISIONS
-    assert tuple(section.value for section in Section) == SECTIONS
+    assert tuple(section.value for section in CostSection) == SECTIONS
 
 
 async def test_an_action_that_is_a_function_is_given_the_screen_and_waited_for() -> None:
@@ -80,8 +80,8 @@ async def test_an_action_that_is_a_function_is_given_the_screen_and_waited_for()
         done.append(f"{screen} later")
 
     table: Table = (
-        Action("test.go", "f11", done.append, "go", "Go"),
-        Action("test.later", "f12", later, "go", "Go later"),
+        UserAction("test.go", "f11", done.append, "go", "Go"),
+        UserAction("test.later", "f12", later, "go", "Go later"),
     )
 
     assert [binding.action for binding in bindings(table)] == ["do('test.go')", "do('test.later')"]

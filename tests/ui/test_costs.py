@@ -6,7 +6,7 @@ import pytest
 
 from inspector.replay.assumptions import Assumptions
 from inspector.ui.cost.assumptions import TERMS, TermError
-from inspector.ui.cost.rows import Section
+from inspector.ui.cost.rows import CostSection
 from tests.ui.recordings import Recording, recording
 from tests.ui.studies import Costs
 
@@ -17,7 +17,7 @@ async def test_every_figure_of_every_section_has_an_explanation(running, session
         await run.press("1")
         costs = await Costs.opened(run)
         seen = set()
-        for place, section in enumerate(Section, start=1):
+        for place, section in enumerate(CostSection, start=1):
             await run.press(str(place))
             await costs.shown()
             for row in costs.table.rows:
@@ -26,7 +26,7 @@ async def test_every_figure_of_every_section_has_an_explanation(running, session
                 unchanged = isinstance(key, tuple) and key[0] == "tier" and "usd" not in row.cells
                 assert key in costs.explained or is_term or unchanged, (section, key)
                 seen.add(section)
-        assert seen >= set(Section) - {Section.COMPACTIONS}
+        assert seen >= set(CostSection) - {CostSection.COMPACTIONS}
 
 
 async def test_a_tier_the_plan_leaves_alone_says_so_where_others_are_explained(running, session_file: Recording):

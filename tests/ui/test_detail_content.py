@@ -10,8 +10,8 @@ from inspector.strategies.core.rendition import REMOVED, Action, Rendition, Slic
 from inspector.ui.detail.content import (
     CutNote,
     DetailContent,
+    DetailSection,
     Document,
-    Section,
     SectionKind,
     laid_out,
     sent_sections,
@@ -114,7 +114,9 @@ def test_sections_without_notes_are_what_is_sent(cuts: list[tuple[int, int, int]
 
 
 def test_a_document_finds_every_row_and_every_note() -> None:
-    document = Document.of([Section("a\nb", RECORDED), Section("⋯ gone ⋯", NOTE), Section("c", INSERTED)], 20)
+    document = Document.of(
+        [DetailSection("a\nb", RECORDED), DetailSection("⋯ gone ⋯", NOTE), DetailSection("c", INSERTED)], 20
+    )
 
     assert [document.row(index) for index in range(len(document))] == [
         ("a", RECORDED),

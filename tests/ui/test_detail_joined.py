@@ -1,14 +1,14 @@
 """The detail of a folded message shows all of its blocks."""
 
 from inspector.strategies.plan import Plan
-from inspector.ui.detail.content import Document, Section, SectionKind
+from inspector.ui.detail.content import DetailSection, Document, SectionKind
 from inspector.ui.detail.views import VIEWS, Joined
 
 PLAN = Plan.from_specs(["tiered-stale:data=1,search=1,action=1,confirmation=1,default=1"])
 
 
 def page(text: str, kind: SectionKind = SectionKind.RECORDED) -> Document:
-    return Document.of((Section(text, kind),), 40)
+    return Document.of((DetailSection(text, kind),), 40)
 
 
 def shown(joined: Joined) -> list[str]:

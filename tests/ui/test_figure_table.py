@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from inspector.safe_text import cell_width, one_line
 from inspector.ui.figure_table.drawing import GUTTER, column_at, header_pieces, row_pieces, widths_for
-from inspector.ui.figure_table.table import Cell, Column, Length, Row, Sorting, Table
+from inspector.ui.figure_table.table import Cell, Column, FigureRow, Length, Sorting, Table
 
 COLUMNS = (
     Column("name", "plan", 8, 12, is_text=True, falls=False),
@@ -15,7 +15,7 @@ COLUMNS = (
 )
 
 
-def plan(name: str, tokens: int, breaks: int | None, known: str = "") -> Row:
+def plan(name: str, tokens: int, breaks: int | None, known: str = "") -> FigureRow:
     cells = {
         "name": Cell(name, order=name),
         "tokens": Cell(f"{tokens:,}", f"{tokens / 1e6:.1f}M", known=known, order=float(tokens)),
@@ -23,7 +23,7 @@ def plan(name: str, tokens: int, breaks: int | None, known: str = "") -> Row:
     }
     if breaks is not None:
         cells["breaks"] = Cell(str(breaks), order=float(breaks))
-    return Row(name, cells)
+    return FigureRow(name, cells)
 
 
 ROWS = (plan("whole", 4_000_000, 6), plan("half", 2_000_000, 371, "c"), plan("none", 0, None))
@@ -60,7 +60,7 @@ def test_rows_are_never_wider_than_the_screen_once_everything_that_may_go_is_gon
     widths = widths_for(COLUMNS, width)
     least = GUTTER + 1 + 1 + 7
     for text in texts:
-        row = Row(text, {"name": Cell(one_line(text)), "tokens": Cell(one_line(text), known="c")})
+        row = FigureRow(text, {"name": Cell(one_line(text)), "tokens": Cell(one_line(text), known="c")})
         cells = sum(cell_width(piece) for piece, _ in row_pieces(COLUMNS, widths, row, selected=False))
         assert cells == sum(widths.values()) + GUTTER + len(widths) - 1
         assert cells <= max(width, least)
@@ -75,7 +75,7 @@ def test_rows_are_sorted_by_value_with_those_that_have_none_last_either_way() ->
 
 
 def test_equal_rows_keep_their_order_and_the_first_row_stays_first() -> None:
-    rows = (plan("b", 1, 1), plan("a", 1, 1), Row("total", {}, is_first=True), plan("c", 9, 1))
+    rows = (plan("b", 1, 1), plan("a", 1, 1), FigureRow("total", {}, is_first=True), plan("c", 9, 1))
     for falls in (True, False):
         assert [row.key for row in Table(COLUMNS, rows).sorted(Sorting("breaks", falls)).rows] == [
             "total",

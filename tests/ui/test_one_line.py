@@ -4,12 +4,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.content import Content
 
-from inspector.ui.toolkit.one_line import Part, one_line
+from inspector.ui.toolkit.one_line import LinePiece, one_line
 
-TITLE = Part(Content("abcdefghijklmnopqrstuvwxy"), 2, least=10)
-WINDOW = Part(Content("200k window"), 4)
-TOKENS = Part(Content("tokens exact"), 5, right=True)
-STATE = Part(Content("live"), 0, right=True)
+TITLE = LinePiece(Content("abcdefghijklmnopqrstuvwxy"), 2, least=10)
+WINDOW = LinePiece(Content("200k window"), 4)
+TOKENS = LinePiece(Content("tokens exact"), 5, right=True)
+STATE = LinePiece(Content("live"), 0, right=True)
 
 
 def shown(width: int) -> str:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from inspector.session.errors import SessionError
 from inspector.ui.headless import running_session
 from inspector.ui.screenshots.dialog import problem_with_picture
-from inspector.ui.screenshots.svg import Subject, picture_of_screen, save_picture, suggested_path
+from inspector.ui.screenshots.svg import PictureSubject, picture_of_screen, save_picture, suggested_path
 from inspector.ui.settings import Settings
 
 WHEN = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
@@ -75,7 +75,7 @@ def test_a_session_is_never_written_over(session_file) -> None:
 
 @given(st.text(min_size=1))
 def test_a_suggested_name_is_one_plain_file_name(name: str) -> None:
-    path = suggested_path(Path(name), Subject.SCREEN, WHEN, Path("/pictures"))
+    path = suggested_path(Path(name), PictureSubject.SCREEN, WHEN, Path("/pictures"))
 
     assert path.parent == Path("/pictures")
     assert path.name.endswith("-screen-20260304-050607.svg")

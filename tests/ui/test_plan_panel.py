@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.replay.analysis.tunable_limits import LimitSizes
-from inspector.strategies.core.scale import Scale
+from inspector.strategies.core.scale import ValueScale
 from inspector.strategies.plan import Plan
 from inspector.ui.plan.difference import setting_rows
 from inspector.ui.plan.sizes import histogram, shape_of
@@ -14,7 +14,7 @@ from inspector.ui.plan.tools import tool_choices, with_tools
 @given(st.lists(st.integers(0, 500_000), max_size=50), st.integers(1, 60))
 def test_a_histogram_has_one_glyph_a_column_and_shows_every_size(sizes: list[int], columns: int) -> None:
     bars = histogram(
-        LimitSizes(np.array(sizes, dtype=np.int64), "result"), Scale(0, 100_000, logarithmic=True), columns
+        LimitSizes(np.array(sizes, dtype=np.int64), "result"), ValueScale(0, 100_000, logarithmic=True), columns
     )
 
     assert len(bars) == columns

@@ -5,7 +5,7 @@ import pytest
 from textual.binding import Binding
 
 from inspector.ui.actions.main_screen import MAIN
-from inspector.ui.tour.player import LAST_WORD, Step, Tour
+from inspector.ui.tour.player import LAST_WORD, Tour, TourStep
 from inspector.ui.tour.steps import STEPS
 from tests.ui.facade import toured
 
@@ -36,7 +36,7 @@ async def endless(tour: Tour) -> None:
 
 @pytest.mark.parametrize("key", ["1", "space", "escape"])
 async def test_any_key_takes_over_and_does_nothing_else(session_file, key: str) -> None:
-    async with toured(session_file.path, [Step("watch", 1, endless)]) as run:
+    async with toured(session_file.path, [TourStep("watch", 1, endless)]) as run:
         await run.until(lambda: run.caption and run.plan is not None, PATIENCE)
         plan = run.plan
         await run.tap(key)
@@ -48,7 +48,7 @@ async def test_any_key_takes_over_and_does_nothing_else(session_file, key: str) 
 
 
 async def test_q_leaves_a_tour_at_once(session_file) -> None:
-    async with toured(session_file.path, [Step("watch", 1, endless)]) as run:
+    async with toured(session_file.path, [TourStep("watch", 1, endless)]) as run:
         await run.until(lambda: run.caption, PATIENCE)
         await run.tap("q")
         await run.until(lambda: run.is_over, PATIENCE)

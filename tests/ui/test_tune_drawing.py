@@ -9,13 +9,13 @@ from inspector.replay.analysis.sweep import Grid
 from inspector.replay.analysis.tunable_limits import LimitSizes, tunable_limits
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import cell_width
-from inspector.strategies.core.scale import Scale
+from inspector.strategies.core.scale import ValueScale
 from inspector.strategies.plan import Plan
 from inspector.ui.tune.chart import Curve, TuneChart, short_value, ticks
 from inspector.ui.tune.drawing import LABELS, draw_tuning, plot_columns
 from inspector.ui.tune.heat_drawing import HeatChart, draw_heat, fitting, place_at
 
-RANGE = Scale(0, 100_000, logarithmic=True)
+RANGE = ValueScale(0, 100_000, logarithmic=True)
 
 
 def curve(name: str, amounts: list[float], level: float | None, known: str = "", written=ON_SCREEN.dollars) -> Curve:
@@ -113,13 +113,13 @@ def test_the_value_under_a_column_stands_in_that_column(column: int) -> None:
     ("scale", "named"),
     [
         (RANGE, [0, 1, 10, 100, 1_000, 10_000, 100_000]),
-        (Scale(1, 5_000, logarithmic=True), [1, 10, 100, 1_000, 5_000]),
-        (Scale(0, 100), [0, 20, 40, 60, 80, 100]),
-        (Scale(2, 50), [2, 10, 20, 30, 40, 50]),
-        (Scale(0, 1, whole=False), [0, 0.2, 0.4, 0.6, 0.8, 1]),
+        (ValueScale(1, 5_000, logarithmic=True), [1, 10, 100, 1_000, 5_000]),
+        (ValueScale(0, 100), [0, 20, 40, 60, 80, 100]),
+        (ValueScale(2, 50), [2, 10, 20, 30, 40, 50]),
+        (ValueScale(0, 1, whole=False), [0, 0.2, 0.4, 0.6, 0.8, 1]),
     ],
 )
-def test_round_values_are_named_on_the_axis(scale: Scale, named: list[float]) -> None:
+def test_round_values_are_named_on_the_axis(scale: ValueScale, named: list[float]) -> None:
     assert ticks(scale) == pytest.approx(named)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from inspector.replay.analysis.without_compaction import BY_HAND, first_call_after, without_compaction
 from inspector.replay.engine.inputs import ReplayInputs
-from inspector.replay.engine.prompt_layout import Layout
+from inspector.replay.engine.prompt_layout import PromptLayout
 from inspector.replay.engine.replay import replay as replay_plan
 from inspector.replay.figure import Figure, HowKnown
 from inspector.replay.pricing.rates import RateColumn
@@ -166,7 +166,7 @@ def _scale_without(inputs: ReplayInputs, history: History, calls: NDArray[np.int
     """The session's scale, with what the longer prompts measure: as before the compaction, and what has come since."""
     scale = inputs.scale
     before = int(inputs.previous_call[calls[0]])
-    layout = Layout.of(history, inputs.layout.tokens).with_beside(scale.beside, scale.calibration.ratio)
+    layout = PromptLayout.of(history, inputs.layout.tokens).with_beside(scale.beside, scale.calibration.ratio)
     shown = scale.ratio * layout.whole_tokens + layout.beside_prompts
     unseen = float(inputs.sizes.whole[before] - shown[before]) + scale.ratio[before] * inputs.recorded_removed[before]
     prompt = scale.prompt.copy()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.ledger import Figures
     from inspector.replay.figure import Figure
-    from inspector.strategies.core.scale import Scale
+    from inspector.strategies.core.scale import ValueScale
     from inspector.strategies.plan import Plan
 
 COARSE = 9
@@ -346,6 +346,6 @@ def _figures_at(
         return None
 
 
-def _nearest(scale: Scale, values: NDArray[np.float64], value: float) -> int:
+def _nearest(scale: ValueScale, values: NDArray[np.float64], value: float) -> int:
     fractions = np.array([scale.fraction(each) for each in values.tolist()])
     return int(np.argmin(np.abs(fractions - scale.fraction(value))))

@@ -13,7 +13,7 @@ import numpy as np
 from inspector.session.model import BlockKind
 from inspector.strategies.core.batching import GROUP as BATCHING
 from inspector.strategies.core.parameters import ParameterKind
-from inspector.strategies.core.scale import Scale
+from inspector.strategies.core.scale import ValueScale
 from inspector.strategies.core.strategy import ScheduledStrategy
 from inspector.strategies.registry import unit_of, value_of, with_value
 
@@ -41,7 +41,7 @@ class TunableLimit:
     entry: int
     strategy: str
     parameter: Parameter
-    scale: Scale
+    scale: ValueScale
 
     def value_in(self, plan: Plan) -> float:
         """The value a plan has."""
@@ -79,7 +79,7 @@ def tunable_limits(plan: Plan) -> tuple[TunableLimit, ...]:
         for parameter in entry.strategy.parameters:
             if parameter.kind in (ParameterKind.WHOLE_NUMBER, ParameterKind.NUMBER):
                 value = value_of(entry.strategy, parameter)
-                scale = Scale.of(parameter, float(value) if isinstance(value, int | float) else 0.0)
+                scale = ValueScale.of(parameter, float(value) if isinstance(value, int | float) else 0.0)
                 found.append(TunableLimit(index, entry.strategy.name, parameter, scale))
     return tuple(found)
 
@@ -145,7 +145,7 @@ def _results_of(history: History, strategy: Strategy, group: str) -> NDArray[np.
     return results
 
 
-def counts_along(sizes: NDArray[np.int64], scale: Scale, columns: int) -> NDArray[np.int64]:
+def counts_along(sizes: NDArray[np.int64], scale: ValueScale, columns: int) -> NDArray[np.int64]:
     """How many sizes fall on each of so many equal pieces of a limit's line, those beyond it on the last. int64."""
     counts = np.zeros(max(columns, 0), dtype=np.int64)
     if columns <= 0 or not len(sizes):

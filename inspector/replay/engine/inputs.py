@@ -11,7 +11,7 @@ import numpy as np
 from inspector.replay.cache.cache_models import CacheColumns, cache_model_for
 from inspector.replay.engine.plan_edits import plan_edits
 from inspector.replay.engine.prompt_edits import PromptEdits
-from inspector.replay.engine.prompt_layout import Layout
+from inspector.replay.engine.prompt_layout import PromptLayout
 from inspector.replay.engine.recorded_calls import recorded_calls
 from inspector.replay.engine.renderer import Renderer
 from inspector.replay.engine.simulation import PromptSizes
@@ -70,7 +70,7 @@ class ReplayInputs:
 
     history: History
     table: TokenTable
-    layout: Layout
+    layout: PromptLayout
     recorded: PromptUsage
     reported: NDArray[np.bool_]
     anchored: NDArray[np.bool_]
@@ -158,7 +158,7 @@ class ReplayInputs:
         """
         calls = history.session.calls
         pricing = pricing or Pricing.load()
-        layout = Layout.of(history, table.tokens)
+        layout = PromptLayout.of(history, table.tokens)
         renderer = Renderer(history, table, precise)
         facts = recorded_calls(history)
         models, recorded = facts.models, facts.usage
@@ -208,7 +208,7 @@ class ReplayInputs:
 
 
 def _whole_prompts(
-    layout: Layout,
+    layout: PromptLayout,
     scale: TokenScale,
     recorded: PromptUsage,
     reported: NDArray[np.bool_],
@@ -237,7 +237,7 @@ def _outputs(history: History, calls: RecordedCalls, table: TokenTable, scale: T
 
 
 def _cached_blocks(
-    layout: Layout,
+    layout: PromptLayout,
     ratio: NDArray[np.float64],
     recorded: PromptUsage,
     anchored: NDArray[np.bool_],
@@ -271,7 +271,7 @@ def _cached_blocks(
 
 
 def _blocks_before(
-    layout: Layout, tail: NDArray[np.float64], ratio: NDArray[np.float64], edits: Edits
+    layout: PromptLayout, tail: NDArray[np.float64], ratio: NDArray[np.float64], edits: Edits
 ) -> NDArray[np.int64]:
     """Per call, how many blocks of its prompt come before its last so many tokens, to the nearest block. int64.
 
@@ -299,7 +299,7 @@ def _blocks_before(
 
 
 def _blocks_before_changed(
-    layout: Layout, tail: NDArray[np.float64], ratio: NDArray[np.float64], edits: Edits
+    layout: PromptLayout, tail: NDArray[np.float64], ratio: NDArray[np.float64], edits: Edits
 ) -> NDArray[np.int64]:
     """The same where blocks are not sent whole: their sizes differ from call to call, so ends are searched for."""
     everything = np.full(layout.history.call_count + 1, len(layout.tokens), dtype=np.int64)

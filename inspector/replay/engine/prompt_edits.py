@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.engine.edits import Edits
-    from inspector.replay.engine.prompt_layout import ContextLayout, Layout, PromptColumns
+    from inspector.replay.engine.prompt_layout import ContextLayout, PromptColumns, PromptLayout
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -55,14 +55,14 @@ class PromptEdits:
         tokens: The tokens it leaves out, negative where it puts some back or adds, int64.
     """
 
-    layout: Layout
+    layout: PromptLayout
     edits: Edits
     place: NDArray[np.int64]
     entry: NDArray[np.int64]
     tokens: NDArray[np.int64]
 
     @classmethod
-    def of(cls, layout: Layout, edits: Edits) -> PromptEdits:
+    def of(cls, layout: PromptLayout, edits: Edits) -> PromptEdits:
         """Place edits.
 
         An edit is due at a call of its block's thread or, where a strategy named another, at the thread's next one.

@@ -24,7 +24,7 @@ _RUNS = (BlockKind.TOOL_CALL, BlockKind.TOOL_RESULT)
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
+class PromptLayout:
     """All contexts of a session.
 
     Attributes:
@@ -42,7 +42,7 @@ class Layout:
     envelopes: NDArray[np.int64]
 
     @classmethod
-    def of(cls, history: History, tokens: NDArray[np.int32]) -> Layout:
+    def of(cls, history: History, tokens: NDArray[np.int32]) -> PromptLayout:
         """Lay out a session whose blocks have the given tokens and take nothing beside them."""
         previous = np.full(history.call_count + 1, -1, dtype=np.int64)
         contexts: list[ContextLayout] = []
@@ -71,7 +71,7 @@ class Layout:
                 last_of_thread[context.thread] = contexts[-1]
         return cls(history, tuple(contexts), previous, tokens, np.zeros(len(tokens), dtype=np.int64))
 
-    def with_beside(self, beside: NDArray[np.float64], ratio: float) -> Layout:
+    def with_beside(self, beside: NDArray[np.float64], ratio: float) -> PromptLayout:
         """The same, with what every block takes beside its counted tokens.
 
         Args:

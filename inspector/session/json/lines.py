@@ -42,7 +42,7 @@ def object_of(data: bytes) -> tuple[dict[str, Any] | None, str]:
     return (value, problem) if isinstance(value, dict) else (None, problem or "not a JSON object")
 
 
-class Line(NamedTuple, Generic[Value]):
+class JsonLine(NamedTuple, Generic[Value]):
     """One line of a slice.
 
     Attributes:
@@ -63,7 +63,7 @@ class Line(NamedTuple, Generic[Value]):
 class LineDecoder(Protocol):
     """Decodes whole lines."""
 
-    def lines(self, data: bytes, /) -> Iterator[Line[Any]]:
+    def lines(self, data: bytes, /) -> Iterator[JsonLine[Any]]:
         """Every line of a slice that ends at a line end, in order."""
         ...
 
@@ -71,11 +71,11 @@ class LineDecoder(Protocol):
 class ValueDecoder:
     """Decodes lines as any JSON values."""
 
-    def lines(self, data: bytes, /) -> Iterator[Line[Any]]:
+    def lines(self, data: bytes, /) -> Iterator[JsonLine[Any]]:
         """Every line of a slice, in order. A `null` counts as unreadable."""
         for start, end, number in line_bounds(data):
             value, problem = decode_json(data[start:end])
-            yield Line(value, start, end, number, problem or ("not a JSON object" if value is None else ""))
+            yield JsonLine(value, start, end, number, problem or ("not a JSON object" if value is None else ""))
 
 
 class ObjectDecoder:
@@ -89,14 +89,14 @@ class ObjectDecoder:
         """
         self._inner = inner
 
-    def lines(self, data: bytes, /) -> Iterator[Line[dict[str, Any]]]:
+    def lines(self, data: bytes, /) -> Iterator[JsonLine[dict[str, Any]]]:
         """Every line of a slice, in order."""
         inner = self._inner
         for start, end, number in line_bounds(data):
             value, problem = object_of(data[start:end])
             if inner and value is not None and not problem and not isinstance(value.get(inner, {}), dict):
                 problem = f"unexpected type of {inner}"
-            yield Line(value, start, end, number, problem)
+            yield JsonLine(value, start, end, number, problem)
 
 
 class StructDecoder(Generic[Struct]):
@@ -113,7 +113,7 @@ class StructDecoder(Generic[Struct]):
         self.type = struct
         self._decoder = msgspec.json.Decoder(struct)
 
-    def lines(self, data: bytes, /) -> Iterator[Line[Struct]]:
+    def lines(self, data: bytes, /) -> Iterator[JsonLine[Struct]]:
         """Every line of a slice, in order."""
         bounds = line_bounds(data)
         try:
@@ -123,11 +123,11 @@ class StructDecoder(Generic[Struct]):
         # Two objects on one line count as two for the decoder and are one bad line for everybody else.
         if len(values) == len(bounds) and all(data[start] == 123 for start, _, _ in bounds):  # {
             for value, (start, end, number) in zip(values, bounds, strict=True):
-                yield Line(value, start, end, number)
+                yield JsonLine(value, start, end, number)
             return
         for start, end, number in bounds:
             decoded, problem = self.decode(data[start:end])
-            yield Line(decoded, start, end, number, problem)
+            yield JsonLine(decoded, start, end, number, problem)
 
     def decode(self, line: bytes) -> tuple[Struct | None, str]:
         """One line and what was wrong with it; None where nothing can be read at all."""

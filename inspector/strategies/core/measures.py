@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from inspector.session.model import Block, Session
     from inspector.strategies.core.strategy import Moment
-    from inspector.strategies.history.conversation_items import Item
+    from inspector.strategies.history.conversation_items import ConversationItem
     from inspector.strategies.history.history import History
 
 Size = TypeVar("Size")
@@ -94,7 +94,7 @@ class Measure(TextMemo[int]):
 class ItemMeasure(Generic[Size]):
     """What a system takes an item for, worked out once for a session where it is sent as it was recorded."""
 
-    def __init__(self, of: Callable[[Moment, Item], Size]) -> None:
+    def __init__(self, of: Callable[[Moment, ConversationItem], Size]) -> None:
         """Make a measure.
 
         Args:
@@ -102,12 +102,12 @@ class ItemMeasure(Generic[Size]):
         """
         self._of = of
 
-    def within(self, history: History) -> Callable[[Moment, Item], Size]:
+    def within(self, history: History) -> Callable[[Moment, ConversationItem], Size]:
         """The measure for one session's items."""
         of = self._of
         known: dict[int, Size] = kept_with(history, self)
 
-        def measured(moment: Moment, item: Item) -> Size:
+        def measured(moment: Moment, item: ConversationItem) -> Size:
             if not moment.are_whole(item.blocks):
                 return of(moment, item)
             first = item.blocks[0]

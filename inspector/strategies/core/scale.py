@@ -21,7 +21,7 @@ _LINEAR_STEPS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class ValueScale:
     """A range of numbers laid out on a line.
 
     Attributes:
@@ -37,7 +37,7 @@ class Scale:
     whole: bool = True
 
     @classmethod
-    def of(cls, parameter: Parameter, value: float) -> Scale:
+    def of(cls, parameter: Parameter, value: float) -> ValueScale:
         """The scale of a parameter, wide enough to hold `value`.
 
         An open range ends at sixteen times the larger of default and value, so that there is always room to move.

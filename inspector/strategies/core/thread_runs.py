@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from inspector.session.model import Role
 from inspector.strategies.core.strategy import Choice, Decision
-from inspector.strategies.history.conversation_items import Item
+from inspector.strategies.history.conversation_items import ConversationItem
 from inspector.strategies.history.history import NEVER_SENT, TOOL_RESULT
 from inspector.strategies.history.memo import once_a_history
 
@@ -31,7 +31,7 @@ class _Columns:
         self.messages: list[int] = history.message.tolist()
         self.first_blocks: list[int] = history.message_first_block.tolist()
         self.threads: list[int] = history.call_thread.tolist()
-        self.items: list[tuple[Item, ...] | None] = [None] * len(history.session.messages)
+        self.items: list[tuple[ConversationItem, ...] | None] = [None] * len(history.session.messages)
 
 
 _columns_of = once_a_history(_Columns)
@@ -124,10 +124,10 @@ class ThreadRun(Generic[Values, State]):
         kinds = self._kinds
         return [block for block in blocks if kinds[block] == TOOL_RESULT]
 
-    def items(self, blocks: list[int]) -> list[Item]:
+    def items(self, blocks: list[int]) -> list[ConversationItem]:
         """Blocks in the order they are sent, as items; system texts are none."""
         messages, first_blocks, known = self._columns.messages, self._columns.first_blocks, self._columns.items
-        found: list[Item] = []
+        found: list[ConversationItem] = []
         at, before, count = 0, -1, len(blocks)
         while at < count:
             message = messages[blocks[at]]
@@ -143,28 +143,28 @@ class ThreadRun(Generic[Values, State]):
             at, before = end + 1, message
         return found
 
-    def asks(self, item: Item) -> bool:
+    def asks(self, item: ConversationItem) -> bool:
         """Whether the item begins a new run of the agent: what a user said, in a message without results."""
         if item.is_result:
             return False
         message = self.history.session.messages[item.message]
         return message.role is Role.USER and not self.history.message_has_results[item.message]
 
-    def _gathered(self, blocks: list[int]) -> list[Item]:
+    def _gathered(self, blocks: list[int]) -> list[ConversationItem]:
         kinds, messages = self._kinds, self._columns.messages
-        found: list[Item] = []
+        found: list[ConversationItem] = []
         gathered: list[int] = []
         for block in blocks:
             kind, message = kinds[block], messages[block]
             if kind in NEVER_SENT:
                 continue
             if gathered and (kind == TOOL_RESULT or message != messages[gathered[0]]):
-                found.append(Item(messages[gathered[0]], tuple(gathered), is_result=False))
+                found.append(ConversationItem(messages[gathered[0]], tuple(gathered), is_result=False))
                 gathered = []
             if kind == TOOL_RESULT:
-                found.append(Item(message, (block,), is_result=True))
+                found.append(ConversationItem(message, (block,), is_result=True))
             else:
                 gathered.append(block)
         if gathered:
-            found.append(Item(messages[gathered[0]], tuple(gathered), is_result=False))
+            found.append(ConversationItem(messages[gathered[0]], tuple(gathered), is_result=False))
         return found

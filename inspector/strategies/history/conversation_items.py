@@ -1,12 +1,13 @@
 """What systems count as one when they keep "the newest forty": messages, batches of results, events, records.
 
 Agents and providers cut one conversation into different items. A chat API with a tool role takes every tool result for
-a message of its own (`Item`); one with two speakers takes all results of a batch for one message of the user (`Turn`);
-an event log takes every tool call for an event too, the first one together with the words before it (`Event`). Files of
-agents have records, of which several can make up a message. System texts are none of these: they stand before the
-conversation, and no system here counts or drops them.
+a message of its own (`ConversationItem`); one with two speakers takes all results of a batch for one message of the
+user (`ConversationMessage`); an event log takes every tool call for an event too, the first one together with the words
+before it (`Event`). Files of agents have records, of which several can make up a message. System texts are none of
+these: they stand before the conversation, and no system here counts or drops them.
 
-`Item`, `Turn` and `Event` are made as a conversation arrives, call by call; `counted_items` gives a whole context.
+`ConversationItem`, `ConversationMessage` and `Event` are made as a conversation arrives, call by call; `counted_items`
+gives a whole context.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ConversationItem:
     """One item of a conversation: a single tool result, or everything else of one message.
 
     Attributes:
@@ -48,7 +49,7 @@ class Item:
 
 
 @dataclass
-class Turn:
+class ConversationMessage:
     """One message.
 
     Attributes:
@@ -74,9 +75,9 @@ class Alternation:
     """
 
     history: History
-    turns: list[Turn] = field(default_factory=list)
+    turns: list[ConversationMessage] = field(default_factory=list)
 
-    def add(self, items: Iterable[Item]) -> None:
+    def add(self, items: Iterable[ConversationItem]) -> None:
         """Take in items in the order they are sent."""
         for item in items:
             last = self.turns[-1] if self.turns else None
@@ -86,7 +87,7 @@ class Alternation:
                 last.message, last.ends_with_result = item.message, item.is_result
             else:
                 is_answer = self.history.kind_bytes[item.blocks[0]] in ASSISTANT
-                self.turns.append(Turn(is_answer, list(item.blocks), item.message, item.is_result))
+                self.turns.append(ConversationMessage(is_answer, list(item.blocks), item.message, item.is_result))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,17 +114,17 @@ class Event:
         return bool(self.call) and not self.is_result
 
 
-def messages_in(history: History, item: Item) -> tuple[Event, ...]:
+def messages_in(history: History, item: ConversationItem) -> tuple[Event, ...]:
     """One item as the messages the agent sent: every record of the user is one of its own."""
     return _known(history, item, calls_apart=False)
 
 
-def events_in(history: History, item: Item) -> tuple[Event, ...]:
+def events_in(history: History, item: ConversationItem) -> tuple[Event, ...]:
     """The events of one item: every tool call after the first is one of its own, and so is every user record."""
     return _known(history, item, calls_apart=True)
 
 
-def _known(history: History, item: Item, *, calls_apart: bool) -> tuple[Event, ...]:
+def _known(history: History, item: ConversationItem, *, calls_apart: bool) -> tuple[Event, ...]:
     # What an item comes to is the same under every plan.
     known: dict[int, tuple[Event, ...]] = kept_with(history, (Event, calls_apart))
     events = known.get(item.blocks[0])
@@ -132,7 +133,7 @@ def _known(history: History, item: Item, *, calls_apart: bool) -> tuple[Event, .
     return events
 
 
-def _found(history: History, item: Item, *, calls_apart: bool) -> Iterator[Event]:
+def _found(history: History, item: ConversationItem, *, calls_apart: bool) -> Iterator[Event]:
     blocks, records = history.session.blocks, record_groups(history)
     gathered: list[int] = []
     call = ""
@@ -150,7 +151,7 @@ def _found(history: History, item: Item, *, calls_apart: bool) -> Iterator[Event
     yield _event(history, item, gathered, call)
 
 
-def _event(history: History, item: Item, blocks: list[int], call: str) -> Event:
+def _event(history: History, item: ConversationItem, blocks: list[int], call: str) -> Event:
     thinks = any(history.kind_bytes[index] == THINKING for index in blocks)
     return Event(item.message, tuple(blocks), call, item.is_result, thinks and bool(call) and not item.is_result)
 
@@ -177,7 +178,7 @@ def _record(origin: Origin) -> tuple[int, int, str]:
     return origin.file, origin.offset, "" if origin.locator in _PARTS else origin.locator
 
 
-class Unit(Enum):
+class ItemKind(Enum):
     """What one item of a whole context is: all results of a batch together, or events."""
 
     BATCHES = "batches"
@@ -209,7 +210,7 @@ class CountedItems(NamedTuple):
         return kinds
 
 
-def counted_items(history: History, unit: Unit) -> Iterator[CountedItems]:
+def counted_items(history: History, unit: ItemKind) -> Iterator[CountedItems]:
     """The items of every context."""
     starts = _starts(history, unit)
     runs = result_runs(history)
@@ -220,7 +221,7 @@ def counted_items(history: History, unit: Unit) -> Iterator[CountedItems]:
         begins[:1] = True
         messages = history.message[blocks]
         begins[1:] |= messages[1:] != messages[:-1]
-        if unit is Unit.BATCHES:
+        if unit is ItemKind.BATCHES:
             of_run = np.where(history.kind[blocks] == BlockKind.TOOL_RESULT, runs[messages], -1)
             begins[1:] &= (of_run[1:] != of_run[:-1]) | (of_run[1:] < 0)
         item = (np.cumsum(begins) - 1).astype(np.int32)
@@ -229,7 +230,7 @@ def counted_items(history: History, unit: Unit) -> Iterator[CountedItems]:
         yield CountedItems(context.context, blocks, item, first, context.calls[first], carried)
 
 
-def _starts(history: History, unit: Unit) -> NDArray[np.bool_]:
+def _starts(history: History, unit: ItemKind) -> NDArray[np.bool_]:
     """Per block, whether it begins an item although the block before it is of the same message."""
     kind = history.kind
     result = kind == BlockKind.TOOL_RESULT
@@ -237,7 +238,7 @@ def _starts(history: History, unit: Unit) -> NDArray[np.bool_]:
     if not len(kind):
         return starts
     starts[1:] = result[1:] != result[:-1]
-    if unit is Unit.EVENTS:
+    if unit is ItemKind.EVENTS:
         call = kind == BlockKind.TOOL_CALL
         starts[1:] |= result[1:] | (call[1:] & call[:-1])
     # Some files keep what the user side added at different times between two responses as records of one message; the

@@ -21,7 +21,7 @@ from inspector.strategies.core.operations import RemoveBlock
 from inspector.strategies.core.parametrized import whole
 from inspector.strategies.core.schedule_builder import COUNTED_ANEW, ScheduleBuilder
 from inspector.strategies.core.strategy import Decision
-from inspector.strategies.history.conversation_items import Unit, counted_items
+from inspector.strategies.history.conversation_items import ItemKind, counted_items
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +49,7 @@ class AdkFilter(Batching):
         gone = builder.index_of(Decision(RemoveBlock(), f"before the newest {self.keep} runs"))
         back = builder.index_of(Decision(None, "needed by a result that came late"))
         anew = COUNTED_ANEW
-        for items in counted_items(history, Unit.BATCHES):
+        for items in counted_items(history, ItemKind.BATCHES):
             carried = items.item < items.carried
             builder.add(items.blocks[carried], items.calls[items.item[carried]], anew)
             ends = np.append(items.first, len(items.blocks))

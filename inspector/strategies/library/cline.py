@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from inspector.strategies.core.operations import BlockSource
     from inspector.strategies.core.rendition import Piece
     from inspector.strategies.core.strategy import Moment
-    from inspector.strategies.history.conversation_items import Turn
+    from inspector.strategies.history.conversation_items import ConversationMessage
     from inspector.strategies.history.history import History
 
 
@@ -66,7 +66,7 @@ class Shown(NamedTuple):
     mention: int = -1
 
 
-def shown_files(history: History, turn: Turn) -> Iterator[Shown]:
+def shown_files(history: History, turn: ConversationMessage) -> Iterator[Shown]:
     """The contents of files in a message of the user.
 
     Cline writes a tool's result as two texts of the user, a heading (`[read_file for 'a.py'] Result:`) and what

@@ -33,7 +33,7 @@ from inspector.strategies.core.parametrized import (
 )
 from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
-from inspector.strategies.history.conversation_items import Alternation, Turn
+from inspector.strategies.history.conversation_items import Alternation, ConversationMessage
 from inspector.strategies.history.history import TOOL_CALL, TOOL_RESULT
 from inspector.strategies.library.gemini_results import FILE, GEMINI_TEXT, KeepEnds
 from inspector.strategies.library.summarize import stand_in
@@ -126,10 +126,10 @@ class GeminiCompressRun(ThreadRun[GeminiCompress, _Chat]):
         state.looked = end
         return end > 0 and (self._ends_with_words(turns[end - 1]) or state.places[-1:] > [0])
 
-    def _asks(self, turn: Turn) -> bool:
+    def _asks(self, turn: ConversationMessage) -> bool:
         return not turn.is_answer and all(self.history.kind_bytes[block] != TOOL_RESULT for block in turn.blocks)
 
-    def _ends_with_words(self, turn: Turn) -> bool:
+    def _ends_with_words(self, turn: ConversationMessage) -> bool:
         return turn.is_answer and all(self.history.kind_bytes[block] != TOOL_CALL for block in turn.blocks)
 
     def _compress(self, state: _Chat, tokens: int, moment: Moment) -> Iterator[Choice]:
@@ -154,7 +154,7 @@ class GeminiCompressRun(ThreadRun[GeminiCompress, _Chat]):
         opening = []
         for block, (kind, text) in zip(gone, said, strict=False):
             state.said[block] = text
-            opening.append(Turn(kind is BlockKind.ASSISTANT_TEXT, [block], -1, ends_with_result=False))
+            opening.append(ConversationMessage(kind is BlockKind.ASSISTANT_TEXT, [block], -1, ends_with_result=False))
             yield Choice(block, Decision(ReplaceWithMessage(text, kind), reason))
         for block in gone[len(said) :]:
             yield Choice(block, Decision(RemoveBlock(), reason))
@@ -164,7 +164,7 @@ class GeminiCompressRun(ThreadRun[GeminiCompress, _Chat]):
         # The summary is what the user says now.
         state.places = [0, *(at + shift for at in state.places if at >= split)]
 
-    def _cuts(self, past: list[Turn], moment: Moment) -> Iterator[tuple[int, Choice]]:
+    def _cuts(self, past: list[ConversationMessage], moment: Moment) -> Iterator[tuple[int, Choice]]:
         """Results that are cut to their ends, because newer ones have used up the budget."""
         operation = KeepEnds(self.strategy.limit, self.strategy.file)
         decision = Decision(
@@ -183,7 +183,7 @@ class GeminiCompressRun(ThreadRun[GeminiCompress, _Chat]):
                     yield block, Choice(block, decision)
             used += tokens
 
-    def _split(self, past: list[Turn], places: list[int], sizes: list[int]) -> int:
+    def _split(self, past: list[ConversationMessage], places: list[int], sizes: list[int]) -> int:
         """How many of the messages go."""
         before = list(accumulate(sizes, initial=0))
         target = before[-1] * (1 - self.strategy.preserve)
@@ -194,7 +194,7 @@ class GeminiCompressRun(ThreadRun[GeminiCompress, _Chat]):
             return len(past)
         return places[-1] if places else 0
 
-    def _size(self, turn: Turn, state: _Chat, cuts: dict[int, Choice], moment: Moment) -> int:
+    def _size(self, turn: ConversationMessage, state: _Chat, cuts: dict[int, Choice], moment: Moment) -> int:
         """Length of a message as the API takes it, in JSON."""
         blocks = self.history.session.blocks
         size = _AROUND[turn.is_answer] + max(len(turn.blocks) - 1, 0)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from inspector.strategies.core.operations import BlockSource
     from inspector.strategies.core.strategy import Moment, Schedule
-    from inspector.strategies.history.conversation_items import Item
+    from inspector.strategies.history.conversation_items import ConversationItem
     from inspector.strategies.history.history import History
 
 
@@ -354,5 +354,5 @@ class GeminiMaskRun(ThreadRun[GeminiMask, _UnmaskedOutput]):
         return self.history.session.blocks[block].tool_name
 
 
-def _is_one_message(result: Item, following: Item) -> bool:
+def _is_one_message(result: ConversationItem, following: ConversationItem) -> bool:
     return following.is_result or following.message == result.message

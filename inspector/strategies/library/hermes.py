@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from inspector.session.model import Block, Session
     from inspector.strategies.core.strategy import Moment
-    from inspector.strategies.history.conversation_items import Item
+    from inspector.strategies.history.conversation_items import ConversationItem
     from inspector.strategies.history.history import History
 
 
@@ -89,7 +89,7 @@ class HermesMessages:
     """
 
     history: History
-    items: list[Item] = field(default_factory=list)
+    items: list[ConversationItem] = field(default_factory=list)
     tokens: list[int] = field(default_factory=list)
     total: int = 0
     ready: dict[int, _Edit] = field(default_factory=dict)
@@ -111,7 +111,7 @@ class HermesMessages:
         """Whether a pass would prune anything."""
         return self._counted > 0
 
-    def add(self, moment: Moment, items: Iterable[Item]) -> None:
+    def add(self, moment: Moment, items: Iterable[ConversationItem]) -> None:
         """Take in messages."""
         for item in items:
             if item.is_result:
@@ -238,7 +238,7 @@ def _images(moment: Moment, block: int) -> int:
     return media if sent else 0
 
 
-def _tokens(moment: Moment, item: Item) -> int:
+def _tokens(moment: Moment, item: ConversationItem) -> int:
     blocks, kinds = moment.history.session.blocks, moment.history.kind_bytes
     characters, tokens = 0, _PER_MESSAGE
     for block in item.blocks:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from inspector.strategies.core.strategy import Moment
-    from inspector.strategies.history.conversation_items import Item
+    from inspector.strategies.history.conversation_items import ConversationItem
     from inspector.strategies.history.history import History
 
 
@@ -57,7 +57,7 @@ def langchain_message(characters: int, images: int = 0, characters_per_token: fl
     return math.ceil(characters / characters_per_token) + _PER_MESSAGE + _PER_IMAGE * images
 
 
-def langchain_characters(moment: Moment, item: Item) -> tuple[int, int]:
+def langchain_characters(moment: Moment, item: ConversationItem) -> tuple[int, int]:
     """Characters and images LangChain counts of a message as it would be sent.
 
     A result counts with its call's id and its tool's name, a message of the model with the Python form of its calls,
@@ -201,7 +201,7 @@ class LangChainClearToolUsesRun(ThreadRun[LangChainClearToolUses, _EstimatedResu
         moment.note_estimate(state.tokens)
         return self._clear(state, moment) if state.tokens > self.strategy.trigger else ()
 
-    def _take(self, state: _EstimatedResults, item: Item, moment: Moment) -> None:
+    def _take(self, state: _EstimatedResults, item: ConversationItem, moment: Moment) -> None:
         counted = self._characters(moment, item)
         state.tokens += langchain_message(*counted)
         if item.is_result:
@@ -337,7 +337,7 @@ class _EstimatedMessages:
         answer: Tokens of that message, counted as the provider would.
     """
 
-    items: list[Item] = field(default_factory=list)
+    items: list[ConversationItem] = field(default_factory=list)
     sums: list[int] = field(default_factory=list)
     start: int = 0
     summary: int = -1
@@ -389,7 +389,7 @@ class LangChainSummarizationRun(ThreadRun[LangChainSummarization, _EstimatedMess
             return ()
         return self._summarize(state, self._cutoff(state, tokens), moment)
 
-    def _take(self, state: _EstimatedMessages, item: Item, moment: Moment) -> None:
+    def _take(self, state: _EstimatedMessages, item: ConversationItem, moment: Moment) -> None:
         counted = self._characters(moment, item)
         tokens = langchain_message(*counted, self.strategy.characters_per_token)
         state.sums.append(tokens + (state.sums[-1] if state.sums else 0))
@@ -398,7 +398,7 @@ class LangChainSummarizationRun(ThreadRun[LangChainSummarization, _EstimatedMess
             state.answered = state.all_tokens
             state.answer = moment.total_tokens(item.blocks)
 
-    def _is_of_model(self, item: Item) -> bool:
+    def _is_of_model(self, item: ConversationItem) -> bool:
         return self.history.kind_bytes[item.blocks[0]] in ASSISTANT
 
     def _is_reached(self, state: _EstimatedMessages, tokens: int) -> bool:

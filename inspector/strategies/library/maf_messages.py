@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from inspector.strategies.core.strategy import Moment
-    from inspector.strategies.history.conversation_items import Item
+    from inspector.strategies.history.conversation_items import ConversationItem
     from inspector.strategies.history.history import History
 
 
@@ -124,7 +124,7 @@ class Messages:
         self._kinds = history.kind_bytes
         self._known: dict[tuple[int, int], SentMessage] = kept_with(history, Messages)
 
-    def of(self, items: Sequence[Item]) -> Iterator[SentMessage]:
+    def of(self, items: Sequence[ConversationItem]) -> Iterator[SentMessage]:
         """CountedItems as messages; results that were recorded in one message are one."""
         known, at, count = self._known, 0, len(items)
         while at < count:
@@ -161,7 +161,7 @@ class Messages:
         name = message.name or f"msg_{number}"
         return name, _tokens(name, message.role, characters)
 
-    def _role(self, item: Item) -> str:
+    def _role(self, item: ConversationItem) -> str:
         if item.is_result:
             return "tool"
         return "assistant" if self._history.session.messages[item.message].role is Role.ASSISTANT else "user"
@@ -263,7 +263,7 @@ class Groups:
     _prefix: list[Group] = field(default_factory=list)
     _unanswered: dict[str, list[Group]] = field(default_factory=dict)
 
-    def add(self, moment: Moment, items: Sequence[Item], *, system: Iterable[int] = ()) -> None:
+    def add(self, moment: Moment, items: Sequence[ConversationItem], *, system: Iterable[int] = ()) -> None:
         """Take in messages; system texts stand before them."""
         for block in system:
             message = self.recorded.system(block)

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from inspector.session.model import Block
     from inspector.strategies.core.operations import BlockSource
     from inspector.strategies.core.strategy import Moment
-    from inspector.strategies.history.conversation_items import Item
+    from inspector.strategies.history.conversation_items import ConversationItem
     from inspector.strategies.history.history import History
 
 
@@ -242,7 +242,7 @@ class _Prunable:
     """
 
     since: float | None = None
-    unmeasured: list[Item] = field(default_factory=list)
+    unmeasured: list[ConversationItem] = field(default_factory=list)
     items: int = 0
     total: int = 0
     assistants: list[int] = field(default_factory=list)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from inspector.strategies.core.strategy import Moment, Schedule
-    from inspector.strategies.history.conversation_items import Item
+    from inspector.strategies.history.conversation_items import ConversationItem
     from inspector.strategies.history.history import History
 
 
@@ -117,7 +117,7 @@ class OpenCodePruneRun(ThreadRun[OpenCodePrune, _Output]):
         self._take(state, items[spoken:], moment)
         return choices
 
-    def _take(self, state: _Output, items: Iterable[Item], moment: Moment) -> None:
+    def _take(self, state: _Output, items: Iterable[ConversationItem], moment: Moment) -> None:
         for item in items:
             if self.asks(item):
                 state.turns.append(len(state.results))

@@ -29,7 +29,7 @@ from inspector.strategies.core.strategy import Choice, Counterpart, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.arguments import url_of
 from inspector.strategies.history.arrival_order import arrivals, later
-from inspector.strategies.history.conversation_items import Event, Unit, counted_items, events_in
+from inspector.strategies.history.conversation_items import Event, ItemKind, counted_items, events_in
 from inspector.strategies.history.history import NEVER, SYSTEM_TEXT
 from inspector.strategies.history.memo import TextMemo
 from inspector.strategies.library.summarize import stand_in
@@ -266,7 +266,7 @@ class MaskObservations(Batching):
         """A result is masked at the call that brings the event `window` places after it."""
         builder = ScheduleBuilder(history)
         masked = Decision(ReplaceText(MASK), f"before the newest {self.window} events")
-        for items in counted_items(history, Unit.EVENTS):
+        for items in counted_items(history, ItemKind.EVENTS):
             result = items.kinds(history) == BlockKind.TOOL_RESULT
             blocks = items.blocks[items.first]
             carried = result.copy()
@@ -335,7 +335,7 @@ def _forgetting(
     """
     builder = ScheduleBuilder(history)
     place = np.full(len(history.kind), -1, dtype=np.int32)
-    for items in counted_items(history, Unit.EVENTS):
+    for items in counted_items(history, ItemKind.EVENTS):
         gone = forgotten(items)
         place[items.blocks] = items.item
         results = items.blocks[items.first[items.kinds(history) == BlockKind.TOOL_RESULT]]

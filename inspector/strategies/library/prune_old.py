@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from inspector.strategies.core.strategy import Moment
-    from inspector.strategies.history.conversation_items import Item
+    from inspector.strategies.history.conversation_items import ConversationItem
     from inspector.strategies.history.history import History
 
 PLACEHOLDER = "[Tool result cleared — old context]"
@@ -71,7 +71,7 @@ class _AgeingResults:
     """One conversation: its newest messages, and what its old results have come to."""
 
     iteration: int = 0
-    newest: deque[Item] = field(default_factory=deque)
+    newest: deque[ConversationItem] = field(default_factory=deque)
     aged: list[int] = field(default_factory=list)
     uncleared: list[int] = field(default_factory=list)
     count: int = 0

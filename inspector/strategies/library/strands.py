@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from inspector.strategies.core.operations import BlockSource
     from inspector.strategies.core.strategy import Moment, Schedule
-    from inspector.strategies.history.conversation_items import Item
+    from inspector.strategies.history.conversation_items import ConversationItem
     from inspector.strategies.history.history import History
 
 
@@ -162,7 +162,7 @@ class StrandsWindowRun(ThreadRun[StrandsWindow, _Window]):
             choices += self._manage(state)
         return [*choices, *self._recover(state, moment, (*self.again, *choices))]
 
-    def _begins_run(self, state: _Window, item: Item) -> bool:
+    def _begins_run(self, state: _Window, item: ConversationItem) -> bool:
         """Whether the item is a question after an answer, not after results."""
         answered = bool(state.messages) and len(state.messages) - 1 not in state.results[-1:]
         return answered and self.asks(item) and not self._is_plain(state, len(state.messages) - 1)
@@ -170,7 +170,7 @@ class StrandsWindowRun(ThreadRun[StrandsWindow, _Window]):
     def _is_plain(self, state: _Window, place: int) -> bool:
         return place in state.plain[-1:]
 
-    def _add(self, state: _Window, item: Item) -> None:
+    def _add(self, state: _Window, item: ConversationItem) -> None:
         kinds = {self.history.kind_bytes[block] for block in item.blocks}
         last = len(state.messages) - 1
         in_results = last >= 0 and last in state.results[-1:]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from inspector.strategies.core.operations import BlockSource
     from inspector.strategies.core.strategy import Moment
-    from inspector.strategies.history.conversation_items import Item
+    from inspector.strategies.history.conversation_items import ConversationItem
     from inspector.strategies.history.history import History
 
 _WORD = " summary"
@@ -119,11 +119,11 @@ class Summarize(Parametrized):
 class _SentMessages:
     """One conversation: the messages still sent, and how many the summary in its first one stands for."""
 
-    messages: list[list[Item]] = field(default_factory=list)
+    messages: list[list[ConversationItem]] = field(default_factory=list)
     summarized: int = 0
     tokens: int = 0
 
-    def add(self, items: Iterable[Item]) -> None:
+    def add(self, items: Iterable[ConversationItem]) -> None:
         for item in items:
             if self.messages and self.messages[-1][0].message == item.message:
                 self.messages[-1].append(item)
@@ -173,13 +173,13 @@ class SummarizeRun(ThreadRun[Summarize, _SentMessages]):
         for block in gone:
             yield Choice(block, removed)
 
-    def _boundary(self, messages: list[list[Item]], end: int) -> int:
+    def _boundary(self, messages: list[list[ConversationItem]], end: int) -> int:
         """`end`, moved back so that no tool call is parted from its result, and no batch from itself."""
         while end > 1 and messages[end][0].is_result:
             end -= 1
         return end
 
-    def _anchor(self, first: list[Item]) -> int:
+    def _anchor(self, first: list[ConversationItem]) -> int:
         """The last text of the first message, which carries the summary; -1 where it has none."""
         kinds = (BlockKind.USER_TEXT, BlockKind.ASSISTANT_TEXT)
         texts = [block for item in first for block in item.blocks if self.history.kind[block] in kinds]

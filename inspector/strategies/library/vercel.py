@@ -27,7 +27,7 @@ from inspector.strategies.core.parametrized import choice, tools, whole
 from inspector.strategies.core.schedule_builder import COUNTED_ANEW, ScheduleBuilder
 from inspector.strategies.core.strategy import Decision
 from inspector.strategies.history.arrival_order import later
-from inspector.strategies.history.conversation_items import Unit, counted_items
+from inspector.strategies.history.conversation_items import ItemKind, counted_items
 from inspector.strategies.history.history import NEVER
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 from inspector.strategies.history.history import History
 
 
-class Turn(NamedTuple):
+class LeftOutFrom(NamedTuple):
     """A call from which on a block is left out, or sent again."""
 
     call: int
@@ -77,7 +77,7 @@ class VercelPrune(Batching):
         """A tool use goes at the call that brings the last of the messages that are kept after it."""
         builder = ScheduleBuilder(history)
         anew = COUNTED_ANEW
-        for items in counted_items(history, Unit.BATCHES):
+        for items in counted_items(history, ItemKind.BATCHES):
             carried = items.item < items.carried
             builder.add(items.blocks[carried], items.calls[items.item[carried]], anew)
             turns = {block: list(found) for block, found in self._tool_turns(history, items) if found}
@@ -103,7 +103,7 @@ class VercelPrune(Batching):
         counts = {"all": 0, "before-last-message": 1, "before-last-messages": self.messages}
         return counts.get(self.tool_calls)
 
-    def _tool_turns(self, history: History, items: CountedItems) -> Iterator[tuple[int, list[Turn]]]:
+    def _tool_turns(self, history: History, items: CountedItems) -> Iterator[tuple[int, list[LeftOutFrom]]]:
         """When tool calls and results go, and when they are sent again because their id has come up again."""
         kept = self._kept
         if kept is None:
@@ -127,19 +127,19 @@ class VercelPrune(Batching):
             for place, block in uses:
                 if self.tools and blocks[block].tool_name not in self.tools:
                     continue
-                found: list[Turn] = []
+                found: list[LeftOutFrom] = []
                 for at in range(bisect_left(lasts, place), len(going)):
                     _, leaves, returns = going[at]
-                    found.append(Turn(leaves, is_gone=True))
+                    found.append(LeftOutFrom(leaves, is_gone=True))
                     if kept and returns != NEVER:
-                        found.append(Turn(returns, is_gone=False))
+                        found.append(LeftOutFrom(returns, is_gone=False))
                     if not kept:
                         break
                 yield block, found
 
     def _orphans(
-        self, history: History, items: CountedItems, turns: dict[int, list[Turn]]
-    ) -> Iterator[tuple[int, Turn]]:
+        self, history: History, items: CountedItems, turns: dict[int, list[LeftOutFrom]]
+    ) -> Iterator[tuple[int, LeftOutFrom]]:
         """When reasoning goes because everything after it in its message is gone."""
         for message in _messages(history, items):
             kinds = [int(history.kind[block]) for block in message]
@@ -161,7 +161,7 @@ class VercelPrune(Batching):
                             yield block, turn
                 at = following
 
-    def _thoughts(self, history: History, items: CountedItems) -> Iterator[tuple[int, Turn]]:
+    def _thoughts(self, history: History, items: CountedItems) -> Iterator[tuple[int, LeftOutFrom]]:
         """When reasoning goes whatever follows it."""
         if self.reasoning == "none":
             return
@@ -169,7 +169,7 @@ class VercelPrune(Batching):
         thinking = history.kind[items.blocks] == BlockKind.THINKING
         for block, place in zip(items.blocks[thinking].tolist(), items.item[thinking].tolist(), strict=True):
             if calls[place] != NEVER:
-                yield block, Turn(int(calls[place]), is_gone=True)
+                yield block, LeftOutFrom(int(calls[place]), is_gone=True)
 
 
 def _messages(history: History, items: CountedItems) -> Iterator[list[int]]:
@@ -180,15 +180,15 @@ def _messages(history: History, items: CountedItems) -> Iterator[list[int]]:
         yield items.blocks[ends[place] : ends[place + 1]].tolist()
 
 
-def _all_gone(turns: Sequence[list[Turn]]) -> list[Turn]:
+def _all_gone(turns: Sequence[list[LeftOutFrom]]) -> list[LeftOutFrom]:
     """When all of several blocks are gone, given when each of them is."""
     changes = sorted((turn.call, place, turn.is_gone) for place, found in enumerate(turns) for turn in found)
     gone = [False] * len(turns)
-    found: list[Turn] = []
+    found: list[LeftOutFrom] = []
     for number, (call, place, is_gone) in enumerate(changes):
         gone[place] = is_gone
         if number + 1 < len(changes) and changes[number + 1][0] == call:
             continue
         if all(gone) != (bool(found) and found[-1].is_gone):
-            found.append(Turn(call, is_gone=all(gone)))
+            found.append(LeftOutFrom(call, is_gone=all(gone)))
     return found

@@ -34,7 +34,7 @@ class Named(NamedTuple, Generic[Node]):
     is_offered: Callable[[Any], bool] = _always
 
 
-class Action(NamedTuple, Generic[Node]):
+class UserAction(NamedTuple, Generic[Node]):
     """Something keys do on a screen or in a widget.
 
     Attributes:
@@ -94,18 +94,18 @@ class Action(NamedTuple, Generic[Node]):
         return f"{room}: {verb.replace('-', ' ').capitalize()}"
 
 
-Table: TypeAlias = tuple[Action[Any], ...]
+Table: TypeAlias = tuple[UserAction[Any], ...]
 """The actions of one screen or widget, in the order of the help."""
 
 
 def move(
     name: str, keys: str, run: str, label: str, text: str, *, is_shown: bool = False, is_first: bool = False
-) -> Action[Any]:
+) -> UserAction[Any]:
     """An action that only moves a cursor: nobody looks it up by its name."""
-    return Action(name, keys, run, label, text, is_shown=is_shown, is_first=is_first, is_looked_up=False)
+    return UserAction(name, keys, run, label, text, is_shown=is_shown, is_first=is_first, is_looked_up=False)
 
 
-BOUND: Final[dict[str, Action[Any]]] = {}
+BOUND: Final[dict[str, UserAction[Any]]] = {}
 """The actions of the screens and widgets that were imported so far, by their names."""
 
 

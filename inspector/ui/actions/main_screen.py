@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from inspector.ui.actions.action import Action, Named
+from inspector.ui.actions.action import Named, UserAction
 
 if TYPE_CHECKING:
     from inspector.ui.app import InspectorApp
@@ -44,8 +44,8 @@ def _swap_title(main: InspectScreen) -> str:
     return f"plan: Swap for {'' if main.controller.plans is None else main.controller.plans.other_letter}"
 
 
-def _switch(number: int) -> Action[InspectScreen]:
-    return Action(
+def _switch(number: int) -> UserAction[InspectScreen]:
+    return UserAction(
         f"plan.switch-{number}",
         str(number),
         lambda main: main.plan.switch(number - 1),
@@ -57,8 +57,8 @@ def _switch(number: int) -> Action[InspectScreen]:
     )
 
 
-MAIN: Final[tuple[Action[InspectScreen], ...]] = (
-    Action(
+MAIN: Final[tuple[UserAction[InspectScreen], ...]] = (
+    UserAction(
         "app.help",
         "question_mark,f1",
         "app.help",
@@ -69,7 +69,7 @@ MAIN: Final[tuple[Action[InspectScreen], ...]] = (
         named=Named("help: Show keys", "What the keys do where the focus is"),
     ),
     *(_switch(number) for number in range(1, NUMBERED + 1)),
-    Action(
+    UserAction(
         "plan.show",
         "p",
         lambda main: main.pane_focus.give_to_plan_or_back(),
@@ -78,7 +78,7 @@ MAIN: Final[tuple[Action[InspectScreen], ...]] = (
         is_shown=True,
         rank=6,
     ),
-    Action(
+    UserAction(
         "study.open-composition",
         "v",
         lambda main: main.study("composition"),
@@ -92,7 +92,7 @@ MAIN: Final[tuple[Action[InspectScreen], ...]] = (
             _has_outcome,
         ),
     ),
-    Action(
+    UserAction(
         "call.previous",
         "left_square_bracket",
         lambda main: main.controller.look_further(-1),
@@ -100,7 +100,7 @@ MAIN: Final[tuple[Action[InspectScreen], ...]] = (
         "As of the call before",
         is_shown=True,
     ),
-    Action(
+    UserAction(
         "call.next",
         "right_square_bracket",
         lambda main: main.controller.look_further(1),
@@ -108,24 +108,24 @@ MAIN: Final[tuple[Action[InspectScreen], ...]] = (
         "As of the call after",
         is_shown=True,
     ),
-    Action(
+    UserAction(
         "call.back",
         "left_curly_bracket",
         lambda main: main.controller.look_further(-FAR),
         "far",
         "As of ten calls before",
     ),
-    Action(
+    UserAction(
         "call.on", "right_curly_bracket", lambda main: main.controller.look_further(FAR), "far", "As of ten calls after"
     ),
-    Action(
+    UserAction(
         "call.here",
         "equals_sign",
         lambda main: main.chart.to_call_here(),
         "here",
         "As of the call that first sends this row",
     ),
-    Action(
+    UserAction(
         "call.now",
         "end",
         lambda main: main.chart.to_now(),
@@ -137,7 +137,7 @@ MAIN: Final[tuple[Action[InspectScreen], ...]] = (
             lambda main: main.controller.call is not None,
         ),
     ),
-    Action(
+    UserAction(
         "call.play",
         "space",
         lambda main: main.chart.play(),
@@ -145,16 +145,16 @@ MAIN: Final[tuple[Action[InspectScreen], ...]] = (
         "Play the session call by call, or stop",
         is_shown=True,
     ),
-    Action("call.slower", "less_than_sign", lambda main: main.chart.play_faster(-1), "slower", "Play slower"),
-    Action("call.faster", "greater_than_sign", lambda main: main.chart.play_faster(1), "faster", "Play faster"),
-    Action(
+    UserAction("call.slower", "less_than_sign", lambda main: main.chart.play_faster(-1), "slower", "Play slower"),
+    UserAction("call.faster", "greater_than_sign", lambda main: main.chart.play_faster(1), "faster", "Play faster"),
+    UserAction(
         "chart.axis",
         "T",
         lambda main: main.chart.turn_axis(),
         "time axis",
         "Let the chart run over time, or over calls",
     ),
-    Action(
+    UserAction(
         "timeline.next-cut",
         "x",
         lambda main: main.timeline.to_cut(1),
@@ -162,86 +162,88 @@ MAIN: Final[tuple[Action[InspectScreen], ...]] = (
         "To the next row the plan changed",
         is_shown=True,
     ),
-    Action(
+    UserAction(
         "timeline.previous-cut",
         "X",
         lambda main: main.timeline.to_cut(-1),
         "cuts",
         "To the row before that the plan changed",
     ),
-    Action(
+    UserAction(
         "timeline.next-compaction",
         "b",
         lambda main: main.timeline.to_boundary(1),
         "compaction",
         "To the next compaction or subagent",
     ),
-    Action(
+    UserAction(
         "timeline.previous-compaction",
         "B",
         lambda main: main.timeline.to_boundary(-1),
         "compaction",
         "To the compaction or subagent before",
     ),
-    Action(
+    UserAction(
         "timeline.next-error", "f", lambda main: main.timeline.to_error(1), "error", "To the next failed tool result"
     ),
-    Action(
+    UserAction(
         "timeline.previous-error",
         "F",
         lambda main: main.timeline.to_error(-1),
         "error",
         "To the failed tool result before",
     ),
-    Action(
+    UserAction(
         "timeline.next-rise",
         "r",
         lambda main: main.timeline.to_rise(1),
         "rise",
         "To the next of the places where the context grew most",
     ),
-    Action("timeline.previous-rise", "R", lambda main: main.timeline.to_rise(-1), "rise", "To the one before of them"),
-    Action(
+    UserAction(
+        "timeline.previous-rise", "R", lambda main: main.timeline.to_rise(-1), "rise", "To the one before of them"
+    ),
+    UserAction(
         "timeline.next-break",
         "full_stop",
         lambda main: main.timeline.to_break(1),
         "break",
         "To the next call that loses what a cache held",
     ),
-    Action(
+    UserAction(
         "timeline.previous-break",
         "comma",
         lambda main: main.timeline.to_break(-1),
         "break",
         "To the call before that does",
     ),
-    Action(
+    UserAction(
         "timeline.next-risk",
         "h",
         lambda main: main.timeline.to_risk(1),
         "risk",
         "To the next row at which the plan may go wrong",
     ),
-    Action(
+    UserAction(
         "timeline.previous-risk",
         "H",
         lambda main: main.timeline.to_risk(-1),
         "risk",
         "To the row before at which it may",
     ),
-    Action(
+    UserAction(
         "rows.order",
         "s",
         lambda main: main.timeline.next_order(),
         "order",
         "Order rows as recorded, by size, or by what they cost to carry",
     ),
-    Action("timeline.next-pin", "u", lambda main: main.timeline.to_pin(1), "pin", "To the next pinned row"),
-    Action("timeline.previous-pin", "U", lambda main: main.timeline.to_pin(-1), "pin", "To the pinned row before"),
-    Action(
+    UserAction("timeline.next-pin", "u", lambda main: main.timeline.to_pin(1), "pin", "To the next pinned row"),
+    UserAction("timeline.previous-pin", "U", lambda main: main.timeline.to_pin(-1), "pin", "To the pinned row before"),
+    UserAction(
         "rows.find", "slash", lambda main: main.timeline.find(is_filter=False), "find", "Search the rows", is_shown=True
     ),
-    Action(
+    UserAction(
         "rows.filter",
         "ampersand",
         lambda main: main.timeline.find(is_filter=True),
@@ -249,15 +251,17 @@ MAIN: Final[tuple[Action[InspectScreen], ...]] = (
         "Show only rows that match",
         is_shown=True,
     ),
-    Action(
+    UserAction(
         "rows.next-match",
         "n",
         lambda main: main.timeline.to_match(1),
         "match",
         "To the next row that matches the search",
     ),
-    Action("rows.previous-match", "N", lambda main: main.timeline.to_match(-1), "match", "To the matching row before"),
-    Action(
+    UserAction(
+        "rows.previous-match", "N", lambda main: main.timeline.to_match(-1), "match", "To the matching row before"
+    ),
+    UserAction(
         "plan.add",
         "plus",
         lambda main: main.plan.add(),
@@ -266,7 +270,7 @@ MAIN: Final[tuple[Action[InspectScreen], ...]] = (
         is_shown=True,
         named=Named("plan: Add strategy", "Choose a strategy to add to the plan", _has_plan),
     ),
-    Action(
+    UserAction(
         "plan.undo",
         "ctrl+z",
         lambda main: main.controller.undo(),
@@ -279,7 +283,7 @@ MAIN: Final[tuple[Action[InspectScreen], ...]] = (
             _has_past,
         ),
     ),
-    Action(
+    UserAction(
         "plan.redo",
         "ctrl+y,ctrl+shift+z",
         lambda main: main.controller.redo(),
@@ -287,7 +291,7 @@ MAIN: Final[tuple[Action[InspectScreen], ...]] = (
         "Make the change again",
         named=Named("plan: Redo", "Make the change again", _has_future),
     ),
-    Action(
+    UserAction(
         "session.open",
         "o",
         "app.sessions",
@@ -295,7 +299,7 @@ MAIN: Final[tuple[Action[InspectScreen], ...]] = (
         "Open another session, beside this one",
         named=Named("session: Open another", "Choose from a list of sessions"),
     ),
-    Action(
+    UserAction(
         "session.open-subagent",
         "ctrl+o",
         lambda main: main.related.open_subagent(),
@@ -304,7 +308,7 @@ MAIN: Final[tuple[Action[InspectScreen], ...]] = (
         is_shown=True,
         named=Named("session: Open subagent", "Started by this call", lambda main: main.related.subagent is not None),
     ),
-    Action(
+    UserAction(
         "session.open-parent",
         "backspace",
         lambda main: main.related.open_parent(),
@@ -313,7 +317,7 @@ MAIN: Final[tuple[Action[InspectScreen], ...]] = (
         is_shown=True,
         named=Named("session: Open parent", "It started this session", lambda main: main.related.parent is not None),
     ),
-    Action(
+    UserAction(
         "session.diagnostics",
         "i",
         lambda main: main.related.show_diagnostics(main),
@@ -326,7 +330,7 @@ MAIN: Final[tuple[Action[InspectScreen], ...]] = (
             lambda main: main.controller.session is not None,
         ),
     ),
-    Action(
+    UserAction(
         "session.next-tab",
         "ctrl+pagedown",
         "app.tab(1)",
@@ -334,8 +338,8 @@ MAIN: Final[tuple[Action[InspectScreen], ...]] = (
         "To the next open session",
         named=Named("session: Next tab", "Show the next open session", _has_tabs),
     ),
-    Action("session.previous-tab", "ctrl+pageup", "app.tab(-1)", "tab", "To the open session before"),
-    Action(
+    UserAction("session.previous-tab", "ctrl+pageup", "app.tab(-1)", "tab", "To the open session before"),
+    UserAction(
         "session.close-tab",
         "ctrl+w",
         "app.close_tab",
@@ -343,7 +347,7 @@ MAIN: Final[tuple[Action[InspectScreen], ...]] = (
         "Close this session",
         named=Named("session: Close tab", "Close this session", _has_tabs),
     ),
-    Action(
+    UserAction(
         "study.open-compare",
         "c",
         lambda main: main.study("compare"),
@@ -352,7 +356,7 @@ MAIN: Final[tuple[Action[InspectScreen], ...]] = (
         is_shown=True,
         named=Named("plan: Compare", "Every strategy and this plan on this session, as a table", _has_outcome),
     ),
-    Action(
+    UserAction(
         "study.open-tune",
         "t",
         lambda main: main.study("tune"),
@@ -361,7 +365,7 @@ MAIN: Final[tuple[Action[InspectScreen], ...]] = (
         is_shown=True,
         named=Named("plan: Tune", "What a limit of the plan comes to over its whole range", _has_outcome),
     ),
-    Action(
+    UserAction(
         "plan.swap",
         "a",
         lambda main: main.plan.swap(),
@@ -370,7 +374,7 @@ MAIN: Final[tuple[Action[InspectScreen], ...]] = (
         is_shown=True,
         named=Named(_swap_title, "Put this plan aside for another", _has_plan),
     ),
-    Action(
+    UserAction(
         "plan.difference",
         "A",
         lambda main: main.plan.show_difference(),
@@ -378,7 +382,7 @@ MAIN: Final[tuple[Action[InspectScreen], ...]] = (
         "What plans A and B differ in, and what comes of it",
         named=Named("plan: Difference", "What A and B differ in", lambda main: main.controller.rival is not None),
     ),
-    Action(
+    UserAction(
         "plan.save",
         "w",
         lambda main: main.plan.save(),
@@ -386,7 +390,7 @@ MAIN: Final[tuple[Action[InspectScreen], ...]] = (
         "Save the plan under a name, or in a file",
         named=Named("plan: Save as", "Save the plan under a name, or in a file", _has_plan),
     ),
-    Action(
+    UserAction(
         "plan.open",
         "O",
         lambda main: main.plan.open_other(),
@@ -394,7 +398,7 @@ MAIN: Final[tuple[Action[InspectScreen], ...]] = (
         "Take a saved plan, a ready one, or one in a file",
         named=Named("plan: Open", "Take a saved plan, a ready one, or a file", _has_plan),
     ),
-    Action(
+    UserAction(
         "plan.export",
         "e",
         lambda main: main.plan.export(),
@@ -406,7 +410,7 @@ MAIN: Final[tuple[Action[InspectScreen], ...]] = (
             _has_strategies,
         ),
     ),
-    Action(
+    UserAction(
         "app.picture",
         "P",
         "app.picture",
@@ -414,7 +418,7 @@ MAIN: Final[tuple[Action[InspectScreen], ...]] = (
         "Save a picture of the screen or of the context chart",
         named=Named("picture: Save", "The screen or the context chart as an SVG file"),
     ),
-    Action(
+    UserAction(
         "study.open-costs",
         "dollar_sign",
         lambda main: main.study("costs"),
@@ -425,7 +429,7 @@ MAIN: Final[tuple[Action[InspectScreen], ...]] = (
             "cost: Figures", "Every figure of the plan, what it is projected to, and on which terms", _has_outcome
         ),
     ),
-    Action(
+    UserAction(
         "cost.explain",
         "E",
         lambda main: main.explain(),
@@ -434,7 +438,7 @@ MAIN: Final[tuple[Action[InspectScreen], ...]] = (
         is_shown=True,
         named=Named("cost: Explain", "How the figures under the cursor came about", _has_outcome),
     ),
-    Action(
+    UserAction(
         "cost.runs",
         "d",
         lambda main: main.cost.ask_runs(),
@@ -442,7 +446,7 @@ MAIN: Final[tuple[Action[InspectScreen], ...]] = (
         "Say how many such sessions run in a day",
         named=Named("cost: Set runs a day", "What a saving comes to over many runs", _has_outcome),
     ),
-    Action(
+    UserAction(
         "pane.zoom",
         "z",
         lambda main: main.zoom(main.pane_focus.pane),
@@ -451,7 +455,7 @@ MAIN: Final[tuple[Action[InspectScreen], ...]] = (
         is_shown=True,
         needs_session=False,
     ),
-    Action(
+    UserAction(
         "pane.next",
         "tab",
         lambda main: main.pane_focus.give_to_next(1),
@@ -459,7 +463,7 @@ MAIN: Final[tuple[Action[InspectScreen], ...]] = (
         "The next part of the screen",
         needs_session=False,
     ),
-    Action(
+    UserAction(
         "pane.previous",
         "shift+tab",
         lambda main: main.pane_focus.give_to_next(-1),
@@ -467,7 +471,7 @@ MAIN: Final[tuple[Action[InspectScreen], ...]] = (
         "The part before",
         needs_session=False,
     ),
-    Action(
+    UserAction(
         "app.leave",
         "escape",
         lambda main: main.leave(),
@@ -476,7 +480,7 @@ MAIN: Final[tuple[Action[InspectScreen], ...]] = (
         needs_session=False,
         is_looked_up=False,
     ),
-    Action(
+    UserAction(
         "app.quit",
         "q",
         "app.quit",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from inspector.ui.actions.action import Action, Table, move
+from inspector.ui.actions.action import Table, UserAction, move
 
 TIMELINE: Table = (
     move("timeline.up", "up,k", "cursor(-1)", "Up", "Move to the row above"),
@@ -11,30 +11,34 @@ TIMELINE: Table = (
     move("timeline.page-down", "pagedown", "page(1)", "Page down", "Move down by a page"),
     move("timeline.first", "home,g", "first", "First", "Move to the first row"),
     move("timeline.last", "end,G", "last", "Follow", "Move to the last row and follow"),
-    Action("timeline.fold", "enter", "fold", "Fold", "Fold the message or subagent, or not"),
-    Action("timeline.close", "left", "fold(1)", "Fold", "Fold the message or subagent"),
-    Action("timeline.unfold", "right", "fold(0)", "Unfold", "Unfold it"),
-    Action("timeline.fold-all", "minus", "fold_all", "All", "Fold every message, or none"),
-    Action("timeline.pin", "m", "pin", "Pin", "Pin the row, or take the pin away"),
-    Action("timeline.scale", "l", "scale", "Log", "Draw bars in ratios or in amounts"),
+    UserAction("timeline.fold", "enter", "fold", "Fold", "Fold the message or subagent, or not"),
+    UserAction("timeline.close", "left", "fold(1)", "Fold", "Fold the message or subagent"),
+    UserAction("timeline.unfold", "right", "fold(0)", "Unfold", "Unfold it"),
+    UserAction("timeline.fold-all", "minus", "fold_all", "All", "Fold every message, or none"),
+    UserAction("timeline.pin", "m", "pin", "Pin", "Pin the row, or take the pin away"),
+    UserAction("timeline.scale", "l", "scale", "Log", "Draw bars in ratios or in amounts"),
 )
 """The rows."""
 
 DETAIL: Table = (
-    Action("detail.raw", "r", "show('raw')", "Raw", "Show the text as recorded", is_shown=True),
-    Action("detail.sent", "s", "show('sent')", "As sent", "Show what the plan sends of it", is_shown=True),
-    Action("detail.difference", "d", "show('difference')", "Difference", "Show both side by side", is_shown=True),
-    Action("detail.json", "j", "show('laid')", "Laid out", "Lay it out: JSON, a tool's input, an edit", is_shown=True),
-    Action("detail.markdown", "m", "show('markdown')", "Markdown", "Show the text as Markdown", is_shown=True),
-    Action("detail.record", "R", "show('record')", "Record", "Show the record in the file", is_shown=True),
-    Action("detail.previous-view", "left", "other(-1)", "View", "The view to the left"),
-    Action("detail.next-view", "right", "other(1)", "View", "The view to the right"),
-    Action("detail.next-cut", "x", "next_note", "Next cut", "Go to the next place something was cut", is_shown=True),
-    Action("detail.find", "slash", "find", "Find", "Search this text", is_shown=True),
-    Action("detail.next-match", "n", "to_found(1)", "Match", "To the next match"),
-    Action("detail.previous-match", "N", "to_found(-1)", "Match", "To the match before"),
-    Action("detail.copy", "y", "copy", "Copy", "Copy what is shown to the clipboard", is_shown=True),
-    Action("detail.pager", "vertical_line", "pager", "Pager", "Open what is shown in $PAGER", is_shown=True),
+    UserAction("detail.raw", "r", "show('raw')", "Raw", "Show the text as recorded", is_shown=True),
+    UserAction("detail.sent", "s", "show('sent')", "As sent", "Show what the plan sends of it", is_shown=True),
+    UserAction("detail.difference", "d", "show('difference')", "Difference", "Show both side by side", is_shown=True),
+    UserAction(
+        "detail.json", "j", "show('laid')", "Laid out", "Lay it out: JSON, a tool's input, an edit", is_shown=True
+    ),
+    UserAction("detail.markdown", "m", "show('markdown')", "Markdown", "Show the text as Markdown", is_shown=True),
+    UserAction("detail.record", "R", "show('record')", "Record", "Show the record in the file", is_shown=True),
+    UserAction("detail.previous-view", "left", "other(-1)", "View", "The view to the left"),
+    UserAction("detail.next-view", "right", "other(1)", "View", "The view to the right"),
+    UserAction(
+        "detail.next-cut", "x", "next_note", "Next cut", "Go to the next place something was cut", is_shown=True
+    ),
+    UserAction("detail.find", "slash", "find", "Find", "Search this text", is_shown=True),
+    UserAction("detail.next-match", "n", "to_found(1)", "Match", "To the next match"),
+    UserAction("detail.previous-match", "N", "to_found(-1)", "Match", "To the match before"),
+    UserAction("detail.copy", "y", "copy", "Copy", "Copy what is shown to the clipboard", is_shown=True),
+    UserAction("detail.pager", "vertical_line", "pager", "Pager", "Open what is shown in $PAGER", is_shown=True),
     move("detail.up", "up,k", "scroll(-1)", "Up", "Scroll up"),
     move("detail.down", "down", "scroll(1)", "Down", "Scroll down"),
     move("detail.page-up", "pageup", "page(-1)", "Page up", "Scroll up by a page"),
@@ -47,10 +51,10 @@ DETAIL: Table = (
 CHART: Table = (
     move("chart.before", "left", "select(-1)", "Call before", "Look at the call before", is_shown=True),
     move("chart.after", "right", "select(1)", "Call after", "Look at the call after", is_shown=True),
-    Action("chart.ten-before", "shift+left", "select(-10)", "Ten before", "Go ten calls back"),
-    Action("chart.ten-after", "shift+right", "select(10)", "Ten after", "Go ten calls on"),
+    UserAction("chart.ten-before", "shift+left", "select(-10)", "Ten before", "Go ten calls back"),
+    UserAction("chart.ten-after", "shift+right", "select(10)", "Ten after", "Go ten calls on"),
     move("chart.first", "home", "edge(0)", "First call", "Look at the first call"),
-    Action("chart.now", "end", "edge(1)", "Now", "Look at the next call, not yet made"),
+    UserAction("chart.now", "end", "edge(1)", "Now", "Look at the next call, not yet made"),
 )
 """The chart of prompts."""
 
@@ -60,17 +64,19 @@ COST_BAR: Table = (
 """The cost line."""
 
 FIND_BAR: Table = (
-    Action("find.close", "escape", "close", "Close", "Forget the query and show all rows", is_shown=True),
+    UserAction("find.close", "escape", "close", "Close", "Forget the query and show all rows", is_shown=True),
 )
 """The line rows are searched with."""
 
-TEXT_FIND: Table = (Action("text-find.close", "escape", "close", "Close", "Search no more", is_shown=True),)
+TEXT_FIND: Table = (UserAction("text-find.close", "escape", "close", "Close", "Search no more", is_shown=True),)
 """The line a text is searched with."""
 
 PLAN_PANEL: Table = (
     move("plan.up", "up", "move_focus(-1)", "Up", "The control above"),
     move("plan.down", "down", "move_focus(1)", "Down", "The control below"),
-    Action("plan.switch", "space", "switch_focused", "Switch", "Switch the strategy the cursor is in", is_shown=True),
+    UserAction(
+        "plan.switch", "space", "switch_focused", "Switch", "Switch the strategy the cursor is in", is_shown=True
+    ),
 )
 """The plan, whatever of it has the focus."""
 
@@ -80,47 +86,49 @@ ADD_STRATEGY: Table = (
 """The row that adds a strategy."""
 
 STRATEGY: Table = (
-    Action("strategy.switch", "space,enter", "switch", "Switch", "Switch the strategy on or off", is_shown=True),
-    Action(
+    UserAction("strategy.switch", "space,enter", "switch", "Switch", "Switch the strategy on or off", is_shown=True),
+    UserAction(
         "strategy.remove", "delete,backspace", "remove", "Remove", "Take the strategy out of the plan", is_shown=True
     ),
-    Action("strategy.earlier", "shift+up", "move(-1)", "Earlier", "Apply it before the one above", is_shown=True),
-    Action("strategy.later", "shift+down", "move(1)", "Later", "Apply it after the one below", is_shown=True),
+    UserAction("strategy.earlier", "shift+up", "move(-1)", "Earlier", "Apply it before the one above", is_shown=True),
+    UserAction("strategy.later", "shift+down", "move(1)", "Later", "Apply it after the one below", is_shown=True),
 )
 """The row of a strategy in the plan."""
 
 MORE_SETTINGS: Table = (
-    Action("strategy.more", "enter,space", "fold", "More", "Show or hide the strategy's other settings", is_shown=True),
+    UserAction(
+        "strategy.more", "enter,space", "fold", "More", "Show or hide the strategy's other settings", is_shown=True
+    ),
 )
 """The row that shows a strategy's other settings."""
 
 SLIDER: Table = (
-    Action("slider.lower", "left", "step(-1)", "Move", "Lower the limit by one step", is_shown=True, rank=8),
-    Action("slider.raise", "right", "step(1)", "Move", "Raise the limit by one step", is_shown=True, rank=8),
-    Action("slider.lower-much", "shift+left", "step(-10)", "Far", "Lower by ten steps"),
-    Action("slider.raise-much", "shift+right", "step(10)", "Far", "Raise by ten steps"),
-    Action("slider.lowest", "home", "edge(0)", "Lowest", "Set the lowest value"),
-    Action("slider.highest", "end", "edge(1)", "Highest", "Set the highest value"),
-    Action("slider.reset", "u", "reset", "Reset", "Back to the parameter's default", is_shown=True),
+    UserAction("slider.lower", "left", "step(-1)", "Move", "Lower the limit by one step", is_shown=True, rank=8),
+    UserAction("slider.raise", "right", "step(1)", "Move", "Raise the limit by one step", is_shown=True, rank=8),
+    UserAction("slider.lower-much", "shift+left", "step(-10)", "Far", "Lower by ten steps"),
+    UserAction("slider.raise-much", "shift+right", "step(10)", "Far", "Raise by ten steps"),
+    UserAction("slider.lowest", "home", "edge(0)", "Lowest", "Set the lowest value"),
+    UserAction("slider.highest", "end", "edge(1)", "Highest", "Set the highest value"),
+    UserAction("slider.reset", "u", "reset", "Reset", "Back to the parameter's default", is_shown=True),
 )
 """A limit of a strategy."""
 
 SWITCH: Table = (
-    Action("switch.switch", "enter", "switch", "Switch", "Switch it on or off", is_shown=True),
-    Action("switch.reset", "u", "reset", "Reset", "Back to the parameter's default", is_shown=True),
+    UserAction("switch.switch", "enter", "switch", "Switch", "Switch it on or off", is_shown=True),
+    UserAction("switch.reset", "u", "reset", "Reset", "Back to the parameter's default", is_shown=True),
 )
 """A parameter that is on or off."""
 
 CHOICE: Table = (
-    Action("choice.previous", "left", "turn(-1)", "Previous", "The previous choice", is_shown=True),
-    Action("choice.next", "right,enter", "turn(1)", "Next", "The next choice", is_shown=True),
-    Action("choice.reset", "u", "reset", "Reset", "Back to the parameter's default", is_shown=True),
+    UserAction("choice.previous", "left", "turn(-1)", "Previous", "The previous choice", is_shown=True),
+    UserAction("choice.next", "right,enter", "turn(1)", "Next", "The next choice", is_shown=True),
+    UserAction("choice.reset", "u", "reset", "Reset", "Back to the parameter's default", is_shown=True),
 )
 """A parameter with a few values."""
 
 TEXT: Table = (
-    Action("text.edit", "enter", "edit", "Edit", "Edit the value", is_shown=True),
-    Action("text.reset", "u", "reset", "Reset", "Back to the parameter's default", is_shown=True),
+    UserAction("text.edit", "enter", "edit", "Edit", "Edit the value", is_shown=True),
+    UserAction("text.reset", "u", "reset", "Reset", "Back to the parameter's default", is_shown=True),
 )
 """A parameter that is typed."""
 
@@ -131,9 +139,9 @@ FIGURE_TABLE: Table = (
     move("table.page-down", "pagedown", "page(1)", "Page down", "Move down by a page"),
     move("table.first", "home,g", "first", "First", "Move to the first row"),
     move("table.last", "end,G", "last", "Last", "Move to the last row"),
-    Action("table.sort-left", "left", "sort(-1)", "Sort", "Sort by the column to the left", is_shown=True),
-    Action("table.sort-right", "right", "sort(1)", "Sort", "Sort by the column to the right", is_shown=True),
-    Action("table.reverse", "r", "reverse", "Reverse", "Sort the other way round", is_shown=True),
-    Action("table.scale", "l", "scale", "Log", "Draw bars in ratios or in amounts"),
+    UserAction("table.sort-left", "left", "sort(-1)", "Sort", "Sort by the column to the left", is_shown=True),
+    UserAction("table.sort-right", "right", "sort(1)", "Sort", "Sort by the column to the right", is_shown=True),
+    UserAction("table.reverse", "r", "reverse", "Reverse", "Sort the other way round", is_shown=True),
+    UserAction("table.scale", "l", "scale", "Log", "Draw bars in ratios or in amounts"),
 )
 """A table of figures, wherever it stands."""

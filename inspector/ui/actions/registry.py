@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from inspector.ui.actions import main_screen, parts, screens
-from inspector.ui.actions.action import Action
+from inspector.ui.actions.action import UserAction
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,9 +16,9 @@ PLACES: Final[tuple[Table, ...]] = tuple(
     table
     for module in (main_screen, parts, screens)
     for table in vars(module).values()
-    if isinstance(table, tuple) and any(isinstance(action, Action) for action in table)
+    if isinstance(table, tuple) and any(isinstance(action, UserAction) for action in table)
 )
 """Per screen or widget, its actions."""
 
-BY_NAME: Final[Mapping[str, Action[Any]]] = {action.name: action for place in PLACES for action in place}
+BY_NAME: Final[Mapping[str, UserAction[Any]]] = {action.name: action for place in PLACES for action in place}
 """Every action by its name."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from inspector.ui.actions.action import Action, Named, Table, move
+from inspector.ui.actions.action import Named, Table, UserAction, move
 from inspector.ui.actions.main_screen import FAR
 
 DIVISIONS: Final = ("role", "tool", "file", "tier", "age", "repeats")
@@ -13,8 +13,10 @@ SECTIONS: Final = ("totals", "parts", "tiers", "results", "compactions", "ahead"
 """The sections of the cost screen, in the order of their keys: the values of `Section`."""
 
 STUDY: Table = (
-    Action("study.help", "question_mark,f1", "app.help", "help", "Show what the keys do here", is_shown=True, rank=2),
-    Action(
+    UserAction(
+        "study.help", "question_mark,f1", "app.help", "help", "Show what the keys do here", is_shown=True, rank=2
+    ),
+    UserAction(
         "study.close",
         "escape,q",
         "close",
@@ -24,48 +26,50 @@ STUDY: Table = (
         rank=4,
         named=Named("session: Back", "Close this screen"),
     ),
-    Action("study.explain", "E", "explain", "explain", "How the figures here came about", is_shown=True),
-    Action("study.picture", "P", "app.picture", "picture", "Save a picture of the screen"),
-    Action("study.undo", "ctrl+z", "undo", "undo", "Take back a change of the plan"),
-    Action("study.redo", "ctrl+y,ctrl+shift+z", "redo", "redo", "Make it again"),
-    Action("study.compare", "c", "study('compare')", "compare", "Compare plans"),
-    Action("study.tune", "t", "study('tune')", "tune", "Find the value of a limit"),
-    Action("study.costs", "dollar_sign", "study('costs')", "costs", "Every figure"),
-    Action("study.window", "v", "study('composition')", "window", "What fills the window"),
+    UserAction("study.explain", "E", "explain", "explain", "How the figures here came about", is_shown=True),
+    UserAction("study.picture", "P", "app.picture", "picture", "Save a picture of the screen"),
+    UserAction("study.undo", "ctrl+z", "undo", "undo", "Take back a change of the plan"),
+    UserAction("study.redo", "ctrl+y,ctrl+shift+z", "redo", "redo", "Make it again"),
+    UserAction("study.compare", "c", "study('compare')", "compare", "Compare plans"),
+    UserAction("study.tune", "t", "study('tune')", "tune", "Find the value of a limit"),
+    UserAction("study.costs", "dollar_sign", "study('costs')", "costs", "Every figure"),
+    UserAction("study.window", "v", "study('composition')", "window", "What fills the window"),
 )
 """Every screen that studies the session."""
 
 COMPARE: Table = (
-    Action("compare.take", "enter", "screen.take", "take it", "Make this plan the current one", is_shown=True),
-    Action(
+    UserAction("compare.take", "enter", "screen.take", "take it", "Make this plan the current one", is_shown=True),
+    UserAction(
         "compare.add", "plus", "screen.add", "add it", "Add this plan's strategies to the current plan", is_shown=True
     ),
 )
 """The table of plans on the compare screen."""
 
 TUNE_CURVES: Table = (
-    Action("tune.apply", "enter", "screen.apply", "apply", "Give the plan this value", is_shown=True),
-    Action("tune.lower", "left", "step(-1)", "move", "Look at a lower value", is_shown=True, rank=8),
-    Action("tune.raise", "right", "step(1)", "move", "Look at a higher value", is_shown=True, rank=8),
-    Action("tune.far-lower", "shift+left", "step(-10)", "far", "Ten steps lower"),
-    Action("tune.far-higher", "shift+right", "step(10)", "far", "Ten steps higher"),
-    Action("tune.lowest", "home", "edge(0)", "lowest", "To the lowest value"),
-    Action("tune.highest", "end", "edge(1)", "highest", "To the highest value"),
-    Action("tune.next", "tab", "screen.next_limit(1)", "limit", "The next limit of the plan", is_shown=True),
-    Action("tune.previous", "shift+tab", "screen.next_limit(-1)", "limit", "The limit before"),
-    Action("tune.map", "h", "screen.map", "map", "Two limits at once, as a map", is_shown=True),
-    Action("tune.tool", "o", "screen.one_tool", "one tool", "Find a limit for one tool alone", is_shown=True),
-    Action("tune.knee", "k", "screen.mark('knee')", "knee", "To the knee", is_shown=True),
-    Action("tune.least", "l", "screen.mark('least')", "least", "To the value of the least cost", is_shown=True),
-    Action("tune.plan", "u", "screen.mark('plan')", "plan's", "Back to the plan's value"),
+    UserAction("tune.apply", "enter", "screen.apply", "apply", "Give the plan this value", is_shown=True),
+    UserAction("tune.lower", "left", "step(-1)", "move", "Look at a lower value", is_shown=True, rank=8),
+    UserAction("tune.raise", "right", "step(1)", "move", "Look at a higher value", is_shown=True, rank=8),
+    UserAction("tune.far-lower", "shift+left", "step(-10)", "far", "Ten steps lower"),
+    UserAction("tune.far-higher", "shift+right", "step(10)", "far", "Ten steps higher"),
+    UserAction("tune.lowest", "home", "edge(0)", "lowest", "To the lowest value"),
+    UserAction("tune.highest", "end", "edge(1)", "highest", "To the highest value"),
+    UserAction("tune.next", "tab", "screen.next_limit(1)", "limit", "The next limit of the plan", is_shown=True),
+    UserAction("tune.previous", "shift+tab", "screen.next_limit(-1)", "limit", "The limit before"),
+    UserAction("tune.map", "h", "screen.map", "map", "Two limits at once, as a map", is_shown=True),
+    UserAction("tune.tool", "o", "screen.one_tool", "one tool", "Find a limit for one tool alone", is_shown=True),
+    UserAction("tune.knee", "k", "screen.mark('knee')", "knee", "To the knee", is_shown=True),
+    UserAction("tune.least", "l", "screen.mark('least')", "least", "To the value of the least cost", is_shown=True),
+    UserAction("tune.plan", "u", "screen.mark('plan')", "plan's", "Back to the plan's value"),
 )
 """A limit over its range, on the tune screen."""
 
 TUNE_MAP: Table = (
-    Action("heat.apply", "enter", "screen.apply", "apply both", "Give the plan both values", is_shown=True),
-    Action("heat.left", "left", "step(0, -1)", "move", "A lower value of the limit across", is_shown=True, rank=8),
-    Action("heat.right", "right", "step(0, 1)", "move", "A higher value of the limit across", is_shown=True, rank=8),
-    Action(
+    UserAction("heat.apply", "enter", "screen.apply", "apply both", "Give the plan both values", is_shown=True),
+    UserAction("heat.left", "left", "step(0, -1)", "move", "A lower value of the limit across", is_shown=True, rank=8),
+    UserAction(
+        "heat.right", "right", "step(0, 1)", "move", "A higher value of the limit across", is_shown=True, rank=8
+    ),
+    UserAction(
         "heat.up",
         "up",
         "step(-1, 0)",
@@ -75,7 +79,7 @@ TUNE_MAP: Table = (
         rank=8,
         is_looked_up=False,
     ),
-    Action(
+    UserAction(
         "heat.down",
         "down",
         "step(1, 0)",
@@ -85,17 +89,17 @@ TUNE_MAP: Table = (
         rank=8,
         is_looked_up=False,
     ),
-    Action("heat.across", "tab", "screen.next_limit(1)", "across", "Another limit across", is_shown=True),
-    Action("heat.limit-down", "shift+tab", "screen.next_down(1)", "down", "Another limit down", is_shown=True),
-    Action("heat.curves", "h", "screen.map", "curve", "One limit over its range again", is_shown=True),
-    Action("heat.least", "l", "screen.mark('least')", "least", "To the pair of the least cost", is_shown=True),
-    Action("heat.plan", "u", "screen.mark('plan')", "plan's", "Back to the plan's pair"),
+    UserAction("heat.across", "tab", "screen.next_limit(1)", "across", "Another limit across", is_shown=True),
+    UserAction("heat.limit-down", "shift+tab", "screen.next_down(1)", "down", "Another limit down", is_shown=True),
+    UserAction("heat.curves", "h", "screen.map", "curve", "One limit over its range again", is_shown=True),
+    UserAction("heat.least", "l", "screen.mark('least')", "least", "To the pair of the least cost", is_shown=True),
+    UserAction("heat.plan", "u", "screen.mark('plan')", "plan's", "Back to the plan's pair"),
 )
 """Two limits at once, on the tune screen."""
 
 COMPOSITION: Table = (
     *(
-        Action(
+        UserAction(
             f"composition.divide-{place}",
             str(place),
             f"divide({name!r})",
@@ -105,40 +109,44 @@ COMPOSITION: Table = (
         )
         for place, name in enumerate(DIVISIONS, start=1)
     ),
-    Action("composition.scope", "s", "scope", "session", "This window, or everything ever sent", is_shown=True),
-    Action("composition.other", "tab,shift+tab", "other", "pane", "To the other table", is_shown=True),
-    Action(
+    UserAction("composition.scope", "s", "scope", "session", "This window, or everything ever sent", is_shown=True),
+    UserAction("composition.other", "tab,shift+tab", "other", "pane", "To the other table", is_shown=True),
+    UserAction(
         "composition.call-before", "left_square_bracket", "call(-1)", "call", "As of the call before", is_shown=True
     ),
-    Action("composition.call-after", "right_square_bracket", "call(1)", "call", "As of the call after", is_shown=True),
-    Action("composition.far-before", "left_curly_bracket", f"call(-{FAR})", "far", "Ten before"),
-    Action("composition.far-after", "right_curly_bracket", f"call({FAR})", "far", "Ten after"),
+    UserAction(
+        "composition.call-after", "right_square_bracket", "call(1)", "call", "As of the call after", is_shown=True
+    ),
+    UserAction("composition.far-before", "left_curly_bracket", f"call(-{FAR})", "far", "Ten before"),
+    UserAction("composition.far-after", "right_curly_bracket", f"call({FAR})", "far", "Ten after"),
 )
 """What fills the window."""
 
 COMPOSITION_PARTS: Table = (
-    Action("composition.enter", "enter", "screen.enter", "blocks", "To the blocks of this part", is_shown=True),
+    UserAction("composition.enter", "enter", "screen.enter", "blocks", "To the blocks of this part", is_shown=True),
 )
 """Its upper table."""
 
 COMPOSITION_BLOCKS: Table = (
-    Action("composition.jump", "enter", "screen.jump", "to its row", "To this block in the timeline", is_shown=True),
+    UserAction(
+        "composition.jump", "enter", "screen.jump", "to its row", "To this block in the timeline", is_shown=True
+    ),
 )
 """Its lower table."""
 
 COSTS: Table = (
     *(
-        Action(f"costs.section-{place}", str(place), f"section({name!r})", "section", f"Show {name}")
+        UserAction(f"costs.section-{place}", str(place), f"section({name!r})", "section", f"Show {name}")
         for place, name in enumerate(SECTIONS, start=1)
     ),
-    Action("costs.next-section", "tab", "turn(1)", "section", "The next section", is_shown=True),
-    Action("costs.section-before", "shift+tab", "turn(-1)", "section", "The section before", is_shown=True),
-    Action("costs.runs", "d", "ask_runs", "runs", "Say how many such sessions run in a day", is_shown=True),
+    UserAction("costs.next-section", "tab", "turn(1)", "section", "The next section", is_shown=True),
+    UserAction("costs.section-before", "shift+tab", "turn(-1)", "section", "The section before", is_shown=True),
+    UserAction("costs.runs", "d", "ask_runs", "runs", "Say how many such sessions run in a day", is_shown=True),
 )
 """Every figure of the plan."""
 
 COSTS_FIGURES: Table = (
-    Action("costs.enter", "enter", "screen.enter", "change", "Change this, go there, or explain it", is_shown=True),
+    UserAction("costs.enter", "enter", "screen.enter", "change", "Change this, go there, or explain it", is_shown=True),
 )
 """The table of figures there."""
 
@@ -149,8 +157,8 @@ SESSIONS: Table = (
     move("sessions.page-up", "pageup", "page(-1)", "Page up", "A page back", is_first=True),
     move("sessions.first", "ctrl+home", "move(-1000000)", "First", "The newest session", is_first=True),
     move("sessions.last", "ctrl+end", "move(1000000)", "Last", "The oldest session", is_first=True),
-    Action("sessions.unfold", "tab", "unfold", "Subagents", "Show or hide the sessions it started", is_first=True),
-    Action(
+    UserAction("sessions.unfold", "tab", "unfold", "Subagents", "Show or hide the sessions it started", is_first=True),
+    UserAction(
         "sessions.back",
         "escape",
         "back",
@@ -159,40 +167,42 @@ SESSIONS: Table = (
         is_shown=True,
         rank=4,
     ),
-    Action("sessions.quit", "ctrl+q", "app.quit", "Quit", "Leave inspector"),
+    UserAction("sessions.quit", "ctrl+q", "app.quit", "Quit", "Leave inspector"),
 )
 """The list of sessions."""
 
 HELP: Table = (
-    Action("help.close", "escape,question_mark,q,f1", "dismiss", "Close", "Back to where you were", is_shown=True),
+    UserAction("help.close", "escape,question_mark,q,f1", "dismiss", "Close", "Back to where you were", is_shown=True),
 )
 """The help."""
 
 DIAGNOSTICS: Table = (
-    Action("diagnostics.close", "escape,i,q", "dismiss", "Close", "Back to the session", is_shown=True),
+    UserAction("diagnostics.close", "escape,i,q", "dismiss", "Close", "Back to the session", is_shown=True),
 )
 """How the file was read."""
 
-EXPLAIN: Table = (Action("explain.close", "escape,E,q", "dismiss", "Close", "Back to where you were", is_shown=True),)
+EXPLAIN: Table = (
+    UserAction("explain.close", "escape,E,q", "dismiss", "Close", "Back to where you were", is_shown=True),
+)
 """How a figure came about."""
 
 DIFFERENCE: Table = (
-    Action("difference.close", "escape,q,A,enter", "dismiss", "Close", "Back to the session", is_shown=True),
-    Action("difference.swap", "a", "swap", "Take the other", "Take the other plan, and close", is_shown=True),
+    UserAction("difference.close", "escape,q,A,enter", "dismiss", "Close", "Back to the session", is_shown=True),
+    UserAction("difference.swap", "a", "swap", "Take the other", "Take the other plan, and close", is_shown=True),
 )
 """What two plans differ in."""
 
 EXPORT: Table = (
-    Action("export.close", "escape,q,e", "dismiss", "Close", "Back to the session", is_shown=True),
-    Action("export.save", "enter", "save", "Save", "Save it in a file", is_shown=True, rank=8, is_first=True),
-    Action("export.copy", "y", "copy", "Copy", "Copy it to the clipboard", is_shown=True),
+    UserAction("export.close", "escape,q,e", "dismiss", "Close", "Back to the session", is_shown=True),
+    UserAction("export.save", "enter", "save", "Save", "Save it in a file", is_shown=True, rank=8, is_first=True),
+    UserAction("export.copy", "y", "copy", "Copy", "Copy it to the clipboard", is_shown=True),
     move("export.down", "pagedown", "scroll(1)", "Down", "On in the preview", is_shown=True, is_first=True),
     move("export.up", "pageup", "scroll(-1)", "Up", "Back in the preview", is_shown=True, is_first=True),
 )
 """The plan as other agents' configuration."""
 
 PICKER: Table = (
-    Action("picker.cancel", "escape", "cancel", "Cancel", "Choose nothing", is_shown=True),
+    UserAction("picker.cancel", "escape", "cancel", "Cancel", "Choose nothing", is_shown=True),
     move("picker.down", "down", "move(1)", "Down", "The next one", is_shown=True, is_first=True),
     move("picker.up", "up", "move(-1)", "Up", "The one before", is_shown=True, is_first=True),
     move("picker.page-down", "pagedown", "page(1)", "Page down", "Further", is_first=True),
@@ -201,18 +211,18 @@ PICKER: Table = (
 """A choice from a list."""
 
 TOOLS: Table = (
-    Action("tools.cancel", "escape", "cancel", "Cancel", "Leave the list as it was", is_shown=True),
-    Action("tools.done", "ctrl+s", "accept", "Done", "Take the list as it is now", is_shown=True, is_first=True),
+    UserAction("tools.cancel", "escape", "cancel", "Cancel", "Leave the list as it was", is_shown=True),
+    UserAction("tools.done", "ctrl+s", "accept", "Done", "Take the list as it is now", is_shown=True, is_first=True),
     move("tools.down", "down", "move(1)", "Down", "The next tool", is_first=True),
     move("tools.up", "up", "move(-1)", "Up", "The tool before", is_first=True),
 )
 """A list of tools."""
 
-VALUE: Table = (Action("dialog.cancel", "escape", "cancel", "Cancel", "Leave everything as it was", is_shown=True),)
+VALUE: Table = (UserAction("dialog.cancel", "escape", "cancel", "Cancel", "Leave everything as it was", is_shown=True),)
 """A value that is typed."""
 
 PICTURE: Table = (
-    Action("picture.cancel", "escape", "cancel", "Cancel", "Leave everything as it was", is_shown=True),
-    Action("picture.turn", "tab,shift+tab", "turn", "Other", "Make it of the other", is_shown=True, is_first=True),
+    UserAction("picture.cancel", "escape", "cancel", "Cancel", "Leave everything as it was", is_shown=True),
+    UserAction("picture.turn", "tab,shift+tab", "turn", "Other", "Make it of the other", is_shown=True, is_first=True),
 )
 """A picture to be saved."""

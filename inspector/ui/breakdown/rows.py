@@ -10,7 +10,7 @@ from inspector.replay.analysis.context_breakdown import NOT_SHOWN, Grouping, Sco
 from inspector.report.catalogue import MARKS
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
-from inspector.ui.figure_table.table import Cell, Column, Length, Row, Sorting, Table
+from inspector.ui.figure_table.table import Cell, Column, FigureRow, Length, Sorting, Table
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -82,7 +82,7 @@ def part_of(composition: ContextBreakdown, key: Hashable) -> ContextPart:
     return next((part for part in composition.parts if (part.name,) == key), composition.everything)
 
 
-def _part(key: Hashable, part: ContextPart, composition: ContextBreakdown, total: float, full: float) -> Row:
+def _part(key: Hashable, part: ContextPart, composition: ContextBreakdown, total: float, full: float) -> FigureRow:
     is_window, is_first = composition.scope is Scope.WINDOW, key == EVERYTHING
     known = MARKS[composition.context.known.value]
     amount = part.tokens if is_window else part.carried
@@ -104,7 +104,7 @@ def _part(key: Hashable, part: ContextPart, composition: ContextBreakdown, total
         recorded = part.recorded if is_window else amount
         cells["bar"] = Cell(order=amount, length=Length(amount, recorded, full))
     is_faint = not len(part.blocks) and part.name == NOT_SHOWN
-    return Row(key, cells, style="table--faint" if is_faint else "", is_first=is_first)
+    return FigureRow(key, cells, style="table--faint" if is_faint else "", is_first=is_first)
 
 
 def block_table(composition: ContextBreakdown, consumers: Sequence[Consumer], rows: Rows) -> Table:
@@ -118,7 +118,7 @@ def block_table(composition: ContextBreakdown, consumers: Sequence[Consumer], ro
     )
 
 
-def _block(each: Consumer, composition: ContextBreakdown, rows: Rows, known: str, full: float) -> Row:
+def _block(each: Consumer, composition: ContextBreakdown, rows: Rows, known: str, full: float) -> FigureRow:
     row = rows.row(rows.index_of(each.block))
     is_window = composition.scope is Scope.WINDOW
     length = Length(each.tokens, each.recorded, full) if is_window else Length(each.carried, each.carried, full)
@@ -134,7 +134,7 @@ def _block(each: Consumer, composition: ContextBreakdown, rows: Rows, known: str
         "cost": _dollars(each.cost, known),
         "what": Cell(_what(each.block, composition, rows), order=rows.preview(row.index), style="table--faint"),
     }
-    return Row(each.block, cells)
+    return FigureRow(each.block, cells)
 
 
 def _what(block: int, composition: ContextBreakdown, rows: Rows) -> str:

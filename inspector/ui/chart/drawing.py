@@ -40,14 +40,14 @@ LEGEND_HEIGHT: Final = 5
 _ROUND: Final = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 
 
-class Run(NamedTuple):
+class ChartRun(NamedTuple):
     """A piece of a row and the component class it is drawn in."""
 
     text: str
     style: str
 
 
-class Layout(NamedTuple):
+class ChartLayout(NamedTuple):
     """Where the parts of a chart are.
 
     Attributes:
@@ -63,7 +63,7 @@ class Layout(NamedTuple):
     top: int
 
 
-class Line(NamedTuple):
+class ChartLine(NamedTuple):
     """A line across the plot.
 
     Attributes:
@@ -79,7 +79,7 @@ class Line(NamedTuple):
     name: str
 
 
-def layout_of(series: ChartSeries, width: int, height: int) -> Layout:
+def layout_of(series: ChartSeries, width: int, height: int) -> ChartLayout:
     """Where everything goes on `width` by `height` cells."""
     top = upper_end(series.peak, series.window, *(level.tokens for level in series.levels))
     values = (top, top // 2, series.window or 0, *(level.tokens for level in series.levels))
@@ -87,7 +87,7 @@ def layout_of(series: ChartSeries, width: int, height: int) -> Layout:
     if width < 4 * labels:
         labels = 0
     rows = height - 2 if height >= LEGEND_HEIGHT else height - 1
-    return Layout(labels, max(width - labels, 0), max(rows, 0), top)
+    return ChartLayout(labels, max(width - labels, 0), max(rows, 0), top)
 
 
 def upper_end(peak: int, window: int | None, *levels: int) -> int:
@@ -103,7 +103,7 @@ def upper_end(peak: int, window: int | None, *levels: int) -> int:
     return max(round(next(unit * factor for factor in _ROUND if unit * factor >= highest)), 10)
 
 
-def draw_chart(series: ChartSeries, width: int, height: int) -> tuple[tuple[Run, ...], ...]:
+def draw_chart(series: ChartSeries, width: int, height: int) -> tuple[tuple[ChartRun, ...], ...]:
     """The chart.
 
     Returns:
@@ -128,28 +128,28 @@ def draw_chart(series: ChartSeries, width: int, height: int) -> tuple[tuple[Run,
     return tuple(_runs(row) for row in drawn[:height])
 
 
-def _eighths(values: NDArray[np.int64], layout: Layout) -> NDArray[np.int64]:
+def _eighths(values: NDArray[np.int64], layout: ChartLayout) -> NDArray[np.int64]:
     """Heights in eighths of a row; anything above nothing shows."""
     heights = values * (layout.rows * 8) // max(layout.top, 1)
     return np.minimum(np.maximum(heights, values > 0), layout.rows * 8)
 
 
-def lines_of(series: ChartSeries, layout: Layout) -> dict[int, Line]:
+def lines_of(series: ChartSeries, layout: ChartLayout) -> dict[int, ChartLine]:
     """The lines across the plot by the row they are in: levels of the plan, and over them the window."""
-    lines: dict[int, Line] = {}
+    lines: dict[int, ChartLine] = {}
     for level in series.levels:
         row = _row_of(level.tokens, layout)
         if row is not None:
             same = lines.get(row)
             name = level.name if same is None or same.name == level.name else f"{same.name}, {level.name}"
-            lines[row] = Line(LEVEL, "chart--level", level.tokens, name)
+            lines[row] = ChartLine(LEVEL, "chart--level", level.tokens, name)
     row = _row_of(series.window, layout)
     if row is not None and series.window:
-        lines[row] = Line(WINDOW, "chart--window", series.window, "window")
+        lines[row] = ChartLine(WINDOW, "chart--window", series.window, "window")
     return lines
 
 
-def _row_of(tokens: int | None, layout: Layout) -> int | None:
+def _row_of(tokens: int | None, layout: ChartLayout) -> int | None:
     """The row an amount falls into, or None where it is above the chart or unknown."""
     if not tokens or tokens > layout.top or not layout.rows:
         return None
@@ -161,7 +161,7 @@ def short_size(tokens: int) -> str:
     return window_size(tokens) if tokens >= 1000 else str(tokens)
 
 
-def _label(row: int, layout: Layout, lines: dict[int, Line]) -> str:
+def _label(row: int, layout: ChartLayout, lines: dict[int, ChartLine]) -> str:
     if row in lines:
         return short_size(lines[row].tokens)
     if row == 0:
@@ -173,11 +173,11 @@ def _label(row: int, layout: Layout, lines: dict[int, Line]) -> str:
 
 def _plot_row(
     row: int,
-    layout: Layout,
+    layout: ChartLayout,
     columns: ChartColumns,
     solid: NDArray[np.int64],
     shaded: NDArray[np.int64],
-    line: Line | None,
+    line: ChartLine | None,
 ) -> Iterable[tuple[str, str]]:
     bottom = (layout.rows - 1 - row) * 8
     # Lists: a number taken out of an array costs more than everything that is done with it here.
@@ -203,7 +203,7 @@ def _plot_row(
             yield glyph, style
 
 
-def _named(cells: list[tuple[str, str]], line: Line | None) -> list[tuple[str, str]]:
+def _named(cells: list[tuple[str, str]], line: ChartLine | None) -> list[tuple[str, str]]:
     """A row of the plot with the name of its line at the right end, where nothing else is drawn there."""
     if line is None:
         return cells
@@ -230,7 +230,7 @@ def _marks(columns: ChartColumns) -> Iterable[tuple[str, str]]:
             yield glyph, style
 
 
-def _legend(series: ChartSeries, layout: Layout, width: int) -> Iterable[tuple[str, str]]:
+def _legend(series: ChartSeries, layout: ChartLayout, width: int) -> Iterable[tuple[str, str]]:
     """The calls at both ends, and what the glyphs mean, as far as there is room."""
     first = "call 1" if series.call_count else "no calls"
     last = f"{series.call_count:,}" if series.call_count > 1 else ""
@@ -264,5 +264,7 @@ def _cells(text: str, style: str, width: int) -> Iterable[tuple[str, str]]:
     return [(letter, style) for letter in text[:width]]
 
 
-def _runs(cells: Iterable[tuple[str, str]]) -> tuple[Run, ...]:
-    return tuple(Run("".join(map(itemgetter(0), group)), style) for style, group in groupby(cells, key=itemgetter(1)))
+def _runs(cells: Iterable[tuple[str, str]]) -> tuple[ChartRun, ...]:
+    return tuple(
+        ChartRun("".join(map(itemgetter(0), group)), style) for style, group in groupby(cells, key=itemgetter(1))
+    )

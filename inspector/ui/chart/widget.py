@@ -13,7 +13,7 @@ from textual.widget import Widget
 
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.parts import CHART
-from inspector.ui.chart.drawing import AXIS, HERE, Run, draw_chart, layout_of
+from inspector.ui.chart.drawing import AXIS, HERE, ChartRun, draw_chart, layout_of
 from inspector.ui.chart.view import ChartSeries, columns_of, place_of
 from inspector.ui.toolkit.line_view import strip_of
 
@@ -99,7 +99,7 @@ class ContextChart(Widget, can_focus=True):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  Textual's name
         super().__init__(id=id, classes=classes)
-        self._drawn: tuple[tuple[Run, ...], ...] = ()
+        self._drawn: tuple[tuple[ChartRun, ...], ...] = ()
         self._drawn_size: tuple[int, int] | None = None
         self._dragged_to: int | None = None
 
@@ -127,7 +127,7 @@ class ContextChart(Widget, can_focus=True):
             rows = layout_of(self.series, *self.size).rows
             self.refresh(Region(0, rows, self.size.width, 1))
 
-    def _with_here(self, row: tuple[Run, ...]) -> tuple[Run, ...]:
+    def _with_here(self, row: tuple[ChartRun, ...]) -> tuple[ChartRun, ...]:
         """The row of the axis, with a mark under the call the timeline's cursor came with where there is no other."""
         series = self.series
         if series is None or self.here is None or not 0 <= self.here < series.call_count:
@@ -137,11 +137,11 @@ class ContextChart(Widget, can_focus=True):
         text = "".join(run.text for run in row)
         if column >= len(text) or text[column] != AXIS:
             return row
-        marked: list[Run] = []
+        marked: list[ChartRun] = []
         for run in row:
             if 0 <= column < len(run.text):
-                marked += [Run(run.text[:column], run.style), Run(HERE, "chart--cursor")]
-                marked.append(Run(run.text[column + 1 :], run.style))
+                marked += [ChartRun(run.text[:column], run.style), ChartRun(HERE, "chart--cursor")]
+                marked.append(ChartRun(run.text[column + 1 :], run.style))
             else:
                 marked.append(run)
             column -= len(run.text)

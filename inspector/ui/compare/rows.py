@@ -10,7 +10,7 @@ from inspector.report.catalogue import PlanFacts, quantity
 from inspector.report.numbers import ON_SCREEN, UNKNOWN
 from inspector.safe_text import one_line
 from inspector.strategies.presets import PRESETS
-from inspector.ui.figure_table.table import Cell, Column, Length, Row, Table, figure_cell, letters, savings_style
+from inspector.ui.figure_table.table import Cell, Column, FigureRow, Length, Table, figure_cell, letters, savings_style
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -94,14 +94,14 @@ def _amount(found: ComparedPlan, name: str) -> float | None:
     return (figures.prompt_tokens if name == "tokens" else figures.cost_usd).value
 
 
-def _row(each: Contender, baseline: ComparedPlan | None, most: Mapping[str, float]) -> Row:
+def _row(each: Contender, baseline: ComparedPlan | None, most: Mapping[str, float]) -> FigureRow:
     mark = CURRENT_MARK if each.is_current else " "
     found = each.found
     if found is None:
         text = one_line(each.failure) if each.failure else WAITING
         style = "table--lost" if each.failure else "table--waiting"
         cells = {"name": Cell(one_line(each.name), style="table--waiting", order=each.name), "tokens": Cell(text)}
-        return Row(each.key, cells, mark, style)
+        return FigureRow(each.key, cells, mark, style)
     figures, savings = found.figures, found.savings
     saved_style = savings_style(savings)
     is_idle = found.first_firing is None
@@ -123,7 +123,9 @@ def _row(each: Contender, baseline: ComparedPlan | None, most: Mapping[str, floa
             cells["pays"] = _pays_off(found)
         else:
             cells["saved"] = cells["share"] = Cell(NOTHING, style="table--faint", order=0.0)
-    return Row(each.key, cells, mark, "table--faint" if is_idle and not each.is_baseline else "", each.is_baseline)
+    return FigureRow(
+        each.key, cells, mark, "table--faint" if is_idle and not each.is_baseline else "", each.is_baseline
+    )
 
 
 def _bar(found: ComparedPlan, baseline: ComparedPlan | None, name: str, most: Mapping[str, float]) -> Cell:

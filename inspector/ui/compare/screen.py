@@ -26,7 +26,7 @@ from inspector.ui.plan.library import saved_plans
 from inspector.ui.study import StudyScreen
 from inspector.ui.toolkit.header import SessionHeader
 from inspector.ui.toolkit.pane import Pane
-from inspector.ui.toolkit.status_bar import Progress, StatusBar
+from inspector.ui.toolkit.status_bar import StatusBar, WorkProgress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -45,8 +45,10 @@ SECONDS_BETWEEN_RUNS = 2.0
 """A session that grows is compared anew, but not all the time."""
 
 
-class Plans(FigureTable):
+class PlansTable(FigureTable):
     """The table of plans."""
+
+    TITLE_IN_HELP = "Plans"
 
     HELP = """One row a plan, replayed over every call of this session. Saved is against the session with nothing cut,
     the price of writing the cache again included; a plan that costs more shows a minus sign. Share is that of the
@@ -76,7 +78,7 @@ class CompareScreen(StudyScreen):
         """The table, and below it what there is to say about the plan under the cursor."""
         yield SessionHeader()
         with Pane("Compare", id="compare"):
-            yield Plans(id="plans")
+            yield PlansTable(id="plans")
         with Pane("Plan", id="compare-about"):
             yield Facts()
         yield StatusBar()
@@ -89,9 +91,9 @@ class CompareScreen(StudyScreen):
         self._started = 0.0
 
     @property
-    def plans(self) -> Plans:
+    def plans(self) -> PlansTable:
         """The table."""
-        return self.query_one(Plans)
+        return self.query_one(PlansTable)
 
     def on_mount(self) -> None:
         """Sort by what is saved, the most first."""
@@ -173,7 +175,7 @@ class CompareScreen(StudyScreen):
         contenders = list(self._contenders.values())
         self.plans.table = compare_table(contenders)
         done, count = len(contenders) - len(self._waiting), len(contenders)
-        self.status.progress = Progress("replaying plans", done / count) if self._waiting else None
+        self.status.progress = WorkProgress("replaying plans", done / count) if self._waiting else None
         pane = self.query_one("#compare", Pane)
         calls = ON_SCREEN.plural(self.outcome.inputs.history.call_count, "call")
         pane.border_title = Content(f"Compare {ON_SCREEN.plural(count, 'plan')} over {calls}")

@@ -47,7 +47,7 @@ class Change(Enum):
     """What is shown of the session, and how; told by those who show it."""
 
 
-class Changes:
+class ChangeListeners:
     """Tells of changes. Who listens first is told first."""
 
     def __init__(self) -> None:

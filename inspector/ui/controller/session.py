@@ -11,7 +11,7 @@ from time import monotonic, time
 from typing import TYPE_CHECKING
 
 from inspector.ui.controller import jobs
-from inspector.ui.controller.changes import Change, Changes
+from inspector.ui.controller.changes import Change, ChangeListeners
 from inspector.ui.controller.jobs import (
     Counting,
     LoadFailed,
@@ -114,7 +114,7 @@ class SessionController:
         self._shown = 0
         self._replay_started = 0.0
         self._settling: Stoppable | None = None
-        self.changes = Changes()
+        self.changes = ChangeListeners()
         self.subagents = Subagents(host, self.changes)
         self._know_nothing(path)
 

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from inspector.session.follow import Follower
     from inspector.session.model import Session, SessionLink
     from inspector.tokens.counter import Counter
-    from inspector.ui.controller.changes import Changes
+    from inspector.ui.controller.changes import ChangeListeners
     from inspector.ui.controller.host import IsCancelled, Jobs, Post
     from inspector.ui.timeline.rows import Rows
-    from inspector.ui.timeline.subagents import Key, Started, Subagent
+    from inspector.ui.timeline.subagents import Key, Subagent, SubagentPlace
 
 READING = "reading…"
 
@@ -38,7 +38,7 @@ class SubagentRead(NamedTuple):
 class Subagents:
     """Which subagents' rows are shown among those of the session; none of their tokens is in its prompts."""
 
-    def __init__(self, jobs: Jobs, changes: Changes) -> None:
+    def __init__(self, jobs: Jobs, changes: ChangeListeners) -> None:
         self._jobs = jobs
         self._changes = changes
         self._forget()
@@ -67,7 +67,7 @@ class Subagents:
             self._rows = (about, unfolded(rows, opened, self._problems))
         return self._rows[1]
 
-    def fold(self, started: Started, counter: Counter | None, *, folded: bool | None) -> None:
+    def fold(self, started: SubagentPlace, counter: Counter | None, *, folded: bool | None) -> None:
         """Fold or unfold a subagent, of the session or of one of its subagents.
 
         Args:

@@ -13,13 +13,13 @@ from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.parts import COST_BAR
-from inspector.ui.toolkit.one_line import Part
+from inspector.ui.toolkit.one_line import LinePiece
 from inspector.ui.toolkit.one_line import one_line as line_of
 
 if TYPE_CHECKING:
     from textual.binding import BindingType
 
-    from inspector.ui.cost.summary import Amount, CostSummary, CostUntil
+    from inspector.ui.cost.summary import CostSummary, CostUntil, KnownNumber
 
 
 class CostBar(Widget, can_focus=True):
@@ -79,37 +79,39 @@ class CostBar(Widget, can_focus=True):
         )
         return Content("\n").join([first, second])
 
-    def _now(self, summary: CostSummary) -> list[Part]:
+    def _now(self, summary: CostSummary) -> list[LinePiece]:
         text = self.get_visual_style("cost--text")
-        parts = [Part(self._amount("recorded", summary.recorded), 1, shorter=self._amount("", summary.recorded))]
+        parts = [LinePiece(self._amount("recorded", summary.recorded), 1, shorter=self._amount("", summary.recorded))]
         if summary.is_idle:
             hint = "p and move a limit" if summary.is_on else "press 1, or p and move a limit"
             about = "the plan cuts nothing here" if summary.is_on else "nothing is cut yet"
             longer, shorter = (Content.styled(said, text) for said in (f"{about}: {hint}", hint))
-            parts.append(Part(longer, 2, shorter=shorter))
+            parts.append(LinePiece(longer, 2, shorter=shorter))
             return parts
         parts += [
-            Part(
+            LinePiece(
                 self._amount(f"with {self.plan_name}", summary.planned),
                 2,
                 shorter=Content.assemble(("→ ", text), self._amount("", summary.planned)),
             ),
-            Part(self._saving(summary), shorter=self._saving(summary, brief=True)),
-            Part(self._tokens(summary), 3),
+            LinePiece(self._saving(summary), shorter=self._saving(summary, brief=True)),
+            LinePiece(self._tokens(summary), 3),
         ]
         if summary.rebuilds:
             cost = ON_SCREEN.dollars(-summary.rebuilds)
             parts.append(
-                Part(
+                LinePiece(
                     Content.assemble(("cache rebuilds ", text), cost),
                     5,
                     shorter=Content.assemble(("rebuilds ", text), cost),
                 )
             )
         if summary.pays_off is not None:
-            parts.append(Part(Content.assemble(("pays off from call ", text), ON_SCREEN.whole(summary.pays_off)), 4))
+            parts.append(
+                LinePiece(Content.assemble(("pays off from call ", text), ON_SCREEN.whole(summary.pays_off)), 4)
+            )
         elif summary.saved.value is not None:
-            parts.append(Part(Content.styled("never pays off here", text), 4))
+            parts.append(LinePiece(Content.styled("never pays off here", text), 4))
         return parts
 
     def _saving(self, summary: CostSummary, *, brief: bool = False) -> Content:
@@ -131,15 +133,15 @@ class CostBar(Widget, can_focus=True):
         amount = Content.styled(f"{ON_SCREEN.short(abs(saved))} {word} tokens", self.get_visual_style(style))
         return amount + self._known(summary.saved_tokens)
 
-    def _known(self, amount: Amount) -> Content:
+    def _known(self, amount: KnownNumber) -> Content:
         return Content.styled("" if amount.value is None else f" {amount.known}", self.get_visual_style("cost--known"))
 
-    def _until(self, summary: CostSummary, until: CostUntil) -> list[Part]:
+    def _until(self, summary: CostSummary, until: CostUntil) -> list[LinePiece]:
         """As of the call looked at; what is projected of the whole session is not about then."""
         text = self.get_visual_style("cost--text")
         parts = [
-            Part(Content.styled(f"up to call {ON_SCREEN.whole(until.call)}", text)),
-            Part(self._amount("recorded", until.recorded), 1, shorter=self._amount("", until.recorded)),
+            LinePiece(Content.styled(f"up to call {ON_SCREEN.whole(until.call)}", text)),
+            LinePiece(self._amount("recorded", until.recorded), 1, shorter=self._amount("", until.recorded)),
         ]
         if summary.is_idle:
             return parts
@@ -154,20 +156,20 @@ class CostBar(Widget, can_focus=True):
         planned = Content.assemble(("→ ", text), self._amount("", until.planned))
         return [
             *parts,
-            Part(self._amount(f"with {self.plan_name}", until.planned), 2, shorter=planned),
-            Part(longer, shorter=shorter),
+            LinePiece(self._amount(f"with {self.plan_name}", until.planned), 2, shorter=planned),
+            LinePiece(longer, shorter=shorter),
         ]
 
-    def _over_time(self, summary: CostSummary) -> list[Part]:
+    def _over_time(self, summary: CostSummary) -> list[LinePiece]:
         text = self.get_visual_style("cost--text")
         if summary.advice:
-            return [Part(Content.styled(one_line(summary.advice), self.get_visual_style("cost--attention")))]
+            return [LinePiece(Content.styled(one_line(summary.advice), self.get_visual_style("cost--attention")))]
         runs = f"at {summary.runs:,.6g} {'run' if summary.runs == 1 else 'runs'} a day"
         hint = Content.styled("d sets how many", text)
-        parts = [Part(Content.styled(runs, text), 1)]
+        parts = [LinePiece(Content.styled(runs, text), 1)]
         day, month = summary.per_day.value, summary.per_month.value
         if summary.is_idle or day is None or month is None:
-            return [*parts, Part(hint, 6)]
+            return [*parts, LinePiece(hint, 6)]
         word, style = ("less", "cost--saved") if day >= 0 else ("more", "cost--lost")
         band = "" if summary.plus_minus is None else f" ±{ON_SCREEN.share(summary.plus_minus)}"
         by_month = f"{ON_SCREEN.dollars(abs(month))} a month"
@@ -175,20 +177,20 @@ class CostBar(Widget, can_focus=True):
             Content.styled(said, self.get_visual_style(style)) for said in (f"{by_month} {word}", by_month)
         )
         parts += [
-            Part(Content.styled(f"{ON_SCREEN.dollars(abs(day))} a day {word}", self.get_visual_style(style))),
-            Part(longer, 3, shorter=shorter),
+            LinePiece(Content.styled(f"{ON_SCREEN.dollars(abs(day))} a day {word}", self.get_visual_style(style))),
+            LinePiece(longer, 3, shorter=shorter),
             # How they are known goes last of all: a figure without it would be taken for a fact.
-            Part(Content.styled(f"{summary.per_month.known}{band}", self.get_visual_style("cost--known"))),
+            LinePiece(Content.styled(f"{summary.per_month.known}{band}", self.get_visual_style("cost--known"))),
         ]
         if summary.breaks:
-            parts.append(Part(Content.styled(f"{ON_SCREEN.plural(summary.breaks, 'cache break')}", text), 4))
+            parts.append(LinePiece(Content.styled(f"{ON_SCREEN.plural(summary.breaks, 'cache break')}", text), 4))
         if summary.first_change >= 0:
             parts.append(
-                Part(Content.styled(f"first change at call {ON_SCREEN.whole(summary.first_change + 1)}", text), 5)
+                LinePiece(Content.styled(f"first change at call {ON_SCREEN.whole(summary.first_change + 1)}", text), 5)
             )
-        return [*parts, Part(hint, 6, right=True)]
+        return [*parts, LinePiece(hint, 6, right=True)]
 
-    def _amount(self, label: str, amount: Amount) -> Content:
+    def _amount(self, label: str, amount: KnownNumber) -> Content:
         return Content.assemble(
             (f"{label} " if label else "", self.get_visual_style("cost--text")),
             (ON_SCREEN.dollars(amount.value), self.get_visual_style("cost--figure")),

@@ -27,7 +27,7 @@ from inspector.report.catalogue import (
 )
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
-from inspector.ui.figure_table.table import Cell, Column, Row, Sorting, Table, figure_cell
+from inspector.ui.figure_table.table import Cell, Column, FigureRow, Sorting, Table, figure_cell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from inspector.ui.timeline.rows import Rows
 
 
-class Section(StrEnum):
+class CostSection(StrEnum):
     """A part of the screen."""
 
     TOTALS = "totals"
@@ -114,12 +114,12 @@ _TERM_COLUMNS: Final = (
 )
 
 
-def own_sorting(section: Section) -> Sorting:
+def own_sorting(section: CostSection) -> Sorting:
     """How a section's rows stand at first."""
-    return Sorting("usd") if section in (Section.PARTS, Section.RESULTS) else Sorting()
+    return Sorting("usd") if section in (CostSection.PARTS, CostSection.RESULTS) else Sorting()
 
 
-def section_table(section: Section, sheet: CostSheet, rows: Rows, terms: Table) -> Table:
+def section_table(section: CostSection, sheet: CostSheet, rows: Rows, terms: Table) -> Table:
     """A section's table.
 
     Args:
@@ -129,30 +129,30 @@ def section_table(section: Section, sheet: CostSheet, rows: Rows, terms: Table) 
         terms: The table of terms, which are the screen's.
     """
     match section:
-        case Section.TOTALS:
+        case CostSection.TOTALS:
             return Table(_TOTAL_COLUMNS, (*_totals(sheet), *_plan_totals(sheet)))
-        case Section.PARTS:
+        case CostSection.PARTS:
             return Table(_PART_COLUMNS, tuple(_tally(("kind", at), row) for at, row in enumerate(sheet.kinds)))
-        case Section.TIERS:
+        case CostSection.TIERS:
             return Table(_TIER_COLUMNS, tuple(_tiers(sheet)))
-        case Section.RESULTS:
+        case CostSection.RESULTS:
             return Table(_RESULT_COLUMNS, tuple(_result(row, sheet, rows) for row in sheet.results))
-        case Section.COMPACTIONS:
+        case CostSection.COMPACTIONS:
             return Table(_COMPACTION_COLUMNS, tuple(_compaction(each) for each in sheet.compactions))
-        case Section.AHEAD:
+        case CostSection.AHEAD:
             return Table(_BAND_COLUMNS, tuple(_ahead(sheet)))
-        case Section.TERMS:
+        case CostSection.TERMS:
             return terms
 
 
-def nothing_in(section: Section, sheet: CostSheet) -> str:
+def nothing_in(section: CostSection, sheet: CostSheet) -> str:
     """What to say where a section has no rows."""
     is_idle = sheet.planned is sheet.baseline
     words = {
-        Section.TIERS: "the plan changes nothing yet" if is_idle else "the plan touches no result",
-        Section.RESULTS: "no tool result was sent",
-        Section.COMPACTIONS: "no compaction was recorded",
-        Section.AHEAD: "nothing can be projected without a price; terms name one",
+        CostSection.TIERS: "the plan changes nothing yet" if is_idle else "the plan touches no result",
+        CostSection.RESULTS: "no tool result was sent",
+        CostSection.COMPACTIONS: "no compaction was recorded",
+        CostSection.AHEAD: "nothing can be projected without a price; terms name one",
     }
     return words.get(section, "")
 
@@ -162,7 +162,7 @@ def term_table(terms: tuple[tuple[Hashable, str, str, str], ...]) -> Table:
     return Table(
         _TERM_COLUMNS,
         tuple(
-            Row(
+            FigureRow(
                 key,
                 {
                     "name": Cell(name, style="table--name" if hint else "table--faint"),
@@ -175,14 +175,14 @@ def term_table(terms: tuple[tuple[Hashable, str, str, str], ...]) -> Table:
     )
 
 
-def _totals(sheet: CostSheet) -> list[Row]:
+def _totals(sheet: CostSheet) -> list[FigureRow]:
     """The totals of the catalogue that the screen shows, those of the session with nothing cut beside the plan's."""
     totals = [each for each in totals_shown(Output.SCREEN) if not each.part_of]
     totals.sort(key=lambda each: FIRST_TOTALS.index(each.name) if each.name in FIRST_TOTALS else len(FIRST_TOTALS))
     return [_total(sheet, each) for total in totals for each in (total, *parts_of(total.name))]
 
 
-def _total(sheet: CostSheet, entry: Quantity) -> Row:
+def _total(sheet: CostSheet, entry: Quantity) -> FigureRow:
     name = entry.name
     after = _total_of(sheet, entry)
     # What every prompt holds that the file does not show is the same with and without the plan.
@@ -195,7 +195,7 @@ def _total(sheet: CostSheet, entry: Quantity) -> Row:
         # Responses cost the same in both, so the change is known as well as the saving is.
         known = sheet.outcome.savings.usd.known if name == "cost_usd" else after.known
         cells["change"] = _cell(Figure(after.value - before.value, known), entry.unit)
-    return Row(name, cells)
+    return FigureRow(name, cells)
 
 
 def _total_of(sheet: CostSheet, entry: Quantity, *, before: bool = False) -> Figure | None:
@@ -212,7 +212,7 @@ def _label(entry: Quantity) -> str:
     return f"  {entry.as_part or entry.label}" if entry.part_of else entry.label
 
 
-def _plan_totals(sheet: CostSheet) -> list[Row]:
+def _plan_totals(sheet: CostSheet) -> list[FigureRow]:
     """What the plan saves, when it pays off, and what its breaks of the cache cost."""
     if sheet.planned is sheet.baseline:
         return []
@@ -226,7 +226,7 @@ def _plan_totals(sheet: CostSheet) -> list[Row]:
         cell = _cell(Figure(each.value, each.known), each.unit, style)
         if entry is pays_off and each.value is None:
             cell = Cell("never here", style="table--faint")
-        found.append(Row(entry.explained, {"name": Cell(_label(entry), style="table--name"), "after": cell}))
+        found.append(FigureRow(entry.explained, {"name": Cell(_label(entry), style="table--name"), "after": cell}))
     return found
 
 
@@ -235,7 +235,7 @@ def _cell(figure: Figure, unit: str, style: str = "") -> Cell:
     return figure_cell(figure, lambda value: ON_SCREEN.quantity(value, shown), style=style)
 
 
-def _tiers(sheet: CostSheet) -> list[Row]:
+def _tiers(sheet: CostSheet) -> list[FigureRow]:
     found = []
     for place, (group, row) in enumerate(sheet.tiers):
         strategy = sheet.planned.plan.entries[group.entry].strategy.name
@@ -246,14 +246,14 @@ def _tiers(sheet: CostSheet) -> list[Row]:
             found.append(replace(made, cells={**made.cells, "touched": changed}))
         else:
             cells = {"name": Cell(name, order=name), "touched": changed}
-            found.append(Row(("tier", place), cells, style="table--faint"))
+            found.append(FigureRow(("tier", place), cells, style="table--faint"))
     return found
 
 
-def _tally(key: Hashable, row: BreakdownRow, name: str = "") -> Row:
+def _tally(key: Hashable, row: BreakdownRow, name: str = "") -> FigureRow:
     label = one_line(name or f"{row.name} {row.part}".rstrip())
     saved = "table--lost" if (row.saved.value or 0) < 0 else "table--saved" if row.saved.value else "table--faint"
-    return Row(
+    return FigureRow(
         key,
         {
             "name": Cell(label, style="table--name", order=label),
@@ -272,10 +272,10 @@ def _tally(key: Hashable, row: BreakdownRow, name: str = "") -> Row:
     )
 
 
-def _result(row: ResentBlock, sheet: CostSheet, rows: Rows) -> Row:
+def _result(row: ResentBlock, sheet: CostSheet, rows: Rows) -> FigureRow:
     shown = rows.row(rows.index_of(row.block))
     tool = one_line(sheet.planned.history.session.all_blocks[row.block].tool_name)
-    return Row(
+    return FigureRow(
         ("result", row.block),
         {
             "number": Cell(str(shown.message), order=float(shown.message), style="table--faint"),
@@ -289,7 +289,7 @@ def _result(row: ResentBlock, sheet: CostSheet, rows: Rows) -> Row:
     )
 
 
-def _compaction(each: CompactionForecast) -> Row:
+def _compaction(each: CompactionForecast) -> FigureRow:
     reached = "as it was" if each.reached_at == each.call else ""
     if each.asked_for:
         reached = "asked for"
@@ -299,7 +299,7 @@ def _compaction(each: CompactionForecast) -> Row:
         reached = ON_SCREEN.whole(each.reached_at + 1)
     saved = each.saved_usd
     style = "table--lost" if (saved.value or 0) < 0 else "table--saved"
-    return Row(
+    return FigureRow(
         ("compaction", each.compaction),
         {
             "name": Cell(f"at call {each.call + 1:,}", style="table--name", order=float(each.call)),
@@ -317,7 +317,7 @@ def _compaction(each: CompactionForecast) -> Row:
     )
 
 
-def _ahead(sheet: CostSheet) -> list[Row]:
+def _ahead(sheet: CostSheet) -> list[FigureRow]:
     found = []
     if sheet.runs is not None:
         runs = sheet.runs
@@ -336,15 +336,15 @@ def _ahead(sheet: CostSheet) -> list[Row]:
             "after": _projected(ahead.plan_prompt_tokens, ON_SCREEN.whole),
             "band": _range(ahead.plan_prompt_tokens, ON_SCREEN.whole, ON_SCREEN.short),
         }
-        found.append(Row(("next", "prompt"), cells))
+        found.append(FigureRow(("next", "prompt"), cells))
     return found
 
 
-def _this_run(sheet: CostSheet, runs: RunProjection) -> Row:
+def _this_run(sheet: CostSheet, runs: RunProjection) -> FigureRow:
     """The session itself, whose totals are known; only how far a like one may be off is projected."""
     saved = sheet.outcome.savings.usd
     style = "table--lost" if (saved.value or 0) < 0 else "table--saved"
-    return Row(
+    return FigureRow(
         "saved_usd",
         {
             "name": Cell("this run", style="table--name"),
@@ -356,9 +356,9 @@ def _this_run(sheet: CostSheet, runs: RunProjection) -> Row:
     )
 
 
-def _band_row(key: Hashable, name: str, each: CostComparison) -> Row:
+def _band_row(key: Hashable, name: str, each: CostComparison) -> FigureRow:
     style = "table--lost" if each.saving.middle < 0 else "table--saved"
-    return Row(
+    return FigureRow(
         key,
         {
             "name": Cell(name, style="table--name"),

@@ -14,7 +14,7 @@ from inspector.replay.explain.cost_sheet import CostSheet, cost_sheet
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import COSTS, COSTS_FIGURES
 from inspector.ui.cost.assumptions import RUNS, TERMS, TermError, term_lines
-from inspector.ui.cost.rows import Section, nothing_in, own_sorting, section_table, term_table
+from inspector.ui.cost.rows import CostSection, nothing_in, own_sorting, section_table, term_table
 from inspector.ui.dialogs.value_dialog import ValueDialog
 from inspector.ui.explain.dialog import ExplainScreen
 from inspector.ui.explain.explanation import Explained, explanation_content
@@ -38,20 +38,22 @@ if TYPE_CHECKING:
     from inspector.ui.controller.session import SessionController
     from inspector.ui.cost.assumptions import Term
 
-SECTIONS = tuple(Section)
+SECTIONS = tuple(CostSection)
 _TITLES = {
-    Section.TOTALS: "Totals over all calls",
-    Section.PARTS: "What takes up the prompts, under the plan",
-    Section.TIERS: "What the plan's parts did, changed results of all",
-    Section.RESULTS: "Results that cost most to carry along",
-    Section.COMPACTIONS: "Recorded compactions under the plan, no part of any total",
-    Section.AHEAD: "What this comes to",
-    Section.TERMS: "Terms, and where the figures come from",
+    CostSection.TOTALS: "Totals over all calls",
+    CostSection.PARTS: "What takes up the prompts, under the plan",
+    CostSection.TIERS: "What the plan's parts did, changed results of all",
+    CostSection.RESULTS: "Results that cost most to carry along",
+    CostSection.COMPACTIONS: "Recorded compactions under the plan, no part of any total",
+    CostSection.AHEAD: "What this comes to",
+    CostSection.TERMS: "Terms, and where the figures come from",
 }
 
 
-class Figures(FigureTable):
+class CostFigures(FigureTable):
     """The figures of a section."""
+
+    TITLE_IN_HELP = "Figures"
 
     HELP = """Every figure the replay knows, in seven sections. Below stands how the one under the cursor came about;
     E shows all of it. Letters behind numbers: c calibrated, e estimated, p projected; none is exact.
@@ -81,7 +83,7 @@ class CostsScreen(StudyScreen):
 
     def __init__(self, controller: SessionController) -> None:
         super().__init__(controller)
-        self.section = Section.TOTALS
+        self.section = CostSection.TOTALS
         """The section shown."""
         self.sheet: CostSheet | None = None
         """The newest figures; None before the first."""
@@ -92,15 +94,15 @@ class CostsScreen(StudyScreen):
         yield SessionHeader()
         with Pane("Cost", id="figures-pane"):
             yield ChoiceStrip()
-            yield Figures(id="figures")
+            yield CostFigures(id="figures")
         with Pane("How this figure came about", id="how-pane"):
             yield Static(id="how", markup=False)
         yield StatusBar()
 
     @property
-    def figures(self) -> Figures:
+    def figures(self) -> CostFigures:
         """The table."""
-        return self.query_one(Figures)
+        return self.query_one(CostFigures)
 
     def on_mount(self) -> None:
         """Begin with the totals."""
@@ -200,7 +202,7 @@ class CostsScreen(StudyScreen):
 
     def action_section(self, name: str) -> None:
         """Show another section."""
-        self.section = Section(name)
+        self.section = CostSection(name)
         self.figures.set_reactive(FigureTable.sorting, own_sorting(self.section))
         self.figures.set_reactive(FigureTable.cursor, 0)
         self.show_outcome()

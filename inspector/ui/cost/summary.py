@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Amount:
+class KnownNumber:
     """A number and how it is known.
 
     Attributes:
@@ -37,9 +37,9 @@ class CostUntil:
     """
 
     call: int
-    recorded: Amount
-    planned: Amount
-    saved: Amount
+    recorded: KnownNumber
+    planned: KnownNumber
+    saved: KnownNumber
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +66,16 @@ class CostSummary:
         until: The same as of the call looked at; None at the present.
     """
 
-    recorded: Amount
-    planned: Amount
-    saved: Amount
+    recorded: KnownNumber
+    planned: KnownNumber
+    saved: KnownNumber
     saved_share: float | None
-    saved_tokens: Amount
+    saved_tokens: KnownNumber
     rebuilds: float | None
     pays_off: int | None
     runs: float
-    per_day: Amount
-    per_month: Amount
+    per_day: KnownNumber
+    per_month: KnownNumber
     plus_minus: float | None
     breaks: int = 0
     first_change: int = -1
@@ -120,8 +120,10 @@ def summarise(
         rebuilds=totals.break_usd.value,
         pays_off=None if pays_off is None else int(pays_off),
         runs=runs,
-        per_day=Amount(per_day, "projected"),
-        per_month=Amount(None if per_day is None else per_day * (terms or Assumptions()).days_per_month, "projected"),
+        per_day=KnownNumber(per_day, "projected"),
+        per_month=KnownNumber(
+            None if per_day is None else per_day * (terms or Assumptions()).days_per_month, "projected"
+        ),
         plus_minus=None if plus_minus is None or isnan(plus_minus) else plus_minus,
         breaks=int(totals.breaks.value or 0),
         first_change=-1 if first_change is None else first_change,
@@ -144,9 +146,11 @@ def _until(outcome: Outcome, call: int | None) -> CostUntil | None:
         return None
     figures = outcome.baseline.figures.cost_usd, outcome.totals.figures.cost_usd, outcome.totals.savings.usd
     known = [figure.known.value for figure in figures]
-    amounts = (Amount(value, how) for value, how in zip((recorded, planned, recorded - planned), known, strict=True))
+    amounts = (
+        KnownNumber(value, how) for value, how in zip((recorded, planned, recorded - planned), known, strict=True)
+    )
     return CostUntil(call + 1, *amounts)
 
 
-def _amount(figure: Figure) -> Amount:
-    return Amount(figure.value, figure.known.value)
+def _amount(figure: Figure) -> KnownNumber:
+    return KnownNumber(figure.value, figure.known.value)

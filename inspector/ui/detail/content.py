@@ -32,7 +32,7 @@ _MEMBER = re.compile(r'(\s*)("(?:[^"\\]|\\.)*")(: .*|:.*)', re.DOTALL)
 _HEADINGS: Final = ("+++", "---", "@@", "diff ", "index ", "*** ")
 
 
-class Form(StrEnum):
+class TextForm(StrEnum):
     """What a text is."""
 
     PLAIN = "plain"
@@ -40,9 +40,9 @@ class Form(StrEnum):
     JSON = "json"
 
 
-def form_of(text: str) -> Form:
+def form_of(text: str) -> TextForm:
     """What a text is, by how it begins."""
-    return Form.DIFFERENCE if _DIFFERENCE.search(text[:_LOOKED_AT]) else Form.PLAIN
+    return TextForm.DIFFERENCE if _DIFFERENCE.search(text[:_LOOKED_AT]) else TextForm.PLAIN
 
 
 def row_style(folded: Wrapped, row: int, plain: str) -> str:
@@ -85,12 +85,12 @@ _GUTTERS: Final = {SectionKind.INSERTED: "▎", SectionKind.ABSENT: "┊", Secti
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class DetailSection:
     """A part of what the detail shows; text not yet safe."""
 
     text: str
     kind: SectionKind
-    form: Form = Form.PLAIN
+    form: TextForm = TextForm.PLAIN
 
 
 ABOUT: Final = "\N{ALMOST EQUAL TO}"
@@ -161,27 +161,27 @@ class DetailContent:
         return all(part.shows_the_same(there) for part, there in zip(self.parts, other.parts, strict=True))
 
 
-def sent_sections(recorded: str, content: DetailContent) -> tuple[Section, ...]:
+def sent_sections(recorded: str, content: DetailContent) -> tuple[DetailSection, ...]:
     """What is sent of a block, in order, with a note wherever something was left out."""
     if content.absent:
-        return (note_section(one_line(content.absent)), Section(recorded, SectionKind.ABSENT))
+        return (note_section(one_line(content.absent)), DetailSection(recorded, SectionKind.ABSENT))
     rendition = content.sent
     if rendition is None or rendition.action is Action.WHOLE:
-        return (Section(recorded, SectionKind.RECORDED, form_of(recorded)),)
+        return (DetailSection(recorded, SectionKind.RECORDED, form_of(recorded)),)
     if rendition.action is Action.REMOVED:
         return (note_section(cut_note("removed", len(recorded), content.note)),)
     gaps, form = gaps_of(rendition, len(recorded)), form_of(recorded)
     verb = "replaced" if rendition.action is Action.REPLACED else "cut here"
-    sections: list[Section] = []
+    sections: list[DetailSection] = []
     is_first = True
     for index, piece in enumerate((*rendition.pieces, "")):
         if gaps[index]:
             sections.append(note_section(cut_note(verb, gaps[index], content.note if is_first else None)))
             is_first = False
         if isinstance(piece, Slice):
-            sections.append(Section(recorded[piece.start : piece.stop], SectionKind.RECORDED, form))
+            sections.append(DetailSection(recorded[piece.start : piece.stop], SectionKind.RECORDED, form))
         elif piece:
-            sections.append(Section(piece, SectionKind.INSERTED))
+            sections.append(DetailSection(piece, SectionKind.INSERTED))
     return tuple(section for section in sections if section.text)
 
 
@@ -204,12 +204,12 @@ class Document:
         first_rows: Per section, its first row, and at the end the number of rows.
     """
 
-    sections: tuple[Section, ...]
+    sections: tuple[DetailSection, ...]
     folded: tuple[Wrapped, ...]
     first_rows: tuple[int, ...]
 
     @classmethod
-    def of(cls, sections: Iterable[Section], width: int) -> Document:
+    def of(cls, sections: Iterable[DetailSection], width: int) -> Document:
         """Fold sections to `width` cells."""
         kept = tuple(sections)
         folded = tuple(wrap(section.text, width) for section in kept)
@@ -232,9 +232,9 @@ class Document:
         section, folded, row = self.sections[part], self.folded[part], index - self.first_rows[part]
         style = f"detail--{section.kind.value}"
         text = folded.row(row)
-        if section.form is Form.DIFFERENCE:
+        if section.form is TextForm.DIFFERENCE:
             style = row_style(folded, row, style)
-        pieces = member_pieces(text, style) if section.form is Form.JSON else ((text, style),)
+        pieces = member_pieces(text, style) if section.form is TextForm.JSON else ((text, style),)
         gutter = (_GUTTERS.get(section.kind, " "), style)
         return PageRow((gutter, *pieces), style if section.kind is SectionKind.INSERTED else "")
 
@@ -288,8 +288,8 @@ def cut_note(verb: str, characters: int, note: CutNote | None) -> str:
     return f"{sentence} {ELLIPSIS} {note.known}" if note.known else sentence
 
 
-def note_section(sentence: str) -> Section:
+def note_section(sentence: str) -> DetailSection:
     """Something the inspector says, set apart from what was recorded and sent."""
-    return Section(
+    return DetailSection(
         f"{ELLIPSIS} {sentence} {ELLIPSIS}" if ELLIPSIS not in sentence else f"{ELLIPSIS} {sentence}", SectionKind.NOTE
     )

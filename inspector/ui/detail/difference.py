@@ -9,7 +9,7 @@ import numpy as np
 
 from inspector.safe_text import fit_cells
 from inspector.strategies.core.rendition import Action, Slice
-from inspector.ui.detail.content import DetailContent, Document, Section, SectionKind, cut_note, note_section
+from inspector.ui.detail.content import DetailContent, DetailSection, Document, SectionKind, cut_note, note_section
 from inspector.ui.detail.page import PageRow, Wrapped, rows_of_words, wrap
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.ui.detail.page import Page
+    from inspector.ui.detail.page import DetailPage
 
 LEAST_WIDTH: Final = 64
 """Cells from which on both stand side by side; below, what was cut stands over what is sent for it."""
@@ -71,7 +71,7 @@ def stretches_of(recorded: str, content: DetailContent) -> tuple[Stretch, ...]:
     return tuple(stretches)
 
 
-def difference_page(recorded: str, content: DetailContent, width: int) -> Page:
+def difference_page(recorded: str, content: DetailContent, width: int) -> DetailPage:
     """Both texts side by side, or under one another where there is no room for two.
 
     Args:
@@ -85,7 +85,7 @@ def difference_page(recorded: str, content: DetailContent, width: int) -> Page:
     return Difference.of(stretches, (width - len(_RULE)) // 2, width)
 
 
-def _under_one_another(stretches: Iterable[Stretch]) -> Iterable[Section]:
+def _under_one_another(stretches: Iterable[Stretch]) -> Iterable[DetailSection]:
     for stretch in stretches:
         if stretch.note:
             yield note_section(stretch.note)
@@ -95,11 +95,11 @@ def _under_one_another(stretches: Iterable[Stretch]) -> Iterable[Section]:
             (stretch.kept, SectionKind.RECORDED),
         ):
             if text:
-                yield Section(text, kind)
+                yield DetailSection(text, kind)
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class FoldedStretch:
     """A stretch folded.
 
     Attributes:
@@ -130,23 +130,23 @@ class Difference:
         column: Cells of either side.
     """
 
-    sides: tuple[Side, ...]
+    sides: tuple[FoldedStretch, ...]
     first_rows: tuple[int, ...]
     column: int
 
     @classmethod
     def of(cls, stretches: Iterable[Stretch], column: int, width: int) -> Difference:
         """Fold stretches to two columns of so many cells, notes to `width`."""
-        sides: list[Side] = []
+        sides: list[FoldedStretch] = []
         for stretch in stretches:
             if stretch.note:
-                sides.append(Side(wrap(note_section(stretch.note).text, width), _NOTHING, is_note=True))
+                sides.append(FoldedStretch(wrap(note_section(stretch.note).text, width), _NOTHING, is_note=True))
             if stretch.kept:
                 kept = wrap(stretch.kept, column - 1)
-                sides.append(Side(kept, kept))
+                sides.append(FoldedStretch(kept, kept))
             elif stretch.cut or stretch.put_in:
                 cut, put_in = wrap(stretch.cut, column - 1), wrap(stretch.put_in, column - 1)
-                sides.append(Side(cut, put_in, ("detail--taken", "detail--inserted"), ("-", "▎")))
+                sides.append(FoldedStretch(cut, put_in, ("detail--taken", "detail--inserted"), ("-", "▎")))
         first_rows = [0]
         for side in sides:
             first_rows.append(first_rows[-1] + len(side))

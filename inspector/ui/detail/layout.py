@@ -6,7 +6,7 @@ import json
 from difflib import unified_diff
 from typing import Final
 
-from inspector.ui.detail.content import Form, Section, SectionKind, form_of, laid_out
+from inspector.ui.detail.content import DetailSection, SectionKind, TextForm, form_of, laid_out
 
 NOTHING_TO_LAY_OUT: Final = "⋯ nothing to lay out: neither JSON nor a difference ⋯"
 LONGEST_COMPARED: Final = 4000
@@ -15,7 +15,7 @@ LONGEST_COMPARED: Final = 4000
 _PAIRS: Final = (("old_string", "new_string"), ("old_str", "new_str"), ("oldText", "newText"), ("old_text", "new_text"))
 
 
-def layout_sections(recorded: str, *, is_tool_call: bool) -> tuple[Section, ...]:
+def layout_sections(recorded: str, *, is_tool_call: bool) -> tuple[DetailSection, ...]:
     """A recorded text laid out.
 
     Args:
@@ -31,16 +31,16 @@ def layout_sections(recorded: str, *, is_tool_call: bool) -> tuple[Section, ...]
             return input_sections(value)
     formatted = laid_out(recorded)
     if formatted is not None:
-        return (Section(formatted, SectionKind.RECORDED, Form.JSON),)
+        return (DetailSection(formatted, SectionKind.RECORDED, TextForm.JSON),)
     form = form_of(recorded)
-    if form is Form.DIFFERENCE:
-        return (Section(recorded, SectionKind.RECORDED, form),)
-    return (Section(NOTHING_TO_LAY_OUT, SectionKind.NOTE), Section(recorded, SectionKind.RECORDED))
+    if form is TextForm.DIFFERENCE:
+        return (DetailSection(recorded, SectionKind.RECORDED, form),)
+    return (DetailSection(NOTHING_TO_LAY_OUT, SectionKind.NOTE), DetailSection(recorded, SectionKind.RECORDED))
 
 
-def input_sections(arguments: dict[str, object]) -> tuple[Section, ...]:
+def input_sections(arguments: dict[str, object]) -> tuple[DetailSection, ...]:
     """The input of a tool: an argument after the other, long texts under their names, edits as differences."""
-    sections: list[Section] = []
+    sections: list[DetailSection] = []
     told: set[str] = set()
     for name, value in arguments.items():
         if name in told:
@@ -58,21 +58,24 @@ def _is_edit(arguments: dict[str, object], pair: tuple[str, str]) -> bool:
     return all(isinstance(arguments.get(name), str) for name in pair)
 
 
-def _edit(old: str, new: str) -> list[Section]:
+def _edit(old: str, new: str) -> list[DetailSection]:
     before, after = old.splitlines(), new.splitlines()
     if max(len(before), len(after)) > LONGEST_COMPARED:
         lines = [*(f"-{line}" for line in before), *(f"+{line}" for line in after)]
     else:
         lines = list(unified_diff(before, after, n=3, lineterm=""))[2:] or [f" {line}" for line in before]
-    return [Section("\n".join(lines) + "\n", SectionKind.RECORDED, Form.DIFFERENCE)]
+    return [DetailSection("\n".join(lines) + "\n", SectionKind.RECORDED, TextForm.DIFFERENCE)]
 
 
-def _argument(name: str, value: object) -> list[Section]:
+def _argument(name: str, value: object) -> list[DetailSection]:
     if isinstance(value, str) and "\n" in value:
         text = value if value.endswith("\n") else f"{value}\n"
-        return [Section(f"{name}:\n", SectionKind.NAME), Section(text, SectionKind.RECORDED, form_of(value))]
+        return [
+            DetailSection(f"{name}:\n", SectionKind.NAME),
+            DetailSection(text, SectionKind.RECORDED, form_of(value)),
+        ]
     if isinstance(value, list) and value and all(isinstance(entry, dict) for entry in value):
-        named = [Section(f"{name}:\n", SectionKind.NAME)]
+        named = [DetailSection(f"{name}:\n", SectionKind.NAME)]
         return [*named, *(section for entry in value for section in input_sections(entry))]
     shown = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
-    return [Section(f'"{name}": {shown}\n', SectionKind.RECORDED, Form.JSON)]
+    return [DetailSection(f'"{name}": {shown}\n', SectionKind.RECORDED, TextForm.JSON)]

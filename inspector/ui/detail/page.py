@@ -30,7 +30,7 @@ class PageRow(NamedTuple):
     rest: str = ""
 
 
-class Page(Protocol):
+class DetailPage(Protocol):
     """A text folded to a width, with everything said about it."""
 
     def __len__(self) -> int:

@@ -10,7 +10,15 @@ import numpy as np
 
 from inspector.safe_text import one_line
 from inspector.session.model import TextUnavailableError
-from inspector.ui.detail.content import Document, Form, Section, SectionKind, form_of, note_section, sent_sections
+from inspector.ui.detail.content import (
+    DetailSection,
+    Document,
+    SectionKind,
+    TextForm,
+    form_of,
+    note_section,
+    sent_sections,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.ui.detail.content import DetailContent
-    from inspector.ui.detail.page import Page, PageRow
+    from inspector.ui.detail.page import DetailPage, PageRow
 
 
 Shown = Literal["raw", "sent", "difference", "laid", "markdown", "record"]
@@ -44,7 +52,7 @@ class Prepared(NamedTuple):
         recorded: The recorded text, None where it was not or could not be read.
     """
 
-    page: Page
+    page: DetailPage
     recorded: str | None
 
 
@@ -72,7 +80,7 @@ def prepare(content: DetailContent, recorded: str | None, shown: Shown, width: i
     return Prepared(page if len(page) else _said(EMPTY, width), text)
 
 
-def _joined(parts: tuple[DetailContent, ...], shown: Shown, width: int) -> Page:
+def _joined(parts: tuple[DetailContent, ...], shown: Shown, width: int) -> DetailPage:
     """All blocks of a message, each below what it is; a record that holds several of them is shown once."""
     named, records = [], set()
     for part in parts:
@@ -88,7 +96,7 @@ def _joined(parts: tuple[DetailContent, ...], shown: Shown, width: int) -> Page:
     return Joined.of(named, width)
 
 
-def _page(content: DetailContent, recorded: str, shown: Shown, width: int) -> Page:
+def _page(content: DetailContent, recorded: str, shown: Shown, width: int) -> DetailPage:
     if shown == "difference":
         from inspector.ui.detail.difference import difference_page
 
@@ -101,15 +109,15 @@ def _page(content: DetailContent, recorded: str, shown: Shown, width: int) -> Pa
         from inspector.ui.detail.layout import layout_sections
 
         return Document.of(layout_sections(recorded, is_tool_call=content.is_tool_call), width)
-    media = tuple(Section(f"{label}\n", SectionKind.NOTE) for label in content.media)
+    media = tuple(DetailSection(f"{label}\n", SectionKind.NOTE) for label in content.media)
     if shown == "sent":
         sections = sent_sections(recorded, content)
     else:
-        sections = (Section(recorded, SectionKind.RECORDED, form_of(recorded)), *_stored(content, recorded))
+        sections = (DetailSection(recorded, SectionKind.RECORDED, form_of(recorded)), *_stored(content, recorded))
     return Document.of((*media, *sections), width)
 
 
-def _stored(content: DetailContent, recorded: str) -> tuple[Section, ...]:
+def _stored(content: DetailContent, recorded: str) -> tuple[DetailSection, ...]:
     """The whole output behind a preview, below it."""
     found = content.stored(recorded) if content.stored is not None else None
     if found is None:
@@ -118,10 +126,10 @@ def _stored(content: DetailContent, recorded: str) -> tuple[Section, ...]:
     if found.text is None:
         return (note_section(f"all of it was kept in {name}, which is not there (any more)"),)
     said = note_section(f"the model was sent no more than this; all {len(found.text):,} characters, from {name}:")
-    return (said, Section(found.text, SectionKind.ABSENT, form_of(found.text)))
+    return (said, DetailSection(found.text, SectionKind.ABSENT, form_of(found.text)))
 
 
-def _record(content: DetailContent, width: int) -> Page:
+def _record(content: DetailContent, width: int) -> DetailPage:
     record = b"" if content.record is None else content.record()
     if not record:
         return _said(NO_RECORD, width)
@@ -129,12 +137,12 @@ def _record(content: DetailContent, width: int) -> Page:
     try:
         laid = json.dumps(json.loads(text), indent=2, ensure_ascii=False)
     except (ValueError, RecursionError):
-        return Document.of((Section(text, SectionKind.RECORDED),), width)
-    return Document.of((Section(laid, SectionKind.RECORDED, Form.JSON),), width)
+        return Document.of((DetailSection(text, SectionKind.RECORDED),), width)
+    return Document.of((DetailSection(laid, SectionKind.RECORDED, TextForm.JSON),), width)
 
 
-def _said(sentence: str, width: int) -> Page:
-    return Document.of((Section(sentence, SectionKind.NOTE),), width)
+def _said(sentence: str, width: int) -> DetailPage:
+    return Document.of((DetailSection(sentence, SectionKind.NOTE),), width)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,22 +155,22 @@ class Joined:
         first_rows: Per page, its first row, and at the end the number of rows.
     """
 
-    pages: tuple[Page, ...]
+    pages: tuple[DetailPage, ...]
     names: tuple[bool, ...]
     first_rows: tuple[int, ...]
 
     @classmethod
-    def of(cls, named: Iterable[tuple[str, Page]], width: int) -> Joined:
+    def of(cls, named: Iterable[tuple[str, DetailPage]], width: int) -> Joined:
         """Put pages below their names.
 
         Args:
             named: What each page shows, not yet safe, and the page.
             width: Cells of a row, the first of them left out.
         """
-        pages: list[Page] = []
+        pages: list[DetailPage] = []
         first_rows = [0]
         for name, page in named:
-            heading = Section(f"\n{name}" if pages else name, SectionKind.NAME)
+            heading = DetailSection(f"\n{name}" if pages else name, SectionKind.NAME)
             for each in (Document.of((heading,), width), page):
                 pages.append(each)
                 first_rows.append(first_rows[-1] + len(each))

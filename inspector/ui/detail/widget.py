@@ -15,7 +15,7 @@ from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import cell_width, clip_cells, one_line, safe_text
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.parts import DETAIL
-from inspector.ui.detail.content import Document, Section, SectionKind
+from inspector.ui.detail.content import DetailSection, Document, SectionKind
 from inspector.ui.detail.views import VIEWS, Shown, prepare
 from inspector.ui.toolkit.line_view import LineView, strip_of
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from textual.strip import Strip
 
     from inspector.ui.detail.content import DetailContent
-    from inspector.ui.detail.page import Page
+    from inspector.ui.detail.page import DetailPage
 
     Pieces = tuple[tuple[str, str | Style], ...]
 
@@ -189,7 +189,7 @@ class Detail(LineView):
         """
 
         generation: int
-        page: Page
+        page: DetailPage
         key: Hashable
         recorded: str | None
 
@@ -203,7 +203,7 @@ class Detail(LineView):
             rows: The row of every place, rising.
         """
 
-        page: Page
+        page: DetailPage
         words: str
         rows: NDArray[np.int64]
 
@@ -242,7 +242,7 @@ class Detail(LineView):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  Textual's name
         super().__init__(id=id, classes=classes)
-        self._page: Page = Document.of((), 1)
+        self._page: DetailPage = Document.of((), 1)
         self._generation = 0
         self._recorded: tuple[Hashable, str] | None = None
         self._place: tuple[Hashable, Shown] | None = None
@@ -251,7 +251,7 @@ class Detail(LineView):
         self._found = FoundPlaces()
 
     @property
-    def document(self) -> Page:
+    def document(self) -> DetailPage:
         """What is shown, folded."""
         return self._page
 
@@ -454,9 +454,9 @@ class Detail(LineView):
             self._say(LOADING)
 
     def _say(self, sentence: str) -> None:
-        self._show(Document.of((Section(sentence, SectionKind.NOTE),), self.text_width), None)
+        self._show(Document.of((DetailSection(sentence, SectionKind.NOTE),), self.text_width), None)
 
-    def _show(self, page: Page, key: Hashable | None) -> None:
+    def _show(self, page: DetailPage, key: Hashable | None) -> None:
         place = (key, self.shown)
         stays = key is not None and place == self._place
         self._place = place

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class DialogChoice:
     """Something that may be chosen.
 
     Attributes:

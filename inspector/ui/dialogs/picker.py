@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from inspector.ui.dialogs.choice import Choice
+    from inspector.ui.dialogs.choice import DialogChoice
 
 NAME_WIDTH = 27
 
@@ -36,11 +36,11 @@ class Picker(Dialog[str | None]):
     def __init__(
         self,
         title: str,
-        choices: Sequence[Choice],
+        choices: Sequence[DialogChoice],
         *,
         verb: str = "takes it",
         hint: str = "filter",
-        typed: Callable[[str], Choice | None] | None = None,
+        typed: Callable[[str], DialogChoice | None] | None = None,
     ) -> None:
         """Make a list.
 
@@ -57,7 +57,7 @@ class Picker(Dialog[str | None]):
         self._verb = verb
         self._hint = hint
         self._typed = typed
-        self._shown: list[Choice] = []
+        self._shown: list[DialogChoice] = []
 
     def compose(self) -> ComposeResult:
         """A filter, the list, and what the highlighted one does."""
@@ -133,6 +133,6 @@ class Picker(Dialog[str | None]):
         self.dismiss(None)
 
 
-def _matches(choice: Choice, words: Sequence[str]) -> bool:
+def _matches(choice: DialogChoice, words: Sequence[str]) -> bool:
     text = f"{choice.name} {choice.title} {choice.help}".lower()
     return all(word in text for word in words)

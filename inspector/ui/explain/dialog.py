@@ -15,7 +15,7 @@ from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import EXPLAIN
 from inspector.ui.dialogs.dialog import Dialog, key_words
 from inspector.ui.explain.explanation import explanation_content
-from inspector.ui.figure_table.table import Cell, Column, Row, Table
+from inspector.ui.figure_table.table import Cell, Column, FigureRow, Table
 from inspector.ui.figure_table.widget import FigureTable
 
 if TYPE_CHECKING:
@@ -94,10 +94,10 @@ class ExplainScreen(Dialog[None]):
         self.query_one(VerticalScroll).scroll_home(animate=False)
 
 
-def _row(place: int, each: Explained) -> Row:
+def _row(place: int, each: Explained) -> FigureRow:
     explanation = each.explanation
     known = explanation.known.value
-    return Row(
+    return FigureRow(
         place,
         {
             "name": Cell(one_line(each.name), style="table--name", order=each.name),

@@ -11,7 +11,7 @@ from inspector.ui.toolkit.bars import bar
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from inspector.ui.figure_table.table import Cell, Column, Row, Sorting
+    from inspector.ui.figure_table.table import Cell, Column, FigureRow, Sorting
 
 Piece = tuple[str, str]
 """A safe text and the component class it is drawn in; an empty class for the row's own."""
@@ -99,7 +99,7 @@ def column_at(columns: Sequence[Column], widths: Mapping[str, int], x: int) -> C
 
 
 def row_pieces(
-    columns: Sequence[Column], widths: Mapping[str, int], row: Row, *, selected: bool, logarithmic: bool = False
+    columns: Sequence[Column], widths: Mapping[str, int], row: FigureRow, *, selected: bool, logarithmic: bool = False
 ) -> list[Piece]:
     """The pieces of one row, from left to right.
 

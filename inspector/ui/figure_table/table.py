@@ -101,7 +101,7 @@ EMPTY: Final = Cell()
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FigureRow:
     """A row.
 
     Attributes:
@@ -142,15 +142,15 @@ class Table:
     """
 
     columns: tuple[Column, ...] = ()
-    rows: tuple[Row, ...] = ()
+    rows: tuple[FigureRow, ...] = ()
 
     def sorted(self, sorting: Sorting) -> Table:
         """The table with its rows sorted; rows that are equal keep their order, rows without a value come last."""
         if not sorting.column:
             return self
-        known: list[tuple[tuple[str, float], Row]] = []
-        first: list[Row] = []
-        last: list[Row] = []
+        known: list[tuple[tuple[str, float], FigureRow]] = []
+        first: list[FigureRow] = []
+        last: list[FigureRow] = []
         for row in self.rows:
             order = row.cells.get(sorting.column, EMPTY).order
             if row.is_first:

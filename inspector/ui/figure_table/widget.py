@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
     from textual.strip import Strip
 
-    from inspector.ui.figure_table.table import Row
+    from inspector.ui.figure_table.table import FigureRow
 
 
 class FigureTable(LineView):
@@ -127,14 +127,14 @@ class FigureTable(LineView):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  Textual's name
         super().__init__(id=id, classes=classes)
-        self._rows: tuple[Row, ...] = ()
+        self._rows: tuple[FigureRow, ...] = ()
         self._widths: dict[str, int] = {}
         self._widths_of: tuple[object, int] | None = None
         self.shows_cursor = True
         """A row can be chosen; otherwise the table is only to be read."""
 
     @property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[FigureRow, ...]:
         """The rows as sorted."""
         return self._rows
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from textual.binding import Binding
     from textual.dom import DOMNode
 
-    from inspector.ui.actions.action import Action
+    from inspector.ui.actions.action import UserAction
 
     AnyApp = App[Any]
 
@@ -144,7 +144,7 @@ def _title(node: DOMNode) -> str:
         return "Everywhere"
     if node.border_title:
         return str(node.border_title)
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(node).__name__).lower()
+    words = getattr(node, "TITLE_IN_HELP", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(node).__name__)).lower()
     return words[:1].upper() + words[1:]
 
 
@@ -175,7 +175,7 @@ def app_commands(app: AnyApp) -> Iterator[SystemCommand]:
             yield named_command(app, action)
 
 
-def named_command(node: AnyApp | Screen[Any], action: Action[Any]) -> SystemCommand:
+def named_command(node: AnyApp | Screen[Any], action: UserAction[Any]) -> SystemCommand:
     """The command of an action that has a name of its own."""
     named = action.named
     if named is None:
@@ -184,7 +184,7 @@ def named_command(node: AnyApp | Screen[Any], action: Action[Any]) -> SystemComm
     return SystemCommand(title, named.text, partial(_run, node.app, action, node))
 
 
-async def _run(app: AnyApp, action: Action[Any], node: DOMNode) -> None:
+async def _run(app: AnyApp, action: UserAction[Any], node: DOMNode) -> None:
     await app.run_action(action.binding.action, node)
 
 

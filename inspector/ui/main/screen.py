@@ -29,7 +29,7 @@ from inspector.ui.session_screen import SessionScreen, heading_of
 from inspector.ui.sessions.tabs import SessionTabs
 from inspector.ui.toolkit.header import Heading, SessionHeader
 from inspector.ui.toolkit.pane import Pane, Word
-from inspector.ui.toolkit.status_bar import Progress, Standing, StatusBar
+from inspector.ui.toolkit.status_bar import Standing, StatusBar, WorkProgress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -193,7 +193,7 @@ class InspectScreen(SessionScreen[None]):
     def _show_progress(self) -> None:
         """In the status line; while nothing was read yet, where the rows will be."""
         progress = self.controller.progress
-        self.status.progress = None if progress is None else Progress(*progress)
+        self.status.progress = None if progress is None else WorkProgress(*progress)
         if progress is not None and self.controller.session is None:
             what, fraction, _ = progress
             self.timeline.say_instead(Word(f"{what} {self.controller.path.name}", fraction=fraction))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from inspector.strategies.plan import Plan, PlanError
 from inspector.strategies.presets import PRESETS
 from inspector.strategies.registry import STRATEGIES
-from inspector.ui.dialogs.choice import Choice
+from inspector.ui.dialogs.choice import DialogChoice
 
 if TYPE_CHECKING:
     from inspector.session.model import Session
@@ -19,17 +19,18 @@ FILE = "file:"
 """What identifiers of plans begin with; those of strategies are their names."""
 
 
-def strategy_choices() -> list[Choice]:
+def strategy_choices() -> list[DialogChoice]:
     """Every strategy."""
     return [
-        Choice(each.name, each.name, each.title, f"{each.summary}\nFrom {each.source}") for each in STRATEGIES.values()
+        DialogChoice(each.name, each.name, each.title, f"{each.summary}\nFrom {each.source}")
+        for each in STRATEGIES.values()
     ]
 
 
-def ready_choices() -> list[Choice]:
+def ready_choices() -> list[DialogChoice]:
     """Every plan that comes with the program."""
     return [
-        Choice(
+        DialogChoice(
             f"{READY}{preset.name}",
             preset.name,
             preset.summary,
@@ -39,13 +40,13 @@ def ready_choices() -> list[Choice]:
     ]
 
 
-def saved_choices(saved: list[SavedPlan]) -> list[Choice]:
+def saved_choices(saved: list[SavedPlan]) -> list[DialogChoice]:
     """The plans a user saved."""
     choices = []
     for each in saved:
         specs = () if each.plan is None else each.plan.to_specs()
         help_text = _plan_help(each.problem or f"Saved as {each.path}", specs)
-        choices.append(Choice(f"{FILE}{each.path}", each.name, "your plan", help_text))
+        choices.append(DialogChoice(f"{FILE}{each.path}", each.name, "your plan", help_text))
     return choices
 
 
@@ -53,14 +54,14 @@ def _plan_help(summary: str, specs: tuple[str, ...] | list[str]) -> str:
     return "\n".join([summary, *specs]) if specs else summary
 
 
-def file_choice(text: str) -> Choice | None:
+def file_choice(text: str) -> DialogChoice | None:
     """The plan file a text names; None where it names none."""
     path = Path(text).expanduser()
     try:
         is_file = path.suffix == ".toml" and path.is_file()
     except OSError:
         return None
-    return Choice(f"{FILE}{path}", path.name, "a plan file", str(path)) if is_file else None
+    return DialogChoice(f"{FILE}{path}", path.name, "a plan file", str(path)) if is_file else None
 
 
 def chosen_plan(identifier: str, session: Session | None) -> Plan:

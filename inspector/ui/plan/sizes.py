@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from inspector.replay.engine.replay import Replay
-    from inspector.strategies.core.scale import Scale
+    from inspector.strategies.core.scale import ValueScale
     from inspector.strategies.history.history import History
     from inspector.strategies.plan import Plan
 
@@ -71,7 +71,7 @@ def sizes_of(baseline: Replay, plan: Plan) -> PlanSizes:
     return PlanSizes(baseline.history, shape_of(plan), found)
 
 
-def histogram(sizes: LimitSizes, scale: Scale, columns: int) -> str:
+def histogram(sizes: LimitSizes, scale: ValueScale, columns: int) -> str:
     """One glyph a column of a limit's line, as high as there are sizes on it; any size at all shows.
 
     Args:

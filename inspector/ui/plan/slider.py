@@ -9,7 +9,7 @@ from textual.reactive import reactive
 
 from inspector.report.numbers import ON_SCREEN
 from inspector.strategies.core.parameters import ParameterError, ParameterKind
-from inspector.strategies.core.scale import Scale
+from inspector.strategies.core.scale import ValueScale
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.parts import SLIDER
 from inspector.ui.plan.controls import ParameterControl
@@ -46,7 +46,7 @@ class LimitSlider(ParameterControl):
 
     def __init__(self, entry: int, parameter: Parameter, value: ParameterValue) -> None:
         super().__init__(entry, parameter, value)
-        self.scale = Scale.of(parameter, self.number)
+        self.scale = ValueScale.of(parameter, self.number)
         """Where values stand on the track."""
         self._typed = ""
         self._dragging = False
@@ -60,7 +60,7 @@ class LimitSlider(ParameterControl):
     def watch_value(self) -> None:
         """A value given from outside may lie beyond an open range's end."""
         if not self._dragging and not self.scale.minimum <= self.number <= self.scale.maximum:
-            self.scale = Scale.of(self.parameter, self.number)
+            self.scale = ValueScale.of(self.parameter, self.number)
 
     def watch_sizes(self, before: LimitSizes | None, sizes: LimitSizes | None) -> None:
         """Sizes have a row of their own."""

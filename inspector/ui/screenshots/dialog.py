@@ -18,7 +18,7 @@ from inspector.ui.dialogs.dialog import Dialog, key_words
 from inspector.ui.download import deliver_in_browser
 from inspector.ui.screenshots.svg import (
     SUFFIX,
-    Subject,
+    PictureSubject,
     picture_of_chart,
     picture_of_screen,
     save_picture,
@@ -35,17 +35,17 @@ if TYPE_CHECKING:
     from inspector.ui.main.screen import InspectScreen
 
 
-WORDS = {Subject.SCREEN: "the screen", Subject.CHART: "the context chart alone"}
+WORDS = {PictureSubject.SCREEN: "the screen", PictureSubject.CHART: "the context chart alone"}
 
 HELP = "An SVG picture: any browser shows it, it scales without loss, and its text can be selected."
 
 
-class PictureDialog(Dialog[tuple[Subject, Path] | None]):
+class PictureDialog(Dialog[tuple[PictureSubject, Path] | None]):
     """Answers what to draw and where to; None when it was called off."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(PICTURE)
 
-    def __init__(self, paths: Mapping[Subject, Path]) -> None:
+    def __init__(self, paths: Mapping[PictureSubject, Path]) -> None:
         """Make a dialog.
 
         Args:
@@ -57,7 +57,7 @@ class PictureDialog(Dialog[tuple[Subject, Path] | None]):
         self._place = 0
 
     @property
-    def subject(self) -> Subject:
+    def subject(self) -> PictureSubject:
         """What is chosen."""
         return self._subjects[self._place]
 
@@ -143,10 +143,10 @@ async def save_a_picture(app: App[Any], session_screen: InspectScreen | None) ->
     Raises:
         OSError: The picture cannot be written.
     """
-    pictures = {Subject.SCREEN: picture_of_screen(app)}
+    pictures = {PictureSubject.SCREEN: picture_of_screen(app)}
     chart = None if session_screen is None else session_screen.chart.chart
     if session_screen is not None and chart is not None and chart.series is not None:
-        pictures[Subject.CHART] = picture_of_chart(chart, title=session_screen.header.heading.title)
+        pictures[PictureSubject.CHART] = picture_of_chart(chart, title=session_screen.header.heading.title)
     source = Path("sessions") if session_screen is None else session_screen.controller.path
     now = datetime.now().astimezone()
     paths = {subject: suggested_path(source, subject, now) for subject in pictures}

@@ -29,7 +29,7 @@ _RICH_BACKGROUND = 'fill="#292929"'
 """What the frame around every picture is filled with, whatever the theme of what is in it."""
 
 
-class Subject(StrEnum):
+class PictureSubject(StrEnum):
     """What there may be a picture of."""
 
     SCREEN = "screen"
@@ -108,7 +108,7 @@ def pictures_folder() -> Path:
     return user_data_path(APPLICATION) / "pictures"
 
 
-def suggested_path(session: Path, subject: Subject, now: datetime, folder: Path | None = None) -> Path:
+def suggested_path(session: Path, subject: PictureSubject, now: datetime, folder: Path | None = None) -> Path:
     """A file for a picture: named after the session, what is on it and the time.
 
     Args:

@@ -40,7 +40,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SessionLine:
     """One line of the list.
 
     Attributes:
@@ -111,7 +111,7 @@ class SessionBook:
                 has_other_lines = True
         return has_other_lines
 
-    def lines(self, filter_text: str = "", opened: frozenset[Path] = frozenset()) -> Sequence[Line]:
+    def lines(self, filter_text: str = "", opened: frozenset[Path] = frozenset()) -> Sequence[SessionLine]:
         """The lines to show, the named sessions and then the newest first; a family is as new as its newest member.
 
         Args:
@@ -127,7 +127,7 @@ class SessionBook:
                 heads.append(entry)
             else:
                 children.setdefault(head, []).append(entry)
-        shown: list[tuple[bool, float, Line, list[Entry]]] = []
+        shown: list[tuple[bool, float, SessionLine, list[Entry]]] = []
         for entry in heads:
             path = entry.header.path
             below = children.get(path, [])
@@ -135,15 +135,15 @@ class SessionBook:
             if not words or self._matches(entry, words) or found:
                 is_open = path in opened or (bool(words) and bool(found))
                 newest = max((child.header.modified for child in below), default=0.0)
-                line = Line(entry, subagents=len(below), is_open=is_open and bool(found))
+                line = SessionLine(entry, subagents=len(below), is_open=is_open and bool(found))
                 shown.append((path not in self.named, -max(entry.header.modified, newest), line, found))
         shown.sort(key=lambda each: each[:2])
-        lines: list[Line] = []
+        lines: list[SessionLine] = []
         for _, _, line, found in shown:
             lines.append(line)
             if line.is_open:
                 found.sort(key=lambda child: -child.header.modified)
-                lines += (Line(child, depth=1) for child in found)
+                lines += (SessionLine(child, depth=1) for child in found)
         return lines
 
     def _head_of(self, path: Path) -> Path:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from textual import events
     from textual.strip import Strip
 
-    from inspector.ui.sessions.book import Line
+    from inspector.ui.sessions.book import SessionLine
 
 
 class SessionList(LineView, can_focus=False):
@@ -77,22 +77,22 @@ class SessionList(LineView, can_focus=False):
 
     def __init__(self) -> None:
         super().__init__()
-        self._lines: Sequence[Line] = ()
+        self._lines: Sequence[SessionLine] = ()
         self._widths: dict[str, int] = {}
         self._width = -1
 
     @property
-    def line(self) -> Line | None:
+    def line(self) -> SessionLine | None:
         """The line under the cursor; None where there is none."""
         return self._lines[self.cursor] if 0 <= self.cursor < len(self._lines) else None
 
     @property
-    def seen(self) -> Sequence[Line]:
+    def seen(self) -> Sequence[SessionLine]:
         """The lines on the screen, that under the cursor first."""
         shown = self._lines[self.first_line : self.first_line + self.page_height]
         return [self.line, *shown] if self.line is not None else shown
 
-    def show(self, lines: Sequence[Line], *, to_top: bool = False) -> None:
+    def show(self, lines: Sequence[SessionLine], *, to_top: bool = False) -> None:
         """Show other lines, the cursor on the session it was on, or on the first."""
         path = self.line.entry.header.path if self.line is not None and not to_top else None
         self._lines = lines

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Final
 
 from inspector.report.numbers import ON_SCREEN, age, file_size
 from inspector.safe_text import one_line
-from inspector.ui.figure_table.table import Cell, Column, Row
+from inspector.ui.figure_table.table import Cell, Column, FigureRow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from inspector.session.discovery import Header
-    from inspector.ui.sessions.book import Line
+    from inspector.ui.sessions.book import SessionLine
 
 LIVE_SECONDS: Final = 120
 """A session written to within this time counts as being written."""
@@ -32,7 +32,7 @@ COLUMNS: Final = (
 )
 
 
-def row_of(line: Line, now: float) -> Row:
+def row_of(line: SessionLine, now: float) -> FigureRow:
     """The cells of a line.
 
     Args:
@@ -63,7 +63,7 @@ def row_of(line: Line, now: float) -> Row:
             cells["tokens"] = Cell(ON_SCREEN.short(summary.tokens), known=more)
         if summary.usd is not None:
             cells["cost"] = Cell(ON_SCREEN.dollars(summary.usd), known=more)
-    return Row(header.path, cells, mark=LIVE if is_live else " ")
+    return FigureRow(header.path, cells, mark=LIVE if is_live else " ")
 
 
 def agent_of(header: Header) -> str:
@@ -76,7 +76,7 @@ def project_of(folder: str) -> str:
     return folder.replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
-def preview_lines(line: Line, home: Path) -> Sequence[str]:
+def preview_lines(line: SessionLine, home: Path) -> Sequence[str]:
     """Five lines that say more of one session, each safe: path, who and where, how much, first prompt, last answer."""
     entry = line.entry
     header, summary = entry.header, entry.summary
@@ -103,7 +103,7 @@ def preview_lines(line: Line, home: Path) -> Sequence[str]:
     )
 
 
-def _title(line: Line) -> str:
+def _title(line: SessionLine) -> str:
     entry = line.entry
     header, summary = entry.header, entry.summary
     told = (summary.title or summary.prompt.strip() or summary.identifier) if summary is not None else ""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from inspector.report.session_summary import ReadSummary, SessionSummary
     from inspector.session.discovery import Header
-    from inspector.ui.sessions.book import Line
+    from inspector.ui.sessions.book import SessionLine
 
 SECONDS_BETWEEN_AGES = 5
 """Ages are brought up to date this often."""
@@ -95,7 +95,7 @@ class SessionsScreen(Screen[None]):
         self._book = SessionBook(named=frozenset(paths))
         self._opened: frozenset[Path] = frozenset()
         self._is_complete = False
-        self._lines: list[Line] = []
+        self._lines: list[SessionLine] = []
         self._places: dict[Path, int] = {}
 
     def compose(self) -> ComposeResult:

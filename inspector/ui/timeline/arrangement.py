@@ -11,7 +11,7 @@ import numpy as np
 from inspector.report.numbers import ON_SCREEN
 from inspector.session.model import BlockKind, Role
 from inspector.strategies.core.rendition import Action
-from inspector.ui.timeline.tokens import Amount
+from inspector.ui.timeline.tokens import BlockAmount
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -192,12 +192,12 @@ def folded_preview(rows: Rows, row: Row) -> str:
     return f"{ON_SCREEN.plural(end - first, 'block')} · {said}" if said else ON_SCREEN.plural(end - first, "block")
 
 
-def folded_amount(state: ContextAmounts, first: int, end: int) -> Amount:
+def folded_amount(state: ContextAmounts, first: int, end: int) -> BlockAmount:
     """What a message's blocks come to together; cut where any of them is not sent whole."""
     inside = state.in_prompt[first:end]
     recorded = int(state.recorded[first:end].sum())
     if not inside.any():
-        return Amount(recorded, 0, False, Action.WHOLE)
+        return BlockAmount(recorded, 0, False, Action.WHOLE)
     changed = np.unique(state.action[first:end][inside])
     action = Action(int(changed[0])) if len(changed) == 1 else Action.CUT
-    return Amount(recorded, int(state.sent[first:end].sum()), True, action)
+    return BlockAmount(recorded, int(state.sent[first:end].sum()), True, action)

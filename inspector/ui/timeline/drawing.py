@@ -13,7 +13,7 @@ from inspector.ui.toolkit.bars import bar, outside_bar
 
 if TYPE_CHECKING:
     from inspector.ui.timeline.rows import Row
-    from inspector.ui.timeline.tokens import Amount
+    from inspector.ui.timeline.tokens import BlockAmount
     from inspector.ui.timeline.view import TimelineView
 
 
@@ -235,7 +235,7 @@ def _fold(view: TimelineView, row: Row) -> str:
     return UNFOLDED if row.starts_message and view.order is Order.RECORDED and view.can_fold(row.index) else " "
 
 
-def _bar(view: TimelineView, amount: Amount, width: int, role: str, *, logarithmic: bool) -> list[Piece]:
+def _bar(view: TimelineView, amount: BlockAmount, width: int, role: str, *, logarithmic: bool) -> list[Piece]:
     if amount.in_prompt:
         sent, rest = bar(amount.sent, amount.recorded, view.full_bar, width, logarithmic=logarithmic)
         rest_style = "timeline--cut"
@@ -246,14 +246,14 @@ def _bar(view: TimelineView, amount: Amount, width: int, role: str, *, logarithm
     return [(sent, role), (rest, rest_style), (blank, "")]
 
 
-def _tokens(amount: Amount, width: int) -> str:
+def _tokens(amount: BlockAmount, width: int) -> str:
     if not amount.is_estimated:
         return ON_SCREEN.whole(amount.recorded)
     text = f"{ESTIMATED}{ON_SCREEN.whole(amount.recorded)}"
     return text if cell_width(text) <= width else f"{ESTIMATED}{ON_SCREEN.short(amount.recorded)}"
 
 
-def _change(amount: Amount, width: int) -> Piece:
+def _change(amount: BlockAmount, width: int) -> Piece:
     change = amount.change
     if not change:
         return (" " * width, "")
@@ -261,7 +261,7 @@ def _change(amount: Amount, width: int) -> Piece:
     return (fit_cells(text, width, align_right=True), "timeline--cut" if change < 0 else "timeline--grown")
 
 
-def _what(view: TimelineView, row: Row, amount: Amount, width: int, faint: str) -> list[Piece]:
+def _what(view: TimelineView, row: Row, amount: BlockAmount, width: int, faint: str) -> list[Piece]:
     width -= 2 if width > 20 else 1
     preview = view.preview(row.index)
     preview_style = faint or ("timeline--error" if row.is_error else "timeline--preview")

@@ -11,7 +11,7 @@ from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
 from inspector.session.model import BlockKind, LinkKind
 from inspector.strategies.core.rendition import Action
-from inspector.ui.timeline.tokens import Amount
+from inspector.ui.timeline.tokens import BlockAmount
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -47,13 +47,13 @@ class Subagent:
         """Tokens of all its blocks, each once."""
         return int(self.table.tokens.sum(dtype=np.int64))
 
-    def amount(self, row: int) -> Amount:
+    def amount(self, row: int) -> BlockAmount:
         """What one of its rows comes to: nothing of it is in a prompt of the session that started it."""
         block = int(self.rows.block[row])
         if not self.rows.is_block[row] or block >= len(self.table.tokens):
-            return Amount(0, 0, False, Action.WHOLE)
+            return BlockAmount(0, 0, False, Action.WHOLE)
         is_estimated = self.table.counter.is_exact_tokenizer and not self.table.block_columns.counted()[block]
-        return Amount(int(self.table.tokens[block]), 0, False, Action.WHOLE, is_estimated)
+        return BlockAmount(int(self.table.tokens[block]), 0, False, Action.WHOLE, is_estimated)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def subagent_rows(history: History) -> tuple[SubagentRow, ...]:
     return tuple(placed)
 
 
-class Started(NamedTuple):
+class SubagentPlace(NamedTuple):
     """A subagent as a row leads to it.
 
     Attributes:
@@ -122,7 +122,7 @@ class Started(NamedTuple):
     session: Session
 
 
-def started_at(rows: Rows, index: int) -> Started | None:
+def started_at(rows: Rows, index: int) -> SubagentPlace | None:
     """The subagent that a row stands for, or is of: the innermost; None for a row of the session itself."""
     place, inner = int(rows.subagent[index]), int(rows.inner[index])
     if place < 0:
@@ -131,7 +131,7 @@ def started_at(rows: Rows, index: int) -> Started | None:
     within = started_at(subagent.rows, inner) if subagent is not None and inner >= 0 else None
     if within is not None:
         return within._replace(key=row.key + within.key)
-    return Started(row.key, row.link, rows.history.session)
+    return SubagentPlace(row.key, row.link, rows.history.session)
 
 
 def opened_within(rows: Rows, within: Key = ()) -> Iterator[tuple[Key, Subagent]]:

@@ -68,7 +68,7 @@ class ContextAmounts(Protocol):
         ...
 
 
-class Amount(NamedTuple):
+class BlockAmount(NamedTuple):
     """One block's part of the prompt.
 
     Attributes:

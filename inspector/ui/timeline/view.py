@@ -10,7 +10,7 @@ import numpy as np
 
 from inspector.strategies.core.rendition import Action
 from inspector.ui.timeline.arrangement import Order, blocks_of_message, folded_amount, folded_preview, folded_row
-from inspector.ui.timeline.tokens import Amount, row_tokens
+from inspector.ui.timeline.tokens import BlockAmount, row_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -158,7 +158,7 @@ class TimelineView:
         """What a row's block holds, or how many a folded message has, in one safe line."""
         return folded_preview(self.rows, self.rows.row(index)) if self.is_folded(index) else self.rows.preview(index)
 
-    def amount_at(self, index: int) -> Amount:
+    def amount_at(self, index: int) -> BlockAmount:
         """What a row's tokens come to: its block's, or those of all blocks of a folded message."""
         if (inner := self.rows.inner_of(index)) is not None:
             return inner[0].amount(inner[1])
@@ -168,15 +168,15 @@ class TimelineView:
         first, end = blocks_of_message(self.rows.history, block)
         return self._told(self._folded_amount(first, end), first, end)
 
-    def _told(self, amount: Amount, first: int, end: int) -> Amount:
+    def _told(self, amount: BlockAmount, first: int, end: int) -> BlockAmount:
         if self.uncounted is None or not self.uncounted[first:end].any():
             return amount
         return amount._replace(is_estimated=True)
 
-    def _folded_amount(self, first: int, end: int) -> Amount:
+    def _folded_amount(self, first: int, end: int) -> BlockAmount:
         if self.state is None or end > len(self.state.sent):
             recorded = int(self.tokens[first:end].sum())
-            return Amount(recorded, recorded, True, Action.WHOLE)
+            return BlockAmount(recorded, recorded, True, Action.WHOLE)
         return folded_amount(self.state, first, end)
 
     def carried_at(self, index: int) -> int:
@@ -201,15 +201,15 @@ class TimelineView:
         reason = self.reason(first + int(changed[0]))
         return reason if len(changed) == 1 else f"{reason}, {len(changed)} blocks"
 
-    def amount(self, block: int) -> Amount:
+    def amount(self, block: int) -> BlockAmount:
         """A block's part of the prompt; the block whole where nothing is known of it yet."""
         if self.state is None or block >= len(self.state.sent):
             recorded = int(self.tokens[block]) if block < len(self.tokens) else 0
-            return Amount(recorded, recorded, True, Action.WHOLE)
+            return BlockAmount(recorded, recorded, True, Action.WHOLE)
         recorded = int(self.state.recorded[block])
         if not self.state.in_prompt[block]:
-            return Amount(recorded, 0, False, Action.WHOLE)
-        return Amount(recorded, int(self.state.sent[block]), True, Action(int(self.state.action[block])))
+            return BlockAmount(recorded, 0, False, Action.WHOLE)
+        return BlockAmount(recorded, int(self.state.sent[block]), True, Action(int(self.state.action[block])))
 
     @cached_property
     def full_bar(self) -> int:

@@ -11,7 +11,7 @@ from textual.widget import Widget
 
 from inspector.report.numbers import ON_SCREEN, age, window_size
 from inspector.safe_text import clip_cells, one_line
-from inspector.ui.toolkit.one_line import Part
+from inspector.ui.toolkit.one_line import LinePiece
 from inspector.ui.toolkit.one_line import one_line as line_of
 
 LIVE, STILL, GONE = "●", "○", "✕"
@@ -86,16 +86,16 @@ class SessionHeader(Widget):
         counts = f"{ON_SCREEN.plural(heading.messages, 'message')}  {ON_SCREEN.plural(heading.calls, 'call')}"
         return line_of(
             [
-                Part(
+                LinePiece(
                     Content.styled(title, self.get_visual_style("header--title")),
                     2,
                     least=LEAST_OF_TITLE,
                 ),
-                Part(model, 3),
-                Part(window, 4),
-                Part(Content.styled(counts, faint) if heading.messages else Content(""), 6),
-                Part(self._state(), 1, right=True),
-                Part(Content.styled(heading.tokens, faint), 5, right=True),
+                LinePiece(model, 3),
+                LinePiece(window, 4),
+                LinePiece(Content.styled(counts, faint) if heading.messages else Content(""), 6),
+                LinePiece(self._state(), 1, right=True),
+                LinePiece(Content.styled(heading.tokens, faint), 5, right=True),
             ],
             self.content_size.width,
         )

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 GAP = 3
 
 
-class Part(NamedTuple):
+class LinePiece(NamedTuple):
     """A piece of a line.
 
     Attributes:
@@ -32,7 +32,7 @@ class Part(NamedTuple):
     least: int | None = None
 
 
-def one_line(parts: Sequence[Part], width: int, gap: int = GAP) -> Content:
+def one_line(parts: Sequence[LinePiece], width: int, gap: int = GAP) -> Content:
     """The parts on one line of exactly `width` cells, as many of them as fit, in the order given.
 
     Args:
@@ -49,7 +49,7 @@ def one_line(parts: Sequence[Part], width: int, gap: int = GAP) -> Content:
         place = max(range(len(kept)), key=lambda index: (kept[index].rank, index))
         part = kept[place]
         if part.shorter is not None and part.shorter.cell_length < part.content.cell_length:
-            kept[place] = Part(part.shorter, part.rank, part.right)
+            kept[place] = LinePiece(part.shorter, part.rank, part.right)
         elif part.rank == 0:
             break
         else:
@@ -63,7 +63,7 @@ def one_line(parts: Sequence[Part], width: int, gap: int = GAP) -> Content:
     return (left.truncate(room, ellipsis=True, pad=True) + right).truncate(width)
 
 
-def _clipped(parts: Sequence[Part], excess: int) -> list[Part] | None:
+def _clipped(parts: Sequence[LinePiece], excess: int) -> list[LinePiece] | None:
     """The parts with one of them clipped by so many cells; None where none may be that short."""
     for place, part in enumerate(parts):
         room = part.content.cell_length - excess
@@ -73,7 +73,7 @@ def _clipped(parts: Sequence[Part], excess: int) -> list[Part] | None:
     return None
 
 
-def _needed(parts: Sequence[Part], gap: int) -> int:
+def _needed(parts: Sequence[LinePiece], gap: int) -> int:
     return sum(part.content.cell_length for part in parts) + gap * (len(parts) - 1)
 
 

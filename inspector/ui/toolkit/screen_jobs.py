@@ -19,7 +19,7 @@ IsCancelled = Callable[[], bool]
 
 
 @dataclass(eq=False)
-class Run:
+class JobRun:
     """One run of some work.
 
     Attributes:
@@ -42,7 +42,7 @@ class JobResult(Message, bubble=False):
         result: What it is, frozen. Of those whose class says `only_newest_counts`, the newest stands for all.
     """
 
-    run: Run
+    run: JobRun
     result: Any
 
     def can_replace(self, message: Message) -> bool:
@@ -60,7 +60,7 @@ class ScreenJobs:
 
     def __init__(self, screen: Screen[Any]) -> None:
         self._screen = screen
-        self._runs: dict[str, Run] = {}
+        self._runs: dict[str, JobRun] = {}
 
     def run(
         self,
@@ -80,7 +80,7 @@ class ScreenJobs:
             description: What it is, as an infinitive. A failure is told with it.
             failed: Called when the work has failed, before that is told.
         """
-        run = self._runs[group] = Run(group, take, failed)
+        run = self._runs[group] = JobRun(group, take, failed)
 
         def in_thread() -> None:
             worker = get_current_worker()
@@ -101,7 +101,7 @@ class ScreenJobs:
         self._runs.pop(group, None)
         self._screen.workers.cancel_group(self._screen, group)
 
-    def _post(self, run: Run, result: object) -> None:
+    def _post(self, run: JobRun, result: object) -> None:
         self._screen.post_message(JobResult(run, result))
 
     async def deliver(self, message: JobResult) -> None:

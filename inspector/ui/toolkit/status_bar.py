@@ -12,7 +12,7 @@ from textual.widget import Widget
 
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
-from inspector.ui.toolkit.one_line import ACTION, Part
+from inspector.ui.toolkit.one_line import ACTION, LinePiece
 from inspector.ui.toolkit.one_line import one_line as line_of
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class KeyHint(NamedTuple):
     rank: int = 9
 
 
-class Progress(NamedTuple):
+class WorkProgress(NamedTuple):
     """Work under way.
 
     Attributes:
@@ -102,7 +102,7 @@ class StatusBar(Widget):
     """What to press here, the most useful first."""
     standing: reactive[Standing | None] = reactive[Standing | None](None)
     """How much of a session is shown; None where there are no rows to count."""
-    progress: reactive[Progress | None] = reactive(None)
+    progress: reactive[WorkProgress | None] = reactive(None)
     """Work under way."""
     notice: reactive[str] = reactive("")
     """Something the user should know; may hold session text."""
@@ -115,19 +115,19 @@ class StatusBar(Widget):
 
     def render(self) -> Content:
         """The line."""
-        parts = [Part(self._progress_content(), 1)]
+        parts = [LinePiece(self._progress_content(), 1)]
         if self.notice:
             style = self.get_visual_style("status--attention" if self.is_problem else "status--told")
             glyph = ATTENTION if self.is_problem else TOLD
-            parts.append(Part(Content.styled(f"{glyph} {one_line(self.notice)}", style)))
+            parts.append(LinePiece(Content.styled(f"{glyph} {one_line(self.notice)}", style)))
         else:
             key, label = self.get_visual_style("status--key"), self.get_visual_style("status--label")
-            parts += [Part(_key_content(hint, key, label), hint.rank) for hint in self.keys]
+            parts += [LinePiece(_key_content(hint, key, label), hint.rank) for hint in self.keys]
         if self.standing is not None:
             parts += self._standing_parts(self.standing)
         return line_of(parts, self.content_size.width, gap=2)
 
-    def _standing_parts(self, standing: Standing) -> list[Part]:
+    def _standing_parts(self, standing: Standing) -> list[LinePiece]:
         parts = []
         follow = Content.styled(" FOLLOW ", self.get_visual_style("status--follow"))
         faint = self.get_visual_style("status--faint")
@@ -135,16 +135,16 @@ class StatusBar(Widget):
         if standing.moment:
             style = self.get_visual_style("status--new") + to_now
             told, short = (Content.styled(f" {text} ", style) for text in (standing.moment, standing.short_moment))
-            parts.append(Part(told, 2, right=True, shorter=short))
+            parts.append(LinePiece(told, 2, right=True, shorter=short))
         if standing.new:
             pill = f" {ON_SCREEN.whole(standing.new)} new below: end follows "
             shorter = f" +{ON_SCREEN.short(standing.new)} "
             style = self.get_visual_style("status--new") + to_now
-            parts.append(Part(Content.styled(pill, style), 2, right=True, shorter=Content.styled(shorter, style)))
+            parts.append(LinePiece(Content.styled(pill, style), 2, right=True, shorter=Content.styled(shorter, style)))
         parts += [
-            Part(follow if standing.follows else Content(""), 1, right=True),
-            Part(Content.styled(f"rows {ON_SCREEN.whole(standing.rows)}", faint), 3, right=True),
-            Part(
+            LinePiece(follow if standing.follows else Content(""), 1, right=True),
+            LinePiece(Content.styled(f"rows {ON_SCREEN.whole(standing.rows)}", faint), 3, right=True),
+            LinePiece(
                 Content.styled(
                     f"hidden {ON_SCREEN.whole(standing.hidden)}", faint + Style.from_meta({ACTION: "show_all"})
                 ),
@@ -157,7 +157,9 @@ class StatusBar(Widget):
             skipped = f"{ATTENTION} {ON_SCREEN.plural(standing.skipped, 'record')} unreadable"
             shorter = f"{ATTENTION} {ON_SCREEN.short(standing.skipped)} unreadable"
             style = self.get_visual_style("status--attention") + Style.from_meta({ACTION: "do('session.diagnostics')"})
-            parts.append(Part(Content.styled(skipped, style), 2, right=True, shorter=Content.styled(shorter, style)))
+            parts.append(
+                LinePiece(Content.styled(skipped, style), 2, right=True, shorter=Content.styled(shorter, style))
+            )
         return parts
 
     async def on_click(self, event: events.Click) -> None:

@@ -77,7 +77,7 @@ LEAVING: Final = ("q", "ctrl+q", "ctrl+c")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TourStep:
     """Something that is shown.
 
     Attributes:
@@ -104,7 +104,7 @@ class Tour:
     def __init__(
         self,
         app: InspectorApp,
-        steps: Sequence[Step],
+        steps: Sequence[TourStep],
         speed: float = 1.0,
         seen: Callable[[int], Awaitable[None]] | None = None,
     ) -> None:
@@ -187,7 +187,7 @@ class TouringApp(InspectorApp):
     def __init__(
         self,
         paths: Path | Sequence[Path],
-        steps: Sequence[Step],
+        steps: Sequence[TourStep],
         *,
         speed: float = 1.0,
         settings: Settings | None = None,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from inspector.session.model import ContextCause
 from inspector.ui.plan.entry import StrategyToggle
-from inspector.ui.tour.player import Step
+from inspector.ui.tour.player import TourStep
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,49 +78,49 @@ async def _back(tour: Tour) -> None:
     await tour.settled()
 
 
-STEPS: Sequence[Step] = (
-    Step("An agent at work. Each row is a part of its context, each bar how many tokens that part takes.", 4),
-    Step(
+STEPS: Sequence[TourStep] = (
+    TourStep("An agent at work. Each row is a part of its context, each bar how many tokens that part takes.", 4),
+    TourStep(
         "Every call sends all of it again. Watch the context fill up, until the agent compacts it (▲).",
         2,
         _watch,
     ),
-    Step(
+    TourStep(
         "`[` and `]` go to another call: everything is shown as the model saw it then.",
         3,
         _look_back,
     ),
-    Step(
+    TourStep(
         "`1` switches a strategy on: tool results are cut once the model has answered them. ░ is what it cuts.",
         4.5,
         _switch_on,
     ),
-    Step(
+    TourStep(
         "`p` goes to the plan. Drag a limit: every call is replayed while you do, broken caches included.",
         4,
         _drag,
     ),
-    Step(
+    TourStep(
         "`x` goes to what was cut: what is left of it, what is gone, and the rule that did it.",
         3,
         _see_a_cut,
     ),
-    Step(
+    TourStep(
         "`c` replays every strategy there is on this session, and ready plans of known agents.",
         5,
         _compare,
     ),
-    Step(
+    TourStep(
         "`t` shows one limit over its whole range: tokens, cost, broken caches, and the knee.",
         5,
         _tune,
     ),
-    Step(
+    TourStep(
         "`v` says what fills the window now: by tool, by file, what is in it twice.",
         5,
         _window,
     ),
-    Step(
+    TourStep(
         "The bottom line counts: what the plan saves here, and over a month. `w` saves it, `e` exports it.",
         6,
         _back,

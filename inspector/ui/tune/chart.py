@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.analysis.tunable_limits import LimitSizes
-    from inspector.strategies.core.scale import Scale
+    from inspector.strategies.core.scale import ValueScale
 
 
 FLATTEST = 0.2
@@ -66,7 +66,7 @@ class TuneChart:
         least: The value of the least amount, or None.
     """
 
-    scale: Scale
+    scale: ValueScale
     curves: tuple[Curve, ...]
     sizes: LimitSizes | None
     here: float
@@ -86,7 +86,7 @@ class TuneChart:
         return self.scale.value((column + 0.5) / columns)
 
 
-def ticks(scale: Scale) -> list[float]:
+def ticks(scale: ValueScale) -> list[float]:
     """Values to be named on the axis: powers of ten, or a few equal steps; the ends of the range first and last."""
     low, high = scale.minimum, scale.maximum
     if scale.logarithmic:

@@ -16,7 +16,7 @@ import numpy as np
 
 from inspector.replay.analysis.tunable_limits import counts_along
 from inspector.report.numbers import ON_SCREEN
-from inspector.ui.chart.drawing import Run
+from inspector.ui.chart.drawing import ChartRun
 from inspector.ui.tune.chart import short_value, ticks
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def plot_columns(width: int) -> int:
     return max(width - LABELS, 1)
 
 
-def draw_tuning(chart: TuneChart, width: int, height: int) -> tuple[tuple[Run, ...], ...]:
+def draw_tuning(chart: TuneChart, width: int, height: int) -> tuple[tuple[ChartRun, ...], ...]:
     """The chart.
 
     Returns:
@@ -208,5 +208,7 @@ def _label_cells(label: tuple[str, str]) -> list[Cell]:
     return [(letter, style) for letter in f"{text[: LABELS - 1]:>{LABELS - 1}} "]
 
 
-def _runs(cells: Iterable[Cell]) -> tuple[Run, ...]:
-    return tuple(Run("".join(map(itemgetter(0), group)), style) for style, group in groupby(cells, key=itemgetter(1)))
+def _runs(cells: Iterable[Cell]) -> tuple[ChartRun, ...]:
+    return tuple(
+        ChartRun("".join(map(itemgetter(0), group)), style) for style, group in groupby(cells, key=itemgetter(1))
+    )

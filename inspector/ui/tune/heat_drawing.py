@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from inspector.ui.chart.drawing import Run
+from inspector.ui.chart.drawing import ChartRun
 from inspector.ui.tune.chart import short_value
 from inspector.ui.tune.drawing import HERE, LEAST, PLAN
 
@@ -96,14 +96,14 @@ def shade_levels(chart: HeatChart) -> list[list[int]]:
     return [[min(int(level), len(SHADES) - 1) for level in row] for row in np.nan_to_num(levels).tolist()]
 
 
-def draw_heat(chart: HeatChart, width: int, height: int) -> tuple[tuple[Run, ...], ...]:
+def draw_heat(chart: HeatChart, width: int, height: int) -> tuple[tuple[ChartRun, ...], ...]:
     """The map.
 
     Returns:
         `height` rows from the top, each exactly `width` cells.
     """
     if np.isnan(chart.grid.amounts).all():
-        return tuple((Run(" " * width, ""),) for _ in range(height))
+        return tuple((ChartRun(" " * width, ""),) for _ in range(height))
     layout, levels = layout_of(chart, width, height), shade_levels(chart)
     rows: list[list[tuple[str, str]]] = []
     for row, value in enumerate(chart.grid.rows.tolist()):
@@ -168,5 +168,7 @@ def _fitted(cells: list[tuple[str, str]], width: int) -> list[tuple[str, str]]:
     return [*cells, *[(" ", "")] * (width - len(cells))][:width]
 
 
-def _runs(cells: Iterable[tuple[str, str]]) -> tuple[Run, ...]:
-    return tuple(Run("".join(map(itemgetter(0), group)), style) for style, group in groupby(cells, key=itemgetter(1)))
+def _runs(cells: Iterable[tuple[str, str]]) -> tuple[ChartRun, ...]:
+    return tuple(
+        ChartRun("".join(map(itemgetter(0), group)), style) for style, group in groupby(cells, key=itemgetter(1))
+    )

@@ -101,7 +101,7 @@ class Limits:
             plan = axis.moved(plan, self.here(axis))
         return plan
 
-    def subject(self, inputs: ReplayInputs, *axes: TunableLimit) -> Subject:
+    def subject(self, inputs: ReplayInputs, *axes: TunableLimit) -> SweptPlan:
         """What is replayed at many values of some limits."""
         others = self.plan
         for axis in axes:
@@ -109,11 +109,11 @@ class Limits:
                 others = axis.moved(others, axis.scale.minimum)
             except ParameterError:
                 continue
-        return Subject(inputs, self.plan, others, axes)
+        return SweptPlan(inputs, self.plan, others, axes)
 
 
 @dataclass(frozen=True, eq=False)
-class Subject:
+class SweptPlan:
     """What is replayed at many values; equal only to itself.
 
     Attributes:
@@ -128,7 +128,7 @@ class Subject:
     others: Plan
     axes: tuple[TunableLimit, ...]
 
-    def holds_for(self, other: Subject) -> bool:
+    def holds_for(self, other: SweptPlan) -> bool:
         """Whether what was found for this one is what would be found for another."""
         return self.inputs is other.inputs and self.others == other.others and self.axes == other.axes
 

@@ -10,7 +10,7 @@ import numpy as np
 from inspector.replay.analysis.plan_outcome import savings_of
 from inspector.report.catalogue import MARKS
 from inspector.report.numbers import ON_SCREEN
-from inspector.ui.figure_table.table import Cell, Column, Row, Table, figure_cell, savings_style
+from inspector.ui.figure_table.table import Cell, Column, FigureRow, Table, figure_cell, savings_style
 from inspector.ui.tune.chart import Curve, TuneChart, short_value
 from inspector.ui.tune.drawing import HERE, KNEE, LEAST, PLAN
 from inspector.ui.tune.heat_drawing import HeatChart
@@ -147,10 +147,10 @@ def value_text(value: float) -> str:
     return ON_SCREEN.whole(value) if value == int(value) else short_value(value)
 
 
-def _row(mark: str, what: str, value: str, figures: Figures | None, baseline: Figures) -> Row:
+def _row(mark: str, what: str, value: str, figures: Figures | None, baseline: Figures) -> FigureRow:
     cells = {"what": Cell(what), "value": Cell(value, style="table--name")}
     if figures is None:
-        return Row(what, {**cells, "tokens": Cell(WAITING, style="table--waiting")}, mark)
+        return FigureRow(what, {**cells, "tokens": Cell(WAITING, style="table--waiting")}, mark)
     savings = savings_of(baseline, figures)
     style = savings_style(savings)
     cells |= {
@@ -161,4 +161,4 @@ def _row(mark: str, what: str, value: str, figures: Figures | None, baseline: Fi
         "breaks": figure_cell(figures.cache_breaks, ON_SCREEN.whole),
         "peak": figure_cell(figures.peak_prompt_tokens, ON_SCREEN.short),
     }
-    return Row(what, cells, mark)
+    return FigureRow(what, cells, mark)

@@ -20,7 +20,7 @@ from inspector.ui.study import StudyScreen
 from inspector.ui.toolkit.choice_strip import Choices, ChoiceStrip
 from inspector.ui.toolkit.header import SessionHeader
 from inspector.ui.toolkit.pane import Pane, Placeholder, Word, entitle
-from inspector.ui.toolkit.status_bar import Progress, StatusBar
+from inspector.ui.toolkit.status_bar import StatusBar, WorkProgress
 from inspector.ui.tune.heat_drawing import fitting
 from inspector.ui.tune.limits import Limits, key_of
 from inspector.ui.tune.rows import chart_of, heat_of, marked_pairs, marked_values, rows_of
@@ -169,7 +169,7 @@ class TuneScreen(StudyScreen):
         marked = marked_pairs(chart, in_plan)
         self.query_one(FigureTable).table = rows_of(marked, self.outcome.baseline.figures, "→, ↓")
         if not found.is_complete:
-            self.status.progress = Progress("replaying pairs", found.done / found.cost.size)
+            self.status.progress = WorkProgress("replaying pairs", found.done / found.cost.size)
 
     def _show_curves(self, in_plan: str) -> None:
         limits, axis, values = self.limits, self.limits.axis, self.query_one(FigureTable)
@@ -184,7 +184,7 @@ class TuneScreen(StudyScreen):
         how = {known.found.known(name).value for name in ("cost_usd", "prompt_tokens")}
         self.query_one("#tune-values", Pane).border_subtitle = Content(letters(how))
         if not known.found.is_complete:
-            self.status.progress = Progress("replaying values", len(known.found.points) / POINTS)
+            self.status.progress = WorkProgress("replaying values", len(known.found.points) / POINTS)
 
     @on(TuneCurves.Moved)
     def _value_moved(self, event: TuneCurves.Moved) -> None:
@@ -225,7 +225,7 @@ class TuneScreen(StudyScreen):
         self.run_dialog(self._choose_tool(), "choose a tool")
 
     async def _choose_tool(self) -> None:
-        from inspector.ui.dialogs.choice import Choice
+        from inspector.ui.dialogs.choice import DialogChoice
         from inspector.ui.dialogs.picker import Picker
         from inspector.ui.tune.tool_apart import entry_to_take_apart, tool_apart, tools_with_results
 
@@ -239,7 +239,7 @@ class TuneScreen(StudyScreen):
             return
         name = plan.entries[entry].strategy.name
         choices = [
-            Choice(
+            DialogChoice(
                 each.name, one_line(each.name), f"{ON_SCREEN.plural(each.results, 'result')}, {each.place}", ONE_TOOL
             )
             for each in tools_with_results(plan, history, entry)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from inspector.replay.analysis.sweep import COARSE, Grid, Point, Sweep, grid, point_at, sweep
 from inspector.replay.analysis.tunable_limits import LimitSizes, sizes_for
 from inspector.replay.engine.renderer import ReplayCancelledError
-from inspector.ui.tune.limits import LimitKey, Limits, Subject, key_of
+from inspector.ui.tune.limits import LimitKey, Limits, SweptPlan, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +29,7 @@ class KnownSweep:
         sizes: What the limit is about.
     """
 
-    subject: Subject
+    subject: SweptPlan
     found: Sweep
     sizes: LimitSizes | None
 
@@ -45,7 +45,7 @@ class KnownGrid:
         found: The map so far.
     """
 
-    subject: Subject
+    subject: SweptPlan
     found: Grid
 
     only_newest_counts: ClassVar[bool] = True
@@ -72,9 +72,9 @@ class Sweeps:
         self._tell = tell
         self.curves: dict[LimitKey, KnownSweep] = {}
         self.grid: KnownGrid | None = None
-        self._sweeping: Subject | None = None
-        self._mapping: Subject | None = None
-        self._probing: Subject | None = None
+        self._sweeping: SweptPlan | None = None
+        self._mapping: SweptPlan | None = None
+        self._probing: SweptPlan | None = None
 
     def sweep(self, limits: Limits, outcome: Outcome) -> None:
         """Replay the range of the limit that is moved, unless that has been done or is being done."""
@@ -141,7 +141,7 @@ class Sweeps:
     def _stop_probing(self) -> None:
         self._probing = None
 
-    def _take_point(self, subject: Subject, point: Point | None) -> None:
+    def _take_point(self, subject: SweptPlan, point: Point | None) -> None:
         """Take what a value came to; None where the strategy does not take the value."""
         self._probing = None
         (axis,) = subject.axes

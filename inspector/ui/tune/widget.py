@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from textual import events
     from textual.binding import BindingType
 
-    from inspector.ui.chart.drawing import Run
+    from inspector.ui.chart.drawing import ChartRun
 
 
 class Drawing(Widget, can_focus=True):
@@ -37,7 +37,7 @@ class Drawing(Widget, can_focus=True):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  Textual's name
         super().__init__(id=id, classes=classes)
-        self._drawn: tuple[tuple[Run, ...], ...] = ()
+        self._drawn: tuple[tuple[ChartRun, ...], ...] = ()
         self._drawn_of: tuple[object, int, int] | None = None
         self._is_dragging = False
 
@@ -46,7 +46,7 @@ class Drawing(Widget, can_focus=True):
         """What is drawn, another object whenever it is to be drawn anew; None for nothing."""
         raise NotImplementedError
 
-    def draw(self, width: int, height: int) -> tuple[tuple[Run, ...], ...]:
+    def draw(self, width: int, height: int) -> tuple[tuple[ChartRun, ...], ...]:
         """The drawing, as `height` rows of exactly `width` cells."""
         raise NotImplementedError
 
@@ -167,7 +167,7 @@ class TuneCurves(Drawing):
         """The chart."""
         return self.chart
 
-    def draw(self, width: int, height: int) -> tuple[tuple[Run, ...], ...]:
+    def draw(self, width: int, height: int) -> tuple[tuple[ChartRun, ...], ...]:
         """Curves, axis and sizes."""
         return draw_tuning(self.chart, width, height) if self.chart is not None else ()
 
@@ -253,7 +253,7 @@ class HeatMap(Drawing):
         """The chart."""
         return self.chart
 
-    def draw(self, width: int, height: int) -> tuple[tuple[Run, ...], ...]:
+    def draw(self, width: int, height: int) -> tuple[tuple[ChartRun, ...], ...]:
         """The map and its legend."""
         return draw_heat(self.chart, width, height) if self.chart is not None else ()
 

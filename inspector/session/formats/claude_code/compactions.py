@@ -74,7 +74,7 @@ NO_NODE = -1
 
 
 @dataclass
-class Turn:
+class PromptTurn:
     """What follows from one prompt until the next.
 
     Attributes:
@@ -100,7 +100,7 @@ class Branches:
     current: int = 0
     abandoned: frozenset[int] = frozenset()
     _turn_of_node: array[int] = field(default_factory=lambda: array("i"))
-    _turns: list[Turn] = field(default_factory=lambda: [Turn(-1, NO_NODE)])
+    _turns: list[PromptTurn] = field(default_factory=lambda: [PromptTurn(-1, NO_NODE)])
     _prompts_after: dict[int, list[int]] = field(default_factory=dict)
 
     def node(self, uuid: str | None) -> int:
@@ -112,7 +112,7 @@ class Branches:
         parent_node = self.node(parent)
         turn = self._turn_of_node[parent_node] if parent_node >= 0 else self.current
         if is_prompt:
-            self._turns.append(Turn(turn, parent_node))
+            self._turns.append(PromptTurn(turn, parent_node))
             turn = len(self._turns) - 1
             if parent_node >= 0:
                 self._prompts_after.setdefault(parent_node, []).append(turn)

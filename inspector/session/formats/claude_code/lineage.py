@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from inspector.session.files import exists
 from inspector.session.format import can_name_file
 from inspector.session.formats.claude_code.attachments import attachment_fields
-from inspector.session.formats.claude_code.records import EMPTY, Started
+from inspector.session.formats.claude_code.records import EMPTY, StartedSubagent
 from inspector.session.formats.claude_code.related import SUBAGENTS, parent_file, running_identifier
 from inspector.session.json.codec import json_in, lenient_json
 from inspector.session.json.values import mapping, string
@@ -37,7 +37,7 @@ NOT_TYPED = (
 """Beginnings of plain user texts that the program wrote."""
 
 
-class Lineage:
+class ClaudeCodeLineage:
     """Assigns lines to threads and sessions.
 
     Inline subagent conversations are marked `isSidechain`: newer versions name the agent on every line, older ones
@@ -233,7 +233,7 @@ class Family:
         started = (
             record.tool_use_result if record.type == "user" else record.data if record.type == "progress" else None
         )
-        if isinstance(started, Started) and started.agent:
+        if isinstance(started, StartedSubagent) and started.agent:
             call = self._call_of(record)
             self._know(call)
             title = self._titles.get(call) or _text(started.description) or _text(started.agent_type)

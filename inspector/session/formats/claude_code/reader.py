@@ -12,7 +12,7 @@ from msgspec import structs
 from inspector.session.builder import SessionBuilder, Thread
 from inspector.session.formats.claude_code.blocks import blocks_of_line
 from inspector.session.formats.claude_code.compactions import Branches, compaction_of, kept_messages, sends_kept_first
-from inspector.session.formats.claude_code.lineage import Family, Lineage, is_injected, is_prompt, is_request
+from inspector.session.formats.claude_code.lineage import ClaudeCodeLineage, Family, is_injected, is_prompt, is_request
 from inspector.session.formats.claude_code.records import DECODER, REPEATED, RecordKind, count_name, kind_of
 from inspector.session.formats.claude_code.related import UUID, is_copy
 from inspector.session.model import BlockKind, Compaction, ContextCause, Message, Origin, Role, Usage
@@ -143,7 +143,7 @@ class ClaudeCodeThread(Thread):
 
 
 @dataclass(slots=True)
-class Response:
+class ClaudeCodeResponse:
     """Where a response's message and call are, and the length of everything visible in it."""
 
     message: int
@@ -164,13 +164,13 @@ class ClaudeCodeInterpreter(RecordInterpreter):
             path: The file. One that carries its session's id in its name tells which lines were copied from another.
         """
         super().__init__()
-        self._lineage = Lineage(path.stem if UUID.fullmatch(path.stem) else "")
+        self._lineage = ClaudeCodeLineage(path.stem if UUID.fullmatch(path.stem) else "")
         self._family = Family(path, self.builder)
         self._is_copy = is_copy(path)
         self._copied = 0
         self._branches = Branches()
         self._threads: dict[int, ClaudeCodeThread] = {}
-        self._responses: dict[str, Response] = {}
+        self._responses: dict[str, ClaudeCodeResponse] = {}
         self._tool_names: dict[str, str] = {}
         self._message_of_node = array("i")
         self._session_of_message: list[str] = []
@@ -331,7 +331,7 @@ class ClaudeCodeInterpreter(RecordInterpreter):
         self._report_usage(record, response)
         return response.message
 
-    def _continues(self, record: ClaudeCodeRecord, thread: ClaudeCodeThread, response: Response) -> bool:
+    def _continues(self, record: ClaudeCodeRecord, thread: ClaudeCodeThread, response: ClaudeCodeResponse) -> bool:
         """Whether a line belongs to a known response with its id.
 
         Servers other than Anthropic's may repeat an id; only the thread's last response, or one whose request id is the
@@ -346,7 +346,7 @@ class ClaudeCodeInterpreter(RecordInterpreter):
 
     def _begin_response(
         self, record: ClaudeCodeRecord, identifier: str, thread: ClaudeCodeThread, turn: int
-    ) -> Response:
+    ) -> ClaudeCodeResponse:
         message = thread.respond(
             self._new_message(record, Role.ASSISTANT, [], thread),
             model=(record.message.model if record.message is not None else "") or "",
@@ -354,12 +354,12 @@ class ClaudeCodeInterpreter(RecordInterpreter):
         )
         self._note_message(record, thread, turn, message)
         thread.resolve_compactions(message)
-        response = Response(message, len(self.builder.calls) - 1, record.request or "")
+        response = ClaudeCodeResponse(message, len(self.builder.calls) - 1, record.request or "")
         self._responses[identifier] = response
         thread.response, thread.user, thread.awaits_summary = message, NONE, False
         return response
 
-    def _report_usage(self, record: ClaudeCodeRecord, response: Response) -> None:
+    def _report_usage(self, record: ClaudeCodeRecord, response: ClaudeCodeResponse) -> None:
         call = self.builder.calls[response.call]
         usage = later(call.usage, usage_of(record.message.usage if record.message is not None else None))
         if usage is not None:

@@ -102,7 +102,7 @@ class CompactMetadata(Struct, gc=False):
     preserved_messages: PreservedMessages | None = field(name="preservedMessages", default=None)
 
 
-class Started(Struct, gc=False):
+class StartedSubagent(Struct, gc=False):
     """What `toolUseResult` and `data` of `progress` records say of a subagent that a call started."""
 
     agent: str | None = field(name="agentId", default=None)
@@ -133,8 +133,10 @@ class ClaudeCodeRecord(Struct, gc=False):
     version: str | None = None
     cwd: str | None = None
     message: ApiMessage | None = None
-    tool_use_result: Started | str | int | float | bool | list[Raw] | None = field(name="toolUseResult", default=None)
-    data: Started | str | int | float | bool | list[Raw] | None = None
+    tool_use_result: StartedSubagent | str | int | float | bool | list[Raw] | None = field(
+        name="toolUseResult", default=None
+    )
+    data: StartedSubagent | str | int | float | bool | list[Raw] | None = None
     parent_tool_use: str | None = field(name="parentToolUseID", default=None)
     attachment: Raw = EMPTY
     content: Raw = EMPTY

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.session.builder import SessionBuilder
 from inspector.session.formats.claude_trace.records import is_exchange
-from inspector.session.formats.plain.reader import RequestLog, RequestThread, SentMessage, blocks_of_record
-from inspector.session.formats.plain.records import Request, is_message
+from inspector.session.formats.plain.reader import PlainMessage, RequestLog, RequestThread, blocks_of_record
+from inspector.session.formats.plain.records import PlainConversation, is_message
 from inspector.session.formats.streamed_answers import REPLY, StreamNode, answer_of
 from inspector.session.json.nodes import Fields, FileNode, inside_string, unescaped
 from inspector.session.json.values import mapping, string
@@ -47,13 +47,13 @@ class TraceLog(RequestLog):
         self._has_main = False
         self._said: dict[int, str] = {}
 
-    def number_of(self, request: Request | None) -> int:
+    def number_of(self, request: PlainConversation | None) -> int:
         """The first conversation that is no small call beside one is the main one."""
         is_main = not self._has_main and request is not None and not _is_small(request)
         self._has_main |= is_main
         return 0 if is_main else sum(thread.number != 0 for thread in self.threads) + 1
 
-    def compacted(self, messages: list[SentMessage]) -> RequestThread | None:
+    def compacted(self, messages: list[PlainMessage]) -> RequestThread | None:
         """The conversation whose last answer, the summary, the first message repeats; or the main one."""
         first = next((message for message in messages if message.role is Role.USER), None)
         if first is None:
@@ -68,7 +68,7 @@ class TraceLog(RequestLog):
             return next((thread for thread in self.threads if thread.number == 0 and thread.digests), None)
         return None
 
-    def append(self, thread: RequestThread, sent: SentMessage, *, is_call: bool, is_repeated: bool = False) -> None:
+    def append(self, thread: RequestThread, sent: PlainMessage, *, is_call: bool, is_repeated: bool = False) -> None:
         """Add a message; note what was answered last, the title, and which message is a summary."""
         if sent.role is Role.ASSISTANT:
             self._said[thread.number] = "\n".join(
@@ -87,13 +87,13 @@ class TraceLog(RequestLog):
             self._builder.replace_message(index, is_summary=True)
 
 
-def _asked(sent: SentMessage) -> str:
+def _asked(sent: PlainMessage) -> str:
     """The beginning of what a person says, which stands behind what programs add in tags."""
     texts = (made.text for made in sent.blocks if made.block.kind is BlockKind.USER_TEXT)
     return next((text[:TITLE_CHARACTERS] for text in texts if not text.lstrip().startswith("<")), "")
 
 
-def _is_small(request: Request) -> bool:
+def _is_small(request: PlainConversation) -> bool:
     """Whether a request is one of those that programs make beside a conversation: for a title, to ask for a quota."""
     tools = request.tools.value() if request.tools is not None else None
     return not tools and ("haiku" in string(request.about.get("model")) or request.about.get("max_tokens") == 1)
@@ -131,7 +131,7 @@ def trace_reader(path: Path, name: str) -> Reader:
     return JsonReader(path, name, TraceInterpreter)
 
 
-def _request(node: Node) -> Request | None:
+def _request(node: Node) -> PlainConversation | None:
     """The request of an exchange; None where it asks for no answer of a model."""
     outer = node.fields()
     if "request" not in outer:
@@ -146,7 +146,7 @@ def _request(node: Node) -> Request | None:
         if name in request:
             about["timestamp"] = request[name].value()
     response, reply = _answer(outer.fields_of("response"))
-    return Request(body["messages"].items(), body.get("system"), body.get("tools"), response, reply, about)
+    return PlainConversation(body["messages"].items(), body.get("system"), body.get("tools"), response, reply, about)
 
 
 def _body_of(request: Fields) -> Fields:

@@ -12,9 +12,9 @@ from inspector.session.formats.cline.messages import Called, calls_in, chat_mess
 from inspector.session.formats.cline.records import EDITS, HISTORY, beside, history_of, index_of
 from inspector.session.formats.cline.sidecars import (
     LOCATOR,
+    ClineRequest,
     Condensed,
     Edit,
-    Request,
     condensations,
     edited,
     edited_blocks_again,
@@ -49,19 +49,19 @@ def task_reader(opened: Path, name: str) -> Reader:
     index = SidecarFile(index_of(path), lambda tasks: left_out_in(tasks, folder))
     others = LinkedDocuments()
 
-    def task() -> Task:
+    def task() -> ClineTask:
         edits: list[Edit] = []
         if path.name == HISTORY:
             edits = edits_in(others.open(path.with_name(EDITS)))
         left_out = index.value() if path.name == HISTORY else None
-        made = Task(about.value(), edits, left_out)
+        made = ClineTask(about.value(), edits, left_out)
         made.builder.identifier = folder if path.name == HISTORY else ""
         return made
 
     return JsonReader(path, name, task, (about, index), others, opened)
 
 
-class Task(DocumentInterpreter):
+class ClineTask(DocumentInterpreter):
     """Makes a session out of the messages of a task."""
 
     def __init__(
@@ -123,7 +123,7 @@ class Task(DocumentInterpreter):
             self._add(place, value, Origin(item.offset, item.length), requests.get(place), model)
         # The index was written together with what is shown, or before it: a lesser range is an older one.
         is_newer = self._next_left_out is not None and self._next_left_out > (self._left_out or (-1, -1))
-        self._change(Request(None, self._next_left_out) if is_newer else None, None)
+        self._change(ClineRequest(None, self._next_left_out) if is_newer else None, None)
 
     def _describe(self, fields: Fields) -> str:
         """Take up what is said of the task; the model of messages that name none."""
@@ -142,7 +142,7 @@ class Task(DocumentInterpreter):
             builder.title = string(message.get("text")) if message.get("say") in ("text", "task") else ""
         return string(about.get("model"))
 
-    def _add(self, place: int, value: dict[str, Any], origin: Origin, request: Request | None, model: str) -> None:
+    def _add(self, place: int, value: dict[str, Any], origin: Origin, request: ClineRequest | None, model: str) -> None:
         said = chat_message(value, place, self._open_calls)
         self._said[place] = (value, origin, self._open_calls)
         if self._forked is not None and said.time is not None and said.time < self._forked:
@@ -177,7 +177,7 @@ class Task(DocumentInterpreter):
         kept = [index for index in members if index > min(gone) and index not in gone]
         return self._chat.compact(compaction, message, kept, before)
 
-    def _change(self, request: Request | None, began: float | None) -> None:
+    def _change(self, request: ClineRequest | None, began: float | None) -> None:
         """Cline's own compactions: messages that it changed, and a range that later requests leave out.
 
         Args:

@@ -27,7 +27,7 @@ ANSWER_BEHIND = 2
 """`conversationHistoryIndex` is that of the newest message as the request begins: the answer stands two behind it."""
 
 
-class Request(NamedTuple):
+class ClineRequest(NamedTuple):
     """One request to the model.
 
     Attributes:
@@ -48,21 +48,23 @@ class Condensed(NamedTuple):
     after: int | None
 
 
-def requests_of_answers(shown: Any, answers: Sequence[int]) -> dict[int, Request]:
+def requests_of_answers(shown: Any, answers: Sequence[int]) -> dict[int, ClineRequest]:
     """The request of each answer, as far as it is known.
 
     Args:
         shown: The messages for the person.
         answers: The indices of the answers among the messages for the model.
     """
-    by_place: dict[int, Request] = {}
-    in_order: list[Request] = []
+    by_place: dict[int, ClineRequest] = {}
+    in_order: list[ClineRequest] = []
     place = None
     for message in objects(shown):
         left_out = _range(message.get("conversationHistoryDeletedRange"))
         if message.get("say") == REQUEST:
             place = None
-            request = Request(_usage(mapping(json_in(string(message.get("text"))))), left_out, count(message.get("ts")))
+            request = ClineRequest(
+                _usage(mapping(json_in(string(message.get("text"))))), left_out, count(message.get("ts"))
+            )
             index = message.get("conversationHistoryIndex")
             if isinstance(index, int) and not isinstance(index, bool):
                 place = index + ANSWER_BEHIND

@@ -16,10 +16,10 @@ from inspector.session.formats.codex.compactions import (
     rolled_back,
 )
 from inspector.session.formats.codex.records import NOTICES, QUIET, QUIET_EVENTS, RolloutLine, unwrapped
-from inspector.session.formats.codex.related import Lineage, note_event, note_header
+from inspector.session.formats.codex.related import CodexLineage, note_event, note_header
 from inspector.session.formats.codex.stream import StreamInterpreter
-from inspector.session.formats.codex.usage import INHERITED, NONE, Attribution, Report, TokenCounts
-from inspector.session.formats.responses.items import ItemThread, Side, blocks_of_item, side_of
+from inspector.session.formats.codex.usage import INHERITED, NONE, Attribution, CodexUsage, TokenCounts
+from inspector.session.formats.responses.items import ItemSide, ItemThread, blocks_of_item, side_of
 from inspector.session.formats.responses.reader import ResponsesInterpreter
 from inspector.session.json.codec import clean_text, compact_json
 from inspector.session.json.lines import ObjectDecoder, object_of
@@ -98,7 +98,7 @@ class CodexInterpreter(RecordInterpreter):
     def __init__(self) -> None:
         super().__init__()
         self._thread = ItemThread(self.builder)
-        self._lineage = Lineage()
+        self._lineage = CodexLineage()
         self._counts = TokenCounts()
         self._attribution = Attribution()
         self._compactions = Compactions(self.builder)
@@ -134,7 +134,7 @@ class CodexInterpreter(RecordInterpreter):
             case "session_meta":
                 self._header(line.payload, origin)
             case "inter_agent_communication":
-                self._speak(Side.USER, blocks_of(line, data, origin, {}), line.time, is_meta=True)
+                self._speak(ItemSide.USER, blocks_of(line, data, origin, {}), line.time, is_meta=True)
             case kind if kind not in QUIET:
                 self._show(blocks_of(line, data, origin, {}), line.time)
 
@@ -148,31 +148,31 @@ class CodexInterpreter(RecordInterpreter):
         note_header(payload, self.builder)
         made = system_blocks(payload, origin)
         if made and self._system == NONE:
-            self._system = self._thread.join(Side.SYSTEM, [block for block, _ in made], is_meta=True)
+            self._system = self._thread.join(ItemSide.SYSTEM, [block for block, _ in made], is_meta=True)
             self._instructions = "" if payload.get("base_instructions") else string(payload.get("instructions"))
 
     def _item(self, item: Mapping[str, Any], made: Sequence[TextBlock], time: float | None) -> None:
         side = side_of(item)
-        if side is Side.RESPONSE:
+        if side is ItemSide.RESPONSE:
             self._respond(made, time)
-        elif side is Side.OTHER:
+        elif side is ItemSide.OTHER:
             self._show(made, time)
         else:
             self._speak(side, made, time)
 
-    def _speak(self, side: Side, made: Sequence[TextBlock], time: float | None, *, is_meta: bool = False) -> int:
+    def _speak(self, side: ItemSide, made: Sequence[TextBlock], time: float | None, *, is_meta: bool = False) -> int:
         """Add what is no response."""
         blocks = [block for block, _ in made]
-        if side is not Side.TOOL:
+        if side is not ItemSide.TOOL:
             self._attribution.pass_by()
-        if self._instructions and side is Side.USER and any(self._instructions in text for _, text in made):
+        if self._instructions and side is ItemSide.USER and any(self._instructions in text for _, text in made):
             self._forget_instructions()
-        is_typed = side is Side.USER and not is_meta and not is_injected(blocks)
+        is_typed = side is ItemSide.USER and not is_meta and not is_injected(blocks)
         return self._thread.join(
             side,
             blocks,
             time=time,
-            is_meta=side in (Side.USER, Side.SYSTEM) and not is_typed,
+            is_meta=side in (ItemSide.USER, ItemSide.SYSTEM) and not is_typed,
             is_summary=is_typed and is_summary(blocks),
             is_inherited=self._is_inherited,
         )
@@ -188,13 +188,13 @@ class CodexInterpreter(RecordInterpreter):
     def _respond(self, made: Sequence[TextBlock], time: float | None) -> None:
         blocks = [block for block, _ in made]
         if self._thread.response != NONE:
-            self._thread.join(Side.RESPONSE, blocks)
+            self._thread.join(ItemSide.RESPONSE, blocks)
             return
         self._instructions = ""
         self._leave_over(self._attribution.left_over())
         usage = self._attribution.begin(INHERITED if self._is_inherited else len(self.builder.calls))
         self._thread.join(
-            Side.RESPONSE,
+            ItemSide.RESPONSE,
             blocks,
             time=time,
             is_call=not self._is_inherited,
@@ -229,13 +229,13 @@ class CodexInterpreter(RecordInterpreter):
         if usage is None:
             return
         block = blocks_of(line, data, origin, {})[0].block
-        call, waited_in_vain = self._attribution.report(Report(usage, line.time, block))
+        call, waited_in_vain = self._attribution.report(CodexUsage(usage, line.time, block))
         self._leave_over(waited_in_vain)
         if call >= 0:
             calls = self.builder.calls
             calls[call] = structs.replace(calls[call], usage=usage)
 
-    def _leave_over(self, report: Report | None) -> None:
+    def _leave_over(self, report: CodexUsage | None) -> None:
         """Add a call of which nothing but its usage was recorded: one that made a summary, for example."""
         if report is None or self._is_inherited:
             return
@@ -244,7 +244,7 @@ class CodexInterpreter(RecordInterpreter):
 
     def _show(self, made: Sequence[TextBlock], time: float | None) -> None:
         """Add what is shown beside the conversation."""
-        self._thread.join(Side.OTHER, [block for block, _ in made], time=time, is_inherited=self._is_inherited)
+        self._thread.join(ItemSide.OTHER, [block for block, _ in made], time=time, is_inherited=self._is_inherited)
 
     def _compact(self, line: RolloutLine, origin: Origin) -> None:
         self._leave_over(self._attribution.left_over(ends=True))
@@ -266,8 +266,8 @@ class CodexInterpreter(RecordInterpreter):
                 [block for block, _ in made],
                 time=line.time,
                 is_call=False,
-                is_meta=side is Side.SYSTEM or (side is Side.USER and is_injected(block for block, _ in made)),
-                is_summary=side is Side.USER and hands_over(made, summary, is_alone=not has_history),
+                is_meta=side is ItemSide.SYSTEM or (side is ItemSide.USER and is_injected(block for block, _ in made)),
+                is_summary=side is ItemSide.USER and hands_over(made, summary, is_alone=not has_history),
                 is_inherited=self._is_inherited,
             )
         self._thread.close()
@@ -294,6 +294,7 @@ def codex_reader(path: Path, name: str, *, is_document: bool = False, is_stream:
     return JsonlReader(path, name, CodexInterpreter())
 
 
+# The third class above it is the readers' protocol itself: a rollout holds items of the Responses API as records.
 class CodexDocumentInterpreter(ResponsesInterpreter):
     """Makes a session out of a rollout that is one JSON document."""
 

@@ -97,7 +97,7 @@ START_SECONDS = 2.0
 """A turn that began within this time of the fork, or later, is the fork's own."""
 
 
-class Lineage:
+class CodexLineage:
     """Tells copied lines from a rollout's own.
 
     Attributes:

@@ -19,7 +19,7 @@ from msgspec import structs
 from inspector.session.blocks import text_block
 from inspector.session.formats.codex.records import ENDS_OF_TURNS, ITEM_ENDS, ITEMS, SAY_NOTHING, THREAD, TURN_ENDS
 from inspector.session.formats.codex.usage import usage_of
-from inspector.session.formats.responses.items import NONE, ItemThread, Side, blocks_of_item, side_of
+from inspector.session.formats.responses.items import NONE, ItemSide, ItemThread, blocks_of_item, side_of
 from inspector.session.json.lines import ObjectDecoder, object_of
 from inspector.session.json.values import clean_string, count, mapping, sequence, string
 from inspector.session.model import BlockKind, LinkKind, Origin, SessionLink
@@ -44,7 +44,7 @@ MCP = "mcp_tool_call"
 PLAN = "todo_list"
 """Printed whenever the model changes its plan, and once more at the turn's end."""
 
-Made = tuple[Side, "TextBlock"]
+Made = tuple[ItemSide, "TextBlock"]
 
 
 def is_tool(item: Mapping[str, Any]) -> bool:
@@ -77,7 +77,7 @@ def blocks_of_event(value: Mapping[str, Any], data: bytes, origin: Origin) -> li
     for one in _items(item, is_ended=value.get("type") == ITEM_ENDS) if value.get("type") in ITEMS else ():
         place = Origin(origin.offset, origin.length, len(made))
         made += [(side_of(one), block) for block in blocks_of_item(one, place, {})]
-    return made or [(Side.OTHER, text_block(BlockKind.OTHER, data.decode(errors="replace"), origin))]
+    return made or [(ItemSide.OTHER, text_block(BlockKind.OTHER, data.decode(errors="replace"), origin))]
 
 
 def blocks_again(data: bytes, origin: Origin, /) -> Sequence[TextBlock]:
@@ -190,7 +190,7 @@ class StreamInterpreter(RecordInterpreter):
     def _tool(self, item: Mapping[str, Any], made: Sequence[Made], *, is_ended: bool) -> None:
         identifier = string(item.get("id"))
         is_known = identifier in self._running
-        self._say([(side, block) for side, block in made if side is Side.TOOL or not is_known])
+        self._say([(side, block) for side, block in made if side is ItemSide.TOOL or not is_known])
         if is_ended:
             self._running.discard(identifier)
             for thread in sequence(item.get("receiver_thread_ids")):
@@ -201,11 +201,11 @@ class StreamInterpreter(RecordInterpreter):
 
     def _say(self, made: Sequence[Made]) -> None:
         for side, (block, _) in made:
-            if side is Side.RESPONSE and block.kind is not BlockKind.THINKING:
+            if side is ItemSide.RESPONSE and block.kind is not BlockKind.THINKING:
                 self._characters += block.characters
-            if side is Side.RESPONSE and self._running and self._response != NONE:
+            if side is ItemSide.RESPONSE and self._running and self._response != NONE:
                 self.builder.add_blocks(self._response, [block])
-            elif side is Side.RESPONSE:
+            elif side is ItemSide.RESPONSE:
                 self._response = self._thread.join(side, [block])
             else:
                 self._thread.join(side, [block])

@@ -76,7 +76,7 @@ INHERITED = -2
 """In the place of a call's index: the call was another session's."""
 
 
-class Report(NamedTuple):
+class CodexUsage(NamedTuple):
     """A reported usage.
 
     Attributes:
@@ -102,7 +102,7 @@ class Attribution:
         self._call = NONE
         self._lacks = False
         self._is_passed = False
-        self._waiting: Report | None = None
+        self._waiting: CodexUsage | None = None
         self._stands_first: bool | None = None
 
     def begin(self, call: int) -> Usage | None:
@@ -115,7 +115,7 @@ class Attribution:
         """A turn or a prompt begins: later reports are of no earlier response."""
         self._is_passed = True
 
-    def report(self, report: Report) -> tuple[int, Report | None]:
+    def report(self, report: CodexUsage) -> tuple[int, CodexUsage | None]:
         """A usage was reported.
 
         Returns:
@@ -129,7 +129,7 @@ class Attribution:
         waited, self._waiting = self._waiting, report
         return NONE, waited
 
-    def left_over(self, *, ends: bool = False) -> Report | None:
+    def left_over(self, *, ends: bool = False) -> CodexUsage | None:
         """A report that cannot be of the response that begins now, or of any where a turn `ends`."""
         if self._waiting is None or (self._stands_first and not ends):
             return None

@@ -151,7 +151,7 @@ ROLES = {
 
 
 @dataclass(slots=True)
-class Response:
+class CopilotResponse:
     """A response that may still get further parts.
 
     Attributes:
@@ -180,7 +180,7 @@ class Agent:
     thread: Thread
     model: str = ""
     system: int | None = None
-    response: Response | None = None
+    response: CopilotResponse | None = None
     compaction: tuple[int, Mapping[str, Any]] = field(default=(0, {}))
 
 
@@ -320,7 +320,7 @@ class CopilotInterpreter(RecordInterpreter):
             usage=usage,
             identifier=request or string(data.get("requestId")),
         )
-        agent.response = Response(request, message, len(self.builder.calls) - 1)
+        agent.response = CopilotResponse(request, message, len(self.builder.calls) - 1)
 
     def _result(self, event: Mapping[str, Any], data: Mapping[str, Any], blocks: list[Block], agent: Agent) -> None:
         call = string(data.get("toolCallId"))

@@ -24,7 +24,7 @@ FAILED = frozenset({"cancelled", "error"})
 
 
 @dataclass
-class Parts:
+class GeminiBlocks:
     """The blocks of a record.
 
     Attributes:
@@ -48,7 +48,7 @@ def blocks_again(record: bytes, origin: Origin, /) -> list[TextBlock]:
     return [*parts.thoughts, *parts.spoken, *parts.results]
 
 
-def parts_of(record: Mapping[str, Any], raw: bytes, offset: int) -> Parts:
+def parts_of(record: Mapping[str, Any], raw: bytes, offset: int) -> GeminiBlocks:
     """The blocks of a record.
 
     Args:
@@ -61,11 +61,11 @@ def parts_of(record: Mapping[str, Any], raw: bytes, offset: int) -> Parts:
     if kind == "gemini":
         return _response(record, origin)
     if kind == "user" or (kind in BESIDE and _has_data(record)):
-        return Parts(spoken=list(_content(record, BlockKind.USER_TEXT, origin)))
+        return GeminiBlocks(spoken=list(_content(record, BlockKind.USER_TEXT, origin)))
     if kind in BESIDE:
         text = "\n".join(made.text for made in _content(record, BlockKind.OTHER, origin))
-        return Parts(spoken=[text_block(BlockKind.OTHER, f"{kind}: {text}", origin.at(0, CONTENT))])
-    return Parts(spoken=[text_block(BlockKind.OTHER, raw.decode(errors="replace"), origin.at(0, CONTENT))])
+        return GeminiBlocks(spoken=[text_block(BlockKind.OTHER, f"{kind}: {text}", origin.at(0, CONTENT))])
+    return GeminiBlocks(spoken=[text_block(BlockKind.OTHER, raw.decode(errors="replace"), origin.at(0, CONTENT))])
 
 
 def is_sent(record: Mapping[str, Any]) -> bool:
@@ -78,12 +78,12 @@ def _has_data(record: Mapping[str, Any]) -> bool:
     return any("inlineData" in part or "fileData" in part for part in objects(record.get("content")))
 
 
-def _response(record: Mapping[str, Any], origin: Origin) -> Parts:
+def _response(record: Mapping[str, Any], origin: Origin) -> GeminiBlocks:
     content = list(_content(record, BlockKind.ASSISTANT_TEXT, origin))
     calls = objects(record.get("toolCalls"))
     # Newer versions put calls into the content too, once the program has changed its list of messages.
     has_calls = any(made.block.kind is BlockKind.TOOL_CALL for made in content)
-    parts = Parts(spoken=content)
+    parts = GeminiBlocks(spoken=content)
     for index, thought in enumerate(objects(record.get("thoughts"))):
         subject, text = string(thought.get("subject")), string(thought.get("description"))
         text = clean_text(f"**{subject}** {text}" if subject else text)

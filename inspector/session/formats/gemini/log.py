@@ -55,7 +55,7 @@ class Share(IntEnum):
 
 
 @dataclass(eq=False)
-class Unit:
+class LogShare:
     """A share of a record that is one message.
 
     Attributes:
@@ -97,10 +97,10 @@ class LoggedMessage:
     """
 
     number: int
-    units: list[Unit] = field(default_factory=list)
+    units: list[LogShare] = field(default_factory=list)
 
     @property
-    def sent(self) -> list[Unit]:
+    def sent(self) -> list[LogShare]:
         """Those that are part of the conversation."""
         return [unit for unit in self.units if unit.is_sent]
 
@@ -118,7 +118,7 @@ class Segment:
     """
 
     cause: ContextCause
-    members: list[Unit] = field(default_factory=list)
+    members: list[LogShare] = field(default_factory=list)
     carried: int = 0
     first_entry: int = 0
     time: str = ""
@@ -246,7 +246,7 @@ class Log:
             self._first_of_segment = len(self.entries)
 
 
-def _units(number: int, record: Record) -> list[Unit]:
+def _units(number: int, record: Record) -> list[LogShare]:
     """A record's shares that hold anything. A response that was counted is one even where it says nothing."""
     value = record.value
     parts = parts_of(value, record.data, record.offset)
@@ -261,13 +261,13 @@ def _units(number: int, record: Record) -> list[Unit]:
     is_response = about.type == "gemini" and about.usage is not None
     shares = ((Share.THOUGHTS, parts.thoughts), (Share.SPOKEN, parts.spoken), (Share.RESULTS, parts.results))
     return [
-        Unit(number, share, about, tuple(made.block for made in blocks))
+        LogShare(number, share, about, tuple(made.block for made in blocks))
         for share, blocks in shares
         if blocks or (is_response and share is Share.SPOKEN)
     ]
 
 
-def _renewed(unit: Unit | None, now: Unit) -> Unit:
+def _renewed(unit: LogShare | None, now: LogShare) -> LogShare:
     """A unit as it is now. The same one, so that contexts before the present one have it too."""
     if unit is None or unit.is_sent != now.is_sent:
         return now
@@ -275,7 +275,7 @@ def _renewed(unit: Unit | None, now: Unit) -> Unit:
     return unit
 
 
-def _last_place(members: Sequence[Unit], units: Sequence[Unit]) -> int | None:
+def _last_place(members: Sequence[LogShare], units: Sequence[LogShare]) -> int | None:
     """Where units stand that follow one another; near the end, as a rule."""
     found = None
     for place in range(len(members) - 1, -1, -1) if units else ():
@@ -286,11 +286,11 @@ def _last_place(members: Sequence[Unit], units: Sequence[Unit]) -> int | None:
     return found
 
 
-def _sent(entries: Iterable[LoggedMessage]) -> list[Unit]:
+def _sent(entries: Iterable[LoggedMessage]) -> list[LogShare]:
     return [unit for entry in entries for unit in entry.sent]
 
 
-def _said(units: Iterable[Unit]) -> list[tuple[int, int, bytes, str]]:
+def _said(units: Iterable[LogShare]) -> list[tuple[int, int, bytes, str]]:
     """What identifies the part of a record that is sent. Thoughts come and go with the form of a record."""
     return [
         (unit.share, block.kind, block.digest, block.tool_call_id)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.session.blocks import TextBlock
-    from inspector.session.formats.gemini.log import Segment, Unit
+    from inspector.session.formats.gemini.log import LogShare, Segment
     from inspector.session.json.nodes import Node
     from inspector.session.model import Block
     from inspector.session.reader import Reader
@@ -122,7 +122,7 @@ class Settlement:
         self._add_calls(members, places, context.index, 0, set(), kept, before)
         return True
 
-    def _add_rows(self, units: Sequence[Unit], answered: set[str]) -> dict[int, int]:
+    def _add_rows(self, units: Sequence[LogShare], answered: set[str]) -> dict[int, int]:
         """Add messages of units that hold anything; the index of each by the unit."""
         index_of: dict[int, int] = {}
         for unit in units:
@@ -137,13 +137,13 @@ class Settlement:
 
     def _add_calls(
         self,
-        members: Sequence[Unit],
+        members: Sequence[LogShare],
         places: Sequence[int],
         context: int,
         carried: int,
         called: set[int],
         kept: int = 0,
-        before: Unit | None = None,
+        before: LogShare | None = None,
     ) -> None:
         """Add the calls that responses among a context's members answer.
 
@@ -163,12 +163,12 @@ class Settlement:
             before = unit
 
 
-def _repeats_results(unit: Unit) -> bool:
+def _repeats_results(unit: LogShare) -> bool:
     """Whether a record says of results what the records of their calls may say too."""
     return unit.share is Share.SPOKEN and any(block.kind is BlockKind.TOOL_RESULT for block in unit.blocks)
 
 
-def _rows(log: Log) -> list[Unit]:
+def _rows(log: Log) -> list[LogShare]:
     """Every unit in the order of the file: of those of a record, results last; and those no longer of any record."""
     known = [unit for entry in log.entries for unit in entry.units]
     present = set(map(id, known))
@@ -178,7 +178,7 @@ def _rows(log: Log) -> list[Unit]:
     return known
 
 
-def _shown(unit: Unit, answered: set[str], names: dict[str, str]) -> tuple[Block, ...]:
+def _shown(unit: LogShare, answered: set[str], names: dict[str, str]) -> tuple[Block, ...]:
     """A unit's blocks, without results that the record of their call has too, and results with their tool's name."""
     kinds = {block.kind for block in unit.blocks}
     if BlockKind.TOOL_CALL in kinds:
@@ -196,7 +196,7 @@ def _shown(unit: Unit, answered: set[str], names: dict[str, str]) -> tuple[Block
     )
 
 
-def _message(unit: Unit, blocks: tuple[Block, ...]) -> Message:
+def _message(unit: LogShare, blocks: tuple[Block, ...]) -> Message:
     """What a unit is, the same object as before where nothing changed."""
     made = unit.message
     if made is not None and made.is_abandoned == unit.is_abandoned and made.blocks is blocks:
@@ -215,14 +215,14 @@ def _message(unit: Unit, blocks: tuple[Block, ...]) -> Message:
     return unit.message
 
 
-def _is_call(unit: Unit, before: Unit | None) -> bool:
+def _is_call(unit: LogShare, before: LogShare | None) -> bool:
     """Whether a unit is a response of its own, with a call that it answered; `before` is sent before it."""
     if unit.is_copy or not unit.is_response:
         return False
     return unit.about.usage is not None or not _continues(unit, before)
 
 
-def _continues(unit: Unit, before: Unit | None) -> bool:
+def _continues(unit: LogShare, before: LogShare | None) -> bool:
     """Whether a record holds the calls of the response before it, which a notice between the two kept apart."""
     if before is None or not before.is_response:
         return False
@@ -230,7 +230,7 @@ def _continues(unit: Unit, before: Unit | None) -> bool:
     return says_nothing and not any(block.kind is BlockKind.TOOL_CALL for block in before.blocks)
 
 
-def _call(unit: Unit, context: int, prompt_messages: int, response: int) -> Call:
+def _call(unit: LogShare, context: int, prompt_messages: int, response: int) -> Call:
     return Call(
         response=response,
         context=context,
@@ -248,7 +248,7 @@ def _compaction(segment: Segment, index_of: dict[int, int], count: int) -> Compa
     return Compaction(min(new, default=count), time=seconds(segment.time))
 
 
-def _mark_summary(members: Sequence[Unit], index_of: dict[int, int], messages: list[Message]) -> None:
+def _mark_summary(members: Sequence[LogShare], index_of: dict[int, int], messages: list[Message]) -> None:
     for unit in members:
         if unit.about.type == "user" and any(SNAPSHOT in block.preview for block in unit.blocks):
             index = index_of[id(unit)]

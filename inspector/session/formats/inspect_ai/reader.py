@@ -21,14 +21,14 @@ from inspector.session.formats.inspect_ai.samples import (
     nodes_of_samples,
     title_of,
 )
-from inspector.session.formats.plain.reader import RequestLog, SentMessage
-from inspector.session.formats.plain.records import Request
+from inspector.session.formats.plain.reader import PlainMessage, RequestLog
+from inspector.session.formats.plain.records import PlainConversation
 from inspector.session.json.codec import lenient_json
 from inspector.session.json.nodes import FileNode
 from inspector.session.json.values import count, count_or_none, mapping, objects, seconds_of_any, sequence, string
 from inspector.session.json_reader import JsonReader
 from inspector.session.model import Block, Compaction, ContextCause, Origin, Role, TextUnavailableError, Usage
-from inspector.session.reader import Change, DocumentInterpreter, Progress
+from inspector.session.reader import DocumentInterpreter, FileChange, ReadingProgress
 from inspector.session.sniff import Sample
 from inspector.session.texts import CachedTexts
 
@@ -153,7 +153,7 @@ class SampleLog(RequestLog):
         super().__init__(builder)
         self._attachments = attachments
 
-    def read(self, node: Node, about: dict[str, Any], names: ToolNames) -> list[SentMessage]:  # noqa: ARG002  # results name their tool
+    def read(self, node: Node, about: dict[str, Any], names: ToolNames) -> list[PlainMessage]:  # noqa: ARG002  # results name their tool
         """What a message adds; nothing where it is none."""
         value = node.value()
         if not isinstance(value, dict):
@@ -161,7 +161,7 @@ class SampleLog(RequestLog):
             return []
         message = chat_message(mapping(self._attachments.resolved(value)))
         (blocks,) = chat_blocks([message], Origin(node.offset, node.length))
-        return [SentMessage(node, role_of(message), blocks, {**about, "id": string(value.get("id"))})]
+        return [PlainMessage(node, role_of(message), blocks, {**about, "id": string(value.get("id"))})]
 
     def add_rest(self, messages: Sequence[Node]) -> None:
         """Add what stands behind the last answer: results that no later request has sent yet."""
@@ -233,7 +233,7 @@ def interpret_sample(
     conversation.add_rest(messages)
     if not builder.calls and messages:
         builder.put((), (), (), ())
-        SampleLog(builder, attachments).add_request(Request(messages, about={"model": about.get("model")}))
+        SampleLog(builder, attachments).add_request(PlainConversation(messages, about={"model": about.get("model")}))
     attachments.release()
 
 
@@ -244,7 +244,7 @@ def _pool(fields: Fields) -> list[Node]:
     return fields.fields_of("events_data").items_of("messages")
 
 
-def _request(event: Fields, pool: list[Node]) -> Request:
+def _request(event: Fields, pool: list[Node]) -> PlainConversation:
     messages = event.items_of("input")
     for ends in sequence(event.value_of("input_refs")):
         if isinstance(ends, list) and len(ends) == 2 and all(isinstance(end, int) and end >= 0 for end in ends):
@@ -258,7 +258,7 @@ def _request(event: Fields, pool: list[Node]) -> Request:
         "timestamp": event.value_of("timestamp"),
         "usage": _plain_usage(output.value_of("usage")),
     }
-    return Request(messages, None, event.get("tools"), response, reply, {})
+    return PlainConversation(messages, None, event.get("tools"), response, reply, {})
 
 
 def _plain_usage(reported: Any) -> dict[str, Any] | None:
@@ -378,16 +378,16 @@ class LogReader:
         self._running = ""
         self._session: Session | None = None
 
-    def load(self) -> Iterator[Progress]:
+    def load(self) -> Iterator[ReadingProgress]:
         """Read the sample.
 
         Raises:
             SessionError: It cannot be read, or is not there.
         """
         size = self._locator.file.stat().st_size
-        yield Progress(0, size)
+        yield ReadingProgress(0, size)
         self._read()
-        yield Progress(size, size)
+        yield ReadingProgress(size, size)
 
     def snapshot(self) -> Session:
         """What has been read."""
@@ -395,25 +395,25 @@ class LogReader:
             self._session = self._builder.snapshot(self._format, self._path, self._texts, (self._file,))
         return self._session
 
-    def refresh(self) -> Change:
+    def refresh(self) -> FileChange:
         """Look at the log again. One that cannot be read is being written, unless it is left like that."""
         try:
             place = FileState.of(self._locator.file.stat())
         except FileNotFoundError:
-            return Change.VANISHED
+            return FileChange.VANISHED
         except OSError:
-            return Change.UNREADABLE
+            return FileChange.UNREADABLE
         buffer = buffer_of(self._locator.file)
         if (place, buffer.state() if buffer is not None else None) == self._state:
-            return Change.NONE
+            return FileChange.NONE
         before = self.snapshot()
         try:
             self._read()
         except SessionError:
             is_fresh = time.time() - place.modified / 1e9 < BROKEN_SECONDS
-            return Change.UNREADABLE if is_fresh else Change.REPLACED
+            return FileChange.UNREADABLE if is_fresh else FileChange.REPLACED
         self._builder.reuse(before)
-        return Change.NONE if self.snapshot() == before else Change.APPENDED
+        return FileChange.NONE if self.snapshot() == before else FileChange.APPENDED
 
     def watched(self) -> Path:
         """The log's folder."""

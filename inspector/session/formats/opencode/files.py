@@ -34,7 +34,7 @@ from inspector.session.json.codec import lenient_json
 from inspector.session.json.nodes import objects_among
 from inspector.session.json.values import mapping
 from inspector.session.model import Origin, Role, TextUnavailableError
-from inspector.session.reader import Change, DocumentInterpreter, Progress
+from inspector.session.reader import DocumentInterpreter, FileChange, ReadingProgress
 from inspector.session.texts import NamedTexts
 
 if TYPE_CHECKING:
@@ -114,11 +114,11 @@ class StorageReader:
         self._session: Session | None = None
         self._looked = (0.0, 0.0)
 
-    def load(self) -> Iterator[Progress]:
+    def load(self) -> Iterator[ReadingProgress]:
         """Read all files."""
-        yield Progress(0, 1)
+        yield ReadingProgress(0, 1)
         self._read()
-        yield Progress(1, 1)
+        yield ReadingProgress(1, 1)
 
     def snapshot(self) -> Session:
         """What has been read."""
@@ -126,26 +126,26 @@ class StorageReader:
             self._session = self._build().snapshot(self._format, self._path, self._texts, (self._file,))
         return self._session
 
-    def refresh(self) -> Change:
+    def refresh(self) -> FileChange:
         """Look at all files again, and read those that changed."""
         try:
             self._file.stat()
         except FileNotFoundError:
-            return Change.VANISHED
+            return FileChange.VANISHED
         except OSError:
-            return Change.UNREADABLE
+            return FileChange.UNREADABLE
         before, (ended, took) = self.snapshot(), self._looked
         count = len(self._messages) + sum(map(len, self._parts.values()))
         if count > MANY_FILES and time.monotonic() - ended < took * REST:
-            return Change.NONE
+            return FileChange.NONE
         self._read()
         builder = self._build()
         builder.reuse(before)
         session = builder.snapshot(self._format, self._path, self._texts, (self._file,))
         if session == before:
-            return Change.NONE
+            return FileChange.NONE
         self._session = session
-        return Change.APPENDED
+        return FileChange.APPENDED
 
     def watched(self) -> Path:
         """The folder of the session's messages; parts, in folders of their own, are looked at every second."""

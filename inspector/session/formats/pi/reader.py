@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 NONE = -1
 
 
-class PiCompaction(NamedTuple):
+class RecordedPiCompaction(NamedTuple):
     """A compaction as the tree sees it.
 
     Attributes:
@@ -54,7 +54,7 @@ class Tree:
         self._parents = array("i")
         self._numbers: dict[str, int] = {}
         self._sent = array("i")
-        self._compactions: dict[int, PiCompaction] = {}
+        self._compactions: dict[int, RecordedPiCompaction] = {}
         self._resets: set[int] = set()
         self._system: list[int] = []
 
@@ -81,7 +81,7 @@ class Tree:
         if is_system:
             self._system.append(number)
 
-    def compact(self, number: int, compaction: PiCompaction) -> None:
+    def compact(self, number: int, compaction: RecordedPiCompaction) -> None:
         """Say that an entry is a compaction."""
         self._compactions[number] = compaction
 
@@ -319,7 +319,7 @@ class PiInterpreter(RecordInterpreter):
         self._numbers.append(number)
         summary = self._message(entry, EntryKind.SUMMARY, blocks)
         index = self._thread.compact(compaction, summary, kept, self._tree.system(path))
-        self._tree.compact(number, PiCompaction(index, first_kept))
+        self._tree.compact(number, RecordedPiCompaction(index, first_kept))
 
     def _first_kept(self, entry: Mapping[str, Any]) -> int:
         """The entry that a compaction keeps first: named by its id, in old files by its place among all lines."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from inspector.session.format import Format
-from inspector.session.formats.plain.records import Form, form_of, is_message, is_request
+from inspector.session.formats.plain.records import MessageForm, form_of, is_message, is_request
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,7 +41,7 @@ class PlainFormat(Format):
 
     exact = "tokens of the calls whose responses are recorded with their usage"
 
-    def __init__(self, form: Form, name: str, title: str) -> None:
+    def __init__(self, form: MessageForm, name: str, title: str) -> None:
         self._form = form
         self.name = name
         self.title = title
@@ -57,6 +57,6 @@ class PlainFormat(Format):
 
 
 FORMATS = (
-    PlainFormat(Form.ANTHROPIC, "anthropic-messages", "Anthropic Messages (JSON or JSON lines)"),
-    PlainFormat(Form.OPENAI, "openai-chat", "OpenAI Chat Completions (JSON or JSON lines)"),
+    PlainFormat(MessageForm.ANTHROPIC, "anthropic-messages", "Anthropic Messages (JSON or JSON lines)"),
+    PlainFormat(MessageForm.OPENAI, "openai-chat", "OpenAI Chat Completions (JSON or JSON lines)"),
 )

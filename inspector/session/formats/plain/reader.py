@@ -28,7 +28,7 @@ from inspector.session.formats.chat import (
     role_of,
     usage_of,
 )
-from inspector.session.formats.plain.records import Form, form_of, is_message, is_request, requests_of
+from inspector.session.formats.plain.records import MessageForm, form_of, is_message, is_request, requests_of
 from inspector.session.formats.streamed_answers import answer_of
 from inspector.session.json.codec import lenient_json
 from inspector.session.json.lines import ValueDecoder
@@ -44,7 +44,7 @@ from inspector.session.texts import MemoryTexts
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from inspector.session.formats.plain.records import Request
+    from inspector.session.formats.plain.records import PlainConversation
     from inspector.session.json.nodes import Node
     from inspector.session.reader import Reader
 
@@ -84,7 +84,7 @@ class RequestThread(Thread):
 
 
 @dataclass
-class SentMessage:
+class PlainMessage:
     """A message about to be added: its blocks, and what is beside them in the record.
 
     A summary that the API wrote is a message of its own, and so is what stands before or behind it in the same record.
@@ -137,7 +137,7 @@ class RequestLog:
         self._builder = builder
         self._keep = keep
         self.threads: list[RequestThread] = []
-        self._known: dict[bytes, list[SentMessage]] = {}
+        self._known: dict[bytes, list[PlainMessage]] = {}
         self._threads_of_opening: dict[Digests, list[RequestThread]] = {}
 
     def add_message(self, node: Node) -> None:
@@ -146,7 +146,7 @@ class RequestLog:
         for message in self.read(node, {}, thread.tool_names):
             self.append(thread, message, is_call=message.role is Role.ASSISTANT)
 
-    def add_request(self, request: Request) -> None:
+    def add_request(self, request: PlainConversation) -> None:
         """Add a request of a log: to the conversation it continues, else as a new one."""
         names = ToolNames()
         messages = self._beside(request)
@@ -177,15 +177,15 @@ class RequestLog:
         elif "usage" in request.about or "model" in request.about:
             self._note_last_call(thread, request.about)
 
-    def number_of(self, request: Request | None) -> int:  # noqa: ARG002  # for those who number them otherwise
+    def number_of(self, request: PlainConversation | None) -> int:  # noqa: ARG002  # for those who number them otherwise
         """The number of the conversation that begins with a request, or with a message."""
         return len(self.threads)
 
-    def compacted(self, messages: list[SentMessage]) -> RequestThread | None:  # noqa: ARG002  # for those who can tell
+    def compacted(self, messages: list[PlainMessage]) -> RequestThread | None:  # noqa: ARG002  # for those who can tell
         """The conversation that a request goes on with, where it sends a summary of it alone."""
         return None
 
-    def read(self, node: Node, about: dict[str, Any], names: ToolNames) -> list[SentMessage]:
+    def read(self, node: Node, about: dict[str, Any], names: ToolNames) -> list[PlainMessage]:
         """What a record adds: a message, or the parts of one that the API compacted; nothing where it is none.
 
         Args:
@@ -208,15 +208,15 @@ class RequestLog:
         # Who gives a list in memory gets it back message by message.
         apart = _apart(value, blocks) if self._keep is None else None
         if apart is None:
-            return [SentMessage(node, role, blocks, about)]
+            return [PlainMessage(node, role, blocks, about)]
         written = _usage_of_summary(about.get("usage"))
         if written is None and not apart.after:
             written = about.get("usage")
-        messages = [SentMessage(node, role, apart.before, {**about, "usage": None})] if apart.before else []
-        messages.append(SentMessage(node, role, apart.summary, {**about, "usage": written}, is_summary=True))
-        return messages + ([SentMessage(node, role, apart.after, about)] if apart.after else [])
+        messages = [PlainMessage(node, role, apart.before, {**about, "usage": None})] if apart.before else []
+        messages.append(PlainMessage(node, role, apart.summary, {**about, "usage": written}, is_summary=True))
+        return messages + ([PlainMessage(node, role, apart.after, about)] if apart.after else [])
 
-    def append(self, thread: RequestThread, sent: SentMessage, *, is_call: bool, is_repeated: bool = False) -> None:
+    def append(self, thread: RequestThread, sent: PlainMessage, *, is_call: bool, is_repeated: bool = False) -> None:
         """Add a message at the end of a conversation.
 
         Args:
@@ -249,7 +249,7 @@ class RequestLog:
         thread.members.append(index)
         thread.digests.append(sent.digests)
 
-    def _found(self, messages: list[SentMessage]) -> tuple[RequestThread | None, int, list[SentMessage]]:
+    def _found(self, messages: list[PlainMessage]) -> tuple[RequestThread | None, int, list[PlainMessage]]:
         """The conversation that a request continues, how much of it is known, and what it sends that counts.
 
         What stands before a summary is not sent; where the summary is not known yet, what came before it may be.
@@ -263,7 +263,7 @@ class RequestLog:
                 return thread, common, sent
         return *self._continued(_opening(messages), messages), messages
 
-    def _continued(self, opening: Digests, messages: list[SentMessage]) -> tuple[RequestThread | None, int]:
+    def _continued(self, opening: Digests, messages: list[PlainMessage]) -> tuple[RequestThread | None, int]:
         best, most = None, -1
         for thread in self._threads_of_opening.get(opening, ()):
             common = 0
@@ -275,12 +275,12 @@ class RequestLog:
                 best, most = thread, common
         return best, most
 
-    def _begin_thread(self, request: Request | None = None) -> RequestThread:
+    def _begin_thread(self, request: PlainConversation | None = None) -> RequestThread:
         thread = RequestThread(self._builder, self.number_of(request))
         self.threads.append(thread)
         return thread
 
-    def _begin_behind(self, thread: RequestThread, summary: SentMessage) -> None:
+    def _begin_behind(self, thread: RequestThread, summary: PlainMessage) -> None:
         """Begin the context of a summary that the API wrote: tools and system text stay before it."""
         members = thread.members
         kept = [place for place, index in enumerate(members) if self._builder.messages[index].role is Role.SYSTEM]
@@ -301,21 +301,21 @@ class RequestLog:
         del thread.digests[common:]
         return known
 
-    def _begin_compacted(self, thread: RequestThread, messages: list[SentMessage]) -> None:
+    def _begin_compacted(self, thread: RequestThread, messages: list[PlainMessage]) -> None:
         """Begin the context that a compaction leaves."""
         thread.begin(ContextCause.COMPACTION)
         thread.digests.clear()
         time = next((message.time for message in messages if any(name in message.about for name in TIMES)), None)
         self._builder.compactions.append(Compaction(len(self._builder.messages), "auto", time=time))
 
-    def _keep_member(self, thread: RequestThread, index: int, message: SentMessage) -> None:
+    def _keep_member(self, thread: RequestThread, index: int, message: PlainMessage) -> None:
         """Take a message into the context that stood elsewhere in the one before."""
         context = thread.open_context()
         context.members.append(index)
         context.carried = len(context.members)
         thread.digests.append(message.digests)
 
-    def _beside(self, request: Request) -> list[SentMessage]:
+    def _beside(self, request: PlainConversation) -> list[PlainMessage]:
         """Tools and system text as a message before the others: the order in which the API reads them."""
         blocks: list[TextBlock] = []
         first = None
@@ -327,9 +327,9 @@ class RequestLog:
                     self._keep(made, node)
                 blocks += made
                 first = first or node
-        return [SentMessage(first, Role.SYSTEM, blocks, {})] if first is not None else []
+        return [PlainMessage(first, Role.SYSTEM, blocks, {})] if first is not None else []
 
-    def _repeated(self, node: Node, names: ToolNames) -> list[SentMessage]:
+    def _repeated(self, node: Node, names: ToolNames) -> list[PlainMessage]:
         """A message of a request: logs repeat each in every later request, and it is not read again there."""
         if self._keep is not None:
             return self.read(node, {}, names)
@@ -398,7 +398,7 @@ def _usage_of_summary(usage: Any) -> Any:
     return next((one for one in iterations if one.get("type") == COMPACTION), None)
 
 
-def _opening(messages: Sequence[SentMessage]) -> Digests:
+def _opening(messages: Sequence[PlainMessage]) -> Digests:
     """What identifies the first of what is said."""
     return next((message.digests for message in messages if message.role not in (Role.SYSTEM, Role.OTHER)), ())
 
@@ -411,7 +411,7 @@ def _without_thinking(digests: Digests) -> Digests:
     return tuple(digest for digest in digests if digest[-1] != BlockKind.THINKING)
 
 
-NAMES = {Form.ANTHROPIC: "anthropic-messages", Form.OPENAI: "openai-chat"}
+NAMES = {MessageForm.ANTHROPIC: "anthropic-messages", MessageForm.OPENAI: "openai-chat"}
 
 
 def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
@@ -486,5 +486,5 @@ def read_conversation(messages: Sequence[dict[str, Any]] | dict[str, Any], form:
     conversation = RequestLog(builder, lambda blocks, node: texts.keep(blocks, node.raw()))
     for request in requests_of(MemoryNode(value)):
         conversation.add_request(request)
-    name = NAMES[Form(form) if form is not None else form_of([value])]
+    name = NAMES[MessageForm(form) if form is not None else form_of([value])]
     return builder.snapshot(name, Path(), texts, ())

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from inspector.session.json.nodes import Node
 
 
-class Form(StrEnum):
+class MessageForm(StrEnum):
     """Whose API a conversation is written for."""
 
     ANTHROPIC = "anthropic"
@@ -34,7 +34,7 @@ OPENAI_FIELDS = ("tool_calls", "tool_call_id", "function_call", "refusal", "reas
 
 
 @dataclass
-class Request:
+class PlainConversation:
     """One conversation, or one request of a log, as it stands in a file.
 
     Attributes:
@@ -90,16 +90,16 @@ def _is_completion(value: dict[str, Any]) -> bool:
     )
 
 
-def form_of(values: Sequence[Any]) -> Form:
+def form_of(values: Sequence[Any]) -> MessageForm:
     """Whose API the values are written for, by what only one of them has; OpenAI's where nothing tells."""
-    scores = {Form.ANTHROPIC: 0, Form.OPENAI: 0}
+    scores = {MessageForm.ANTHROPIC: 0, MessageForm.OPENAI: 0}
     for value in values:
         for form in _signs(value, 0):
             scores[form] += 1
-    return Form.ANTHROPIC if scores[Form.ANTHROPIC] > scores[Form.OPENAI] else Form.OPENAI
+    return MessageForm.ANTHROPIC if scores[MessageForm.ANTHROPIC] > scores[MessageForm.OPENAI] else MessageForm.OPENAI
 
 
-def _signs(value: Any, depth: int) -> Iterator[Form]:
+def _signs(value: Any, depth: int) -> Iterator[MessageForm]:
     if depth > 5:
         return
     if isinstance(value, list):
@@ -114,27 +114,27 @@ def _signs(value: Any, depth: int) -> Iterator[Form]:
             yield from _signs(value[name], depth + 1)
 
 
-def _own_signs(value: dict[str, Any]) -> Iterator[Form]:
+def _own_signs(value: dict[str, Any]) -> Iterator[MessageForm]:
     if str(value.get("type")) in ANTHROPIC_PARTS or value.get("type") == "message" or "input_schema" in value:
-        yield Form.ANTHROPIC
+        yield MessageForm.ANTHROPIC
     if "messages" in value and ("system" in value or str(value.get("model", "")).startswith("claude")):
-        yield Form.ANTHROPIC
+        yield MessageForm.ANTHROPIC
     if value.get("role") in ("system", "developer", "tool", "function") or any(
         value.get(name) for name in OPENAI_FIELDS
     ):
-        yield Form.OPENAI
+        yield MessageForm.OPENAI
     if "choices" in value:
-        yield Form.OPENAI
+        yield MessageForm.OPENAI
 
 
-def requests_of(node: Node, depth: int = 0) -> Iterator[Request]:
+def requests_of(node: Node, depth: int = 0) -> Iterator[PlainConversation]:
     """Every conversation or request inside a value, in order."""
     if depth > 3:
         return
     items = node.items()
     if items:
         if sum(is_message(item.value()) for item in items) * 2 > len(items):
-            yield Request(items)
+            yield PlainConversation(items)
             return
         for item in items:
             yield from requests_of(item, depth + 1)
@@ -149,17 +149,17 @@ def requests_of(node: Node, depth: int = 0) -> Iterator[Request]:
     if "body" in fields:
         yield from requests_of(fields["body"], depth + 1)
     elif "choices" in fields or string(mapping(node.value()).get("role")) == "assistant":
-        yield Request([], None, None, *_response(node))
+        yield PlainConversation([], None, None, *_response(node))
     elif is_message(node.value()):
-        yield Request([node])
+        yield PlainConversation([node])
 
 
-def _request(messages: Node, fields: Fields) -> Request:
+def _request(messages: Node, fields: Fields) -> PlainConversation:
     response, reply = _response(fields.get("response"))
     if response is None and "choices" in fields:
         response, reply = _message_of_choices(fields), {}
     about = fields.values_of("model", "timestamp", "created", "created_at", "time", "usage", "id")
-    return Request(messages.items(), fields.get("system"), fields.get("tools"), response, reply, about)
+    return PlainConversation(messages.items(), fields.get("system"), fields.get("tools"), response, reply, about)
 
 
 def _response(node: Node | None) -> tuple[Node | None, dict[str, Any]]:

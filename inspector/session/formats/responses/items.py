@@ -98,7 +98,7 @@ CALL_ARGUMENTS = (
 IMAGE_CALL = "image_generation_call"
 
 
-class Side(Enum):
+class ItemSide(Enum):
     """Who adds an item to the conversation."""
 
     RESPONSE = auto()
@@ -112,37 +112,37 @@ class Side(Enum):
     """Nobody: it is shown and not sent."""
 
 
-def side_of(item: Mapping[str, Any]) -> Side:
+def side_of(item: Mapping[str, Any]) -> ItemSide:
     """Who adds an item to the conversation."""
     kind = item.get("type")
     if kind == "message" or (kind is None and "role" in item):
         role = ROLE_OF.get(string(item.get("role")), Role.OTHER)
-        return SIDE_OF_ROLE.get(role, Side.OTHER)
+        return SIDE_OF_ROLE.get(role, ItemSide.OTHER)
     if not isinstance(kind, str) or kind in NOT_SENT:
-        return Side.OTHER
+        return ItemSide.OTHER
     if kind in SIDE_OF_TYPE:
         return SIDE_OF_TYPE[kind]
     if kind in SUMMARIES:
-        return Side.SUMMARY
+        return ItemSide.SUMMARY
     if kind.endswith(CALL):
-        return Side.RESPONSE
-    return Side.TOOL if kind.endswith(OUTPUT) else Side.OTHER
+        return ItemSide.RESPONSE
+    return ItemSide.TOOL if kind.endswith(OUTPUT) else ItemSide.OTHER
 
 
 SIDE_OF_ROLE = {
-    Role.SYSTEM: Side.SYSTEM,
-    Role.USER: Side.USER,
-    Role.ASSISTANT: Side.RESPONSE,
-    Role.TOOL: Side.TOOL,
+    Role.SYSTEM: ItemSide.SYSTEM,
+    Role.USER: ItemSide.USER,
+    Role.ASSISTANT: ItemSide.RESPONSE,
+    Role.TOOL: ItemSide.TOOL,
 }
 
 SIDE_OF_TYPE = {
-    "additional_tools": Side.SYSTEM,
-    "agent_message": Side.USER,
-    "mcp_approval_request": Side.RESPONSE,
-    "mcp_approval_response": Side.USER,
-    "mcp_list_tools": Side.SYSTEM,
-    "reasoning": Side.RESPONSE,
+    "additional_tools": ItemSide.SYSTEM,
+    "agent_message": ItemSide.USER,
+    "mcp_approval_request": ItemSide.RESPONSE,
+    "mcp_approval_response": ItemSide.USER,
+    "mcp_list_tools": ItemSide.SYSTEM,
+    "reasoning": ItemSide.RESPONSE,
 }
 
 
@@ -155,7 +155,7 @@ def blocks_of_item(item: Mapping[str, Any], origin: Origin, names: Mapping[str, 
         names: Names of the tools of known call ids, for outputs.
     """
     side, kind = side_of(item), string(item.get("type"))
-    if side is Side.OTHER:
+    if side is ItemSide.OTHER:
         return [text_block(BlockKind.OTHER, clean_text(compact_json(dict(item))), origin)]
     if kind in ("message", "agent_message", ""):
         spoken = item if "role" in item else {**item, "role": "user"}
@@ -163,15 +163,15 @@ def blocks_of_item(item: Mapping[str, Any], origin: Origin, names: Mapping[str, 
         return [one.moved(origin.at(origin.part + number)) for number, one in enumerate(made)]
     if kind == "reasoning":
         return [_reasoning(item, origin)]
-    if side is Side.SUMMARY:
+    if side is ItemSide.SUMMARY:
         encrypted = len(string(item.get("encrypted_content")))
         return [text_block(BlockKind.THINKING, "", origin, signature_characters=encrypted)]
-    if side is Side.TOOL:
+    if side is ItemSide.TOOL:
         return [_output(item, origin, names)]
-    if side is Side.RESPONSE and kind.endswith(CALL):
+    if side is ItemSide.RESPONSE and kind.endswith(CALL):
         return _call(item, kind, origin)
     text = clean_text(compact_json(item.get("tools", dict(item))))
-    return [text_block(BlockKind.SYSTEM_TEXT if side is Side.SYSTEM else BlockKind.OTHER, text, origin)]
+    return [text_block(BlockKind.SYSTEM_TEXT if side is ItemSide.SYSTEM else BlockKind.OTHER, text, origin)]
 
 
 def name_of_call(item: Mapping[str, Any]) -> str:
@@ -232,12 +232,12 @@ def _output(item: Mapping[str, Any], origin: Origin, names: Mapping[str, str]) -
 NONE = -1
 
 ROLE_OF_SIDE = {
-    Side.RESPONSE: Role.ASSISTANT,
-    Side.USER: Role.USER,
-    Side.SYSTEM: Role.SYSTEM,
-    Side.TOOL: Role.TOOL,
-    Side.SUMMARY: Role.ASSISTANT,
-    Side.OTHER: Role.OTHER,
+    ItemSide.RESPONSE: Role.ASSISTANT,
+    ItemSide.USER: Role.USER,
+    ItemSide.SYSTEM: Role.SYSTEM,
+    ItemSide.TOOL: Role.TOOL,
+    ItemSide.SUMMARY: Role.ASSISTANT,
+    ItemSide.OTHER: Role.OTHER,
 }
 
 
@@ -259,7 +259,7 @@ class ItemThread(Thread):
 
     def join(
         self,
-        side: Side,
+        side: ItemSide,
         blocks: Iterable[Block],
         *,
         time: float | None = None,
@@ -298,19 +298,19 @@ class ItemThread(Thread):
             identifier=identifier,
             thread=self.number,
             is_meta=is_meta,
-            is_summary=is_summary or side is Side.SUMMARY,
+            is_summary=is_summary or side is ItemSide.SUMMARY,
             is_inherited=is_inherited,
         )
-        if side is Side.OTHER:
+        if side is ItemSide.OTHER:
             return self.add(message, is_sent=False)
         self.close()
-        if side is Side.RESPONSE and is_call:
+        if side is ItemSide.RESPONSE and is_call:
             self.response = self.respond(message, model=model, usage=usage, identifier=identifier)
             return self.response
         index = self.add(message)
-        if side is Side.RESPONSE:
+        if side is ItemSide.RESPONSE:
             self.response = index
-        elif side is Side.TOOL:
+        elif side is ItemSide.TOOL:
             self.results = index
         return index
 
@@ -318,7 +318,7 @@ class ItemThread(Thread):
         """End what grows: the next item begins a message."""
         self.response = self.results = NONE
 
-    def _growing(self, side: Side) -> int:
-        if side is Side.RESPONSE:
+    def _growing(self, side: ItemSide) -> int:
+        if side is ItemSide.RESPONSE:
             return self.response
-        return self.results if side is Side.TOOL else NONE
+        return self.results if side is ItemSide.TOOL else NONE

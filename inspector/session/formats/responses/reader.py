@@ -10,7 +10,7 @@ from msgspec import structs
 from inspector.session.builder import SessionBuilder
 from inspector.session.call_matching import ToolNames
 from inspector.session.formats.chat import SYSTEM, TOOLS, blocks_of_definition, usage_of
-from inspector.session.formats.responses.items import NONE, ItemThread, Side, blocks_of_item, side_of
+from inspector.session.formats.responses.items import NONE, ItemSide, ItemThread, blocks_of_item, side_of
 from inspector.session.formats.responses.records import (
     BEGUN,
     ENDED,
@@ -47,7 +47,7 @@ Digest = tuple[bytes, ...]
 
 
 @dataclass
-class Item:
+class ReadItem:
     """An item, read.
 
     Attributes:
@@ -55,13 +55,13 @@ class Item:
         blocks: Its blocks.
     """
 
-    side: Side
+    side: ItemSide
     blocks: list[Block]
 
     @property
     def digest(self) -> Digest:
         """The same for the same item in every request; empty for one that requests need not repeat."""
-        if self.side is Side.OTHER or any(block.kind is BlockKind.THINKING for block in self.blocks):
+        if self.side is ItemSide.OTHER or any(block.kind is BlockKind.THINKING for block in self.blocks):
             return ()
         return tuple(block.digest + bytes([block.kind]) for block in self.blocks)
 
@@ -200,7 +200,7 @@ class ResponsesInterpreter(RecordInterpreter):
         before = string(exchange.about.get("previous_response_id"))
         return next((one for one in reversed(self._conversations) if before and before in one.responses), None)
 
-    def _continued(self, items: Sequence[Item], beside: Sequence[TextBlock]) -> tuple[LoggedThread | None, int]:
+    def _continued(self, items: Sequence[ReadItem], beside: Sequence[TextBlock]) -> tuple[LoggedThread | None, int]:
         """The conversation that has most in common with a request, ready to go on, and how many items it has."""
         digests = [(place, item.digest) for place, item in enumerate(items) if item.digest]
         best, most = None, 0
@@ -248,9 +248,9 @@ class ResponsesInterpreter(RecordInterpreter):
     def _add_beside(self, conversation: LoggedThread, made: Sequence[TextBlock]) -> None:
         conversation.beside = digest_of(made)
         if made:
-            conversation.join(Side.SYSTEM, [block for block, _ in made])
+            conversation.join(ItemSide.SYSTEM, [block for block, _ in made])
 
-    def _items(self, nodes: Iterable[Node], names: ToolNames) -> list[Item]:
+    def _items(self, nodes: Iterable[Node], names: ToolNames) -> list[ReadItem]:
         """The items that stand somewhere; `names` gets the tools of their calls."""
         found = []
         for node in nodes:
@@ -261,11 +261,11 @@ class ResponsesInterpreter(RecordInterpreter):
             blocks = [block for block, _ in blocks_of_item(value, Origin(node.offset, node.length), names)]
             names.note(blocks)
             self.builder.record_counts[string(value.get("type")) or "message"] += 1
-            found.append(Item(side_of(value), blocks))
+            found.append(ReadItem(side_of(value), blocks))
         return found
 
-    def _add(self, conversation: LoggedThread, item: Item, *, is_call: bool, is_repeated: bool = False) -> None:
-        is_inherited = is_repeated and item.side is Side.RESPONSE
+    def _add(self, conversation: LoggedThread, item: ReadItem, *, is_call: bool, is_repeated: bool = False) -> None:
+        is_inherited = is_repeated and item.side is ItemSide.RESPONSE
         index = conversation.join(item.side, item.blocks, is_call=is_call, is_inherited=is_inherited)
         if index != NONE and item.digest:
             conversation.sent.append((item.digest, index))
