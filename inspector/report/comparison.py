@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from inspector.report.catalogue import MARKS, FigureSet, PlanFacts, Saving, quantity
-from inspector.report.layout import LABEL, LEFT, LOSS, RIGHT, WIDTH, TextPage
+from inspector.report.layout import LABEL, LEFT, LOSS, RIGHT, WIDTH, Page
 from inspector.report.numbers import IN_TEXT, NOTHING
 from inspector.report.text import heading, next_calls_rows, worth_knowing
 from inspector.report.totals import legend
@@ -49,7 +49,7 @@ def in_order(plans: Sequence[PlanFacts], sort: str) -> list[PlanFacts]:
 
 def comparison_text(report: Report, width: int = WIDTH, *, color: bool = False, sort: str = "saved") -> str:
     """The session, one row for what was recorded, one for the baseline and one for every plan."""
-    page = TextPage(width, color=color)
+    page = Page(width, color=color)
     heading(page, report)
     page.line()
     rows = [_figures("recorded", report.recorded)] if report.recorded is not None else []

@@ -55,7 +55,7 @@ class Report(Struct, frozen=True, kw_only=True):
     masked: Annotated[
         dict[str, Count] | None, about("Secrets masked in texts, by kind; null unless texts were asked for.")
     ] = None
-    ledger: Annotated[LedgerDocument | None, about("A row for every call and block; null unless asked for.")] = None
+    ledger: Annotated[Ledger | None, about("A row for every call and block; null unless asked for.")] = None
 
 
 class SessionFacts(Struct, frozen=True, kw_only=True):
@@ -114,7 +114,7 @@ class PriceFacts(Struct, frozen=True, kw_only=True):
     cache: Annotated[str | None, about("Name of the prompt cache that was asked for; null for each model's own.")]
 
 
-class LedgerDocument(Struct, frozen=True, kw_only=True):
+class Ledger(Struct, frozen=True, kw_only=True):
     """A row for every call and every block."""
 
     window: Annotated[int | None, about("Tokens the model's context holds, where that is known.")]

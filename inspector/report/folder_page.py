@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from inspector.report.catalogue import MARKS, FigureSet, Output, Saving, quantities, quantity, totals_shown
 from inspector.report.folder import Distribution, FolderPlan
-from inspector.report.layout import HEADING, LEFT, LOSS, RIGHT, WIDTH, TextPage, plain
+from inspector.report.layout import HEADING, LEFT, LOSS, RIGHT, WIDTH, Page, plain
 from inspector.report.numbers import IN_TEXT
 from inspector.report.pages.model import Chart, Line, PageContent, Section
-from inspector.report.tables import FigureCells, PageCell, PageTable, Step, name_cell, word
+from inspector.report.tables import Cell, FigureCells, Step, Table, name_cell, word
 from inspector.report.totals import plan_letter
 from inspector.safe_text import clip_cells
 
@@ -47,7 +47,7 @@ def folder_content(report: FolderReport) -> PageContent:
 def _lead(report: FolderReport, figures: FigureCells) -> tuple[Line, ...]:
     if not report.plans:
         cost = figures.cell("baseline", "cost_usd")
-        return (Line((PageCell("These sessions cost "), cost, PageCell(". No plan was tried on them."))),)
+        return (Line((Cell("These sessions cost "), cost, Cell(". No plan was tried on them."))),)
     lines = []
     for index, plan in enumerate(report.plans):
         steps = ("plans", index, "saved")
@@ -60,18 +60,18 @@ def _lead(report: FolderReport, figures: FigureCells) -> tuple[Line, ...]:
         lines.append(
             Line(
                 (
-                    PageCell(f"{name} saves "),
+                    Cell(f"{name} saves "),
                     amount,
-                    PageCell(f"{unit} ("),
+                    Cell(f"{unit} ("),
                     share,
-                    PageCell(f"{known}) over all sessions: {spread}"),
+                    Cell(f"{known}) over all sessions: {spread}"),
                 )
             )
         )
     return tuple(lines)
 
 
-def _large(report: FolderReport, figures: FigureCells) -> tuple[tuple[str, PageCell], ...]:
+def _large(report: FolderReport, figures: FigureCells) -> tuple[tuple[str, Cell], ...]:
     found = [("cost without a plan", figures.cell("baseline", "cost_usd"))]
     if report.plans:
         found += [
@@ -90,20 +90,19 @@ def _totals(report: FolderReport, figures: FigureCells) -> Section:
     plans = range(len(report.plans))
     places: list[tuple[Step, ...]] = [("baseline",), *(("plans", index, "figures") for index in plans)]
     rows = [
-        (PageCell(each.label), *(figures.cell(*place, each.name) for place in places))
-        for each in totals_shown(Output.PAGE)
+        (Cell(each.label), *(figures.cell(*place, each.name) for place in places)) for each in totals_shown(Output.PAGE)
     ]
     for path in OF_PLANS if report.plans else ():
         cells = (figures.cell("plans", index, *path.split(".")) for index in plans)
         label = "saved, of the total" if path == "saved.percent" else quantity(FolderPlan, path).label
-        rows.append((PageCell(label), PageCell(""), *cells))
+        rows.append((Cell(label), Cell(""), *cells))
     head = ("figure", "baseline", *(f"plan {plan_letter(index)}" for index in plans))
-    return Section("totals", "Totals", (PageTable("Totals over all sessions", head, tuple(rows)),))
+    return Section("totals", "Totals", (Table("Totals over all sessions", head, tuple(rows)),))
 
 
 def _plan_sections(report: FolderReport, figures: FigureCells, index: int) -> list[Section]:
     plan = report.plans[index]
-    parts: list[Part] = [Line((PageCell(plain(plan.name), is_code=True),), is_item=True)]
+    parts: list[Part] = [Line((Cell(plain(plan.name), is_code=True),), is_item=True)]
     if plan.percent is not None:
         spread = plan.percent
         least, quarter, middle, most_quarter, most = (
@@ -116,10 +115,10 @@ def _plan_sections(report: FolderReport, figures: FigureCells, index: int) -> li
         )
         parts.append(Chart(f"spread-{index + 1}", alternative))
         rows = tuple(
-            (PageCell(each.label), figures.cell("plans", index, "percent", name))
+            (Cell(each.label), figures.cell("plans", index, "percent", name))
             for name, each in quantities(Distribution).items()
         )
-        parts.append(PageTable("How savings are spread", ("", "saved"), rows))
+        parts.append(Table("How savings are spread", ("", "saved"), rows))
     ends = min(MOST_AND_LEAST, len(plan.order))
     parts.append(_listed(figures, report, index, plan.order[:ends], "Sessions it helps most"))
     if len(plan.order) > 1:
@@ -129,7 +128,7 @@ def _plan_sections(report: FolderReport, figures: FigureCells, index: int) -> li
     return [Section(f"plan-{index + 1}", f"Plan {plan_letter(index)}", tuple(parts))]
 
 
-def _listed(figures: FigureCells, report: FolderReport, index: int, order: list[int], caption: str) -> PageTable:
+def _listed(figures: FigureCells, report: FolderReport, index: int, order: list[int], caption: str) -> Table:
     paths: tuple[tuple[str, tuple[Step, ...]], ...] = (
         (quantity(Saving, "usd").label, ("plans", index, "saved", "usd")),
         ("of it", ("plans", index, "saved", "percent")),
@@ -142,10 +141,10 @@ def _listed(figures: FigureCells, report: FolderReport, index: int, order: list[
         (_name(report, report.sessions[at].path), *(figures.cell("sessions", at, *steps) for _, steps in paths))
         for at in order
     )
-    return PageTable(caption, ("session", *(title for title, _ in paths)), tuple(rows))
+    return Table(caption, ("session", *(title for title, _ in paths)), tuple(rows))
 
 
-def _name(report: FolderReport, path: str) -> PageCell:
+def _name(report: FolderReport, path: str) -> Cell:
     """A session's file within the folder."""
     return name_cell(path.removeprefix(report.path).lstrip("/") or path)
 
@@ -171,18 +170,18 @@ def _sessions(report: FolderReport, figures: FigureCells) -> Section:
         *(quantity(FigureSet, name).label for name in ("calls", "prompt_tokens", "cost_usd")),
         *(f"plan {plan_letter(i)} saves" for i in plans),
     )
-    return Section("sessions", "Every session", (PageTable("Every session", head, rows, words=3),))
+    return Section("sessions", "Every session", (Table("Every session", head, rows, words=3),))
 
 
 def _notes(report: FolderReport) -> list[Section]:
-    parts: list[Part] = [Line((PageCell(f"Worth knowing: {warning}."),)) for warning in report.warnings]
+    parts: list[Part] = [Line((Cell(f"Worth knowing: {warning}."),)) for warning in report.warnings]
     if report.unread:
         rows = tuple((name_cell(each.path), word(each.problem)) for each in report.unread)
-        parts.append(PageTable("What could not be read", ("file", "why"), rows, words=2))
+        parts.append(Table("What could not be read", ("file", "why"), rows, words=2))
     parts.append(
         Line(
             (
-                PageCell(
+                Cell(
                     "Every figure of a session is that of the report on it alone: inspector report FILE. Calls that "
                     "several sessions hold, copied by a resume or a fork, count once, with the one that ended first. "
                     "A total is known as well as the least known of what it is made of. "
@@ -199,9 +198,9 @@ def folder_text(report: FolderReport, width: int = WIDTH, *, color: bool = False
     from rich.text import Text
 
     content = folder_content(report)
-    page = TextPage(width, color=color)
+    page = Page(width, color=color)
 
-    def shown(cell: PageCell) -> Text:
+    def shown(cell: Cell) -> Text:
         return Text(f"{cell.text} {MARKS.get(cell.known, '')}".rstrip(), LOSS if cell.is_loss else "")
 
     page.line(content.title, HEADING)
@@ -213,7 +212,7 @@ def folder_text(report: FolderReport, width: int = WIDTH, *, color: bool = False
         for part in section.parts:
             if isinstance(part, Line):
                 page.line("".join(cell.text for cell in part.cells), indent=2)
-            elif isinstance(part, PageTable) and part.rows:
+            elif isinstance(part, Table) and part.rows:
                 page.line(part.caption, indent=2)
                 columns = "".join(RIGHT if part.is_number(at) else LEFT for at in range(len(part.head)))
                 rows = [[Text(clip_cells(row[0].text, TEXT_NAME_WIDTH)), *map(shown, row[1:])] for row in part.rows]

@@ -36,7 +36,7 @@ WRAPPED = "~"
 """How a column of a table is set: at the left, at the right, at the left and wrapped where it does not fit."""
 
 
-class TextPage:
+class Page:
     """A page being written from top to bottom."""
 
     def __init__(self, width: int = WIDTH, *, color: bool = False) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from inspector.replay.analysis.resend_cost import resend_cost
 from inspector.replay.engine.edits import RECORDED
 from inspector.replay.figure import HowKnown
-from inspector.report.document import BlockFacts, CallFacts, CallFigures, LedgerDocument, PlannedBlock, PlannedCall
+from inspector.report.document import BlockFacts, CallFacts, CallFigures, Ledger, PlannedBlock, PlannedCall
 from inspector.report.numbers import DOLLAR_DIGITS
 from inspector.session.model import ContextCause
 from inspector.strategies.core.rendition import Action
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from inspector.replay.engine.replay import Replay
 
 
-def ledger_facts(baseline: Replay, planned: Sequence[Replay]) -> LedgerDocument:
+def ledger_facts(baseline: Replay, planned: Sequence[Replay]) -> Ledger:
     """Every call and every block of a session, without a plan and under each.
 
     Args:
         baseline: The session replayed with an empty plan.
         planned: The session replayed under every plan.
     """
-    return LedgerDocument(
+    return Ledger(
         window=baseline.inputs.window.size,
         calls=_calls(baseline, planned),
         blocks=_blocks(baseline, planned),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from inspector.report.layout import HEADING, LEFT, RIGHT, WARNING, WIDTH, WRAPPED, TextPage
+from inspector.report.layout import HEADING, LEFT, RIGHT, WARNING, WIDTH, WRAPPED, Page
 from inspector.report.numbers import IN_TEXT
 from inspector.session.files import is_folder
 
@@ -22,7 +22,7 @@ LONGEST_TITLE = 60
 
 def formats_text(formats: Iterable[Format], width: int = WIDTH, *, color: bool = False) -> str:
     """Every format: its name, where it is looked for, whether it is followed, what of it is exact."""
-    page = TextPage(width, color=color)
+    page = Page(width, color=color)
     for index, each in enumerate(formats):
         if index:
             page.line()
@@ -40,7 +40,7 @@ def formats_text(formats: Iterable[Format], width: int = WIDTH, *, color: bool =
 
 def reading_text(detection: Detection, session: Session, width: int = WIDTH, *, color: bool = False) -> str:
     """What a file was taken for and why, what is in it, and what could not be read as it should."""
-    page = TextPage(width, color=color)
+    page = Page(width, color=color)
     page.line(str(session.path), HEADING)
     page.pairs(
         (
@@ -95,7 +95,7 @@ def _others(detection: Detection, session: Session) -> list[tuple[str, str]]:
     return [("one of", f"{len(inside):,} sessions; another is opened as {file.name}#{others[0]}")]
 
 
-def _diagnostics(page: TextPage, session: Session) -> None:
+def _diagnostics(page: Page, session: Session) -> None:
     if not session.diagnostics and not session.skipped_records:
         page.line("Everything could be read.")
         return
@@ -127,7 +127,7 @@ def sessions_text(sessions: Sequence[tuple[Header, SessionSummary]], left_out: i
         left_out: How many older ones are not listed.
         color: Colour the titles of the columns.
     """
-    page = TextPage(color=color)
+    page = Page(color=color)
     head = ("changed (UTC)", "format", "model", "calls", "tokens", "cost", "subagent", "title", "path")
     rows = [_row(header, summary) for header, summary in sessions]
     page.table(head, rows, LEFT * 3 + RIGHT * 3 + LEFT * 3, indent=0)

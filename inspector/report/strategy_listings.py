@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from inspector.report.layout import HEADING, LABEL, LEFT, RIGHT, WIDTH, WRAPPED, TextPage, broken_after_commas
+from inspector.report.layout import HEADING, LABEL, LEFT, RIGHT, WIDTH, WRAPPED, Page, broken_after_commas
 from inspector.report.numbers import IN_TEXT
 from inspector.session.model import BlockKind
 from inspector.strategies.core.parameters import ParameterKind
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def strategies_text(strategies: Iterable[StrategyType], width: int = WIDTH, *, color: bool = False) -> str:
     """A list of strategies: name, what it is, where it comes from."""
-    page = TextPage(width, color=color)
+    page = Page(width, color=color)
     for index, strategy in enumerate(strategies):
         if index:
             page.line()
@@ -41,7 +41,7 @@ def strategies_text(strategies: Iterable[StrategyType], width: int = WIDTH, *, c
 
 def strategy_text(strategy: StrategyType, width: int = WIDTH, *, color: bool = False) -> str:
     """One strategy with all its parameters."""
-    page = TextPage(width, color=color)
+    page = Page(width, color=color)
     page.line(f"{strategy.name}: {strategy.title}", HEADING)
     page.line(strategy.summary, indent=2)
     page.line(f"Source: {strategy.source}", LABEL, indent=2)
@@ -120,7 +120,7 @@ class KnownPlan(NamedTuple):
 
 def plans_text(plans: Iterable[KnownPlan], *, color: bool = False) -> str:
     """A list of plans: name, what it is, what it is made of."""
-    page = TextPage(WIDTH, color=color)
+    page = Page(WIDTH, color=color)
     for index, plan in enumerate(plans):
         if index:
             page.line()
@@ -176,7 +176,7 @@ def classed_tools(session: Session) -> tuple[ClassedTool, ...]:
 def tools_text(session: Session, width: int = WIDTH, *, color: bool = False) -> str:
     """The classes as a table, and the tools nobody has classed."""
     tools = classed_tools(session)
-    page = TextPage(width, color=color)
+    page = Page(width, color=color)
     if not tools:
         page.line("The session calls no tools.")
         return page.text()

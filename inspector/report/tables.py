@@ -1,6 +1,6 @@
 """Tables of figures for people, whatever they are written in: text, Markdown or HTML.
 
-A `PageCell` that shows a figure knows where that figure stands in the JSON report, so that a page can be held against
+A `Cell` that shows a figure knows where that figure stands in the JSON report, so that a page can be held against
 it. `FigureCells` looks it up there and nowhere else, and writes it as the catalogue says.
 """
 
@@ -26,7 +26,7 @@ Step = str | int
 
 
 @dataclass(frozen=True, slots=True)
-class PageCell:
+class Cell:
     """A piece of text in a page.
 
     Attributes:
@@ -47,7 +47,7 @@ class PageCell:
 
 
 @dataclass(frozen=True, slots=True)
-class PageTable:
+class Table:
     """Rows of cells.
 
     Attributes:
@@ -60,7 +60,7 @@ class PageTable:
 
     caption: str
     head: tuple[str, ...]
-    rows: tuple[tuple[PageCell, ...], ...]
+    rows: tuple[tuple[Cell, ...], ...]
     words: int = 1
     numbers: int | None = None
 
@@ -85,7 +85,7 @@ class FigureCells:
                 return None
         return found
 
-    def cell(self, *steps: Step) -> PageCell:
+    def cell(self, *steps: Step) -> Cell:
         """One figure, written as the catalogue says; a plain count where it is none of the catalogue."""
         *above, name = steps
         value, holder = self.value(*steps), self.value(*above)
@@ -93,8 +93,8 @@ class FigureCells:
         hows: Mapping[str, str] = getattr(holder, "known", {})
         text = IN_TEXT.whole(value) if entry is None else entry.written(value)
         if not text:
-            return PageCell("")
-        return PageCell(
+            return Cell("")
+        return Cell(
             text,
             pointer(*steps),
             value,
@@ -106,11 +106,11 @@ class FigureCells:
         self,
         caption: str,
         head: Iterable[str],
-        rows: Iterable[tuple[tuple[PageCell, ...], tuple[Step, ...]]],
+        rows: Iterable[tuple[tuple[Cell, ...], tuple[Step, ...]]],
         kind: type[Struct],
         *paths: str,
         titles: Mapping[str, str] | None = None,
-    ) -> PageTable:
+    ) -> Table:
         """A table with a column a figure, titled as the catalogue says.
 
         Args:
@@ -124,7 +124,7 @@ class FigureCells:
         words, titles = tuple(head), titles or {}
         found = [(*named, *(self.cell(*steps, *path.split(".")) for path in paths)) for named, steps in rows]
         labels = (titles.get(path) or quantity(kind, path).label for path in paths)
-        return PageTable(caption, (*words, *labels), tuple(found), len(words))
+        return Table(caption, (*words, *labels), tuple(found), len(words))
 
 
 def pointer(*steps: Step) -> str:
@@ -132,11 +132,11 @@ def pointer(*steps: Step) -> str:
     return "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in steps)
 
 
-def word(text: str) -> PageCell:
+def word(text: str) -> Cell:
     """Foreign or own words, made safe."""
-    return PageCell(plain(text))
+    return Cell(plain(text))
 
 
-def name_cell(text: str) -> PageCell:
+def name_cell(text: str) -> Cell:
     """A foreign name in a table."""
-    return PageCell(clip_cells(plain(text), NAME_WIDTH))
+    return Cell(clip_cells(plain(text), NAME_WIDTH))

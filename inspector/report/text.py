@@ -16,7 +16,7 @@ from inspector.report.layout import (
     WARNING,
     WIDTH,
     WRAPPED,
-    TextPage,
+    Page,
     broken_after_commas,
     plain,
 )
@@ -65,7 +65,7 @@ def report_text(report: Report, width: int = WIDTH, *, color: bool = False) -> s
         width: Columns to fit.
         color: Use colours and bold type; the words are the same without.
     """
-    page = TextPage(width, color=color)
+    page = Page(width, color=color)
     heading(page, report)
     page.line()
     _totals(page, report)
@@ -82,7 +82,7 @@ def report_text(report: Report, width: int = WIDTH, *, color: bool = False) -> s
     return page.text()
 
 
-def heading(page: TextPage, report: Report) -> None:
+def heading(page: Page, report: Report) -> None:
     """Write what session it is, what is in it, and how its tokens were counted."""
     session = report.session
     page.line(session.title or session.id, HEADING)
@@ -110,7 +110,7 @@ def heading(page: TextPage, report: Report) -> None:
     page.pairs(rows)
 
 
-def _totals(page: TextPage, report: Report) -> None:
+def _totals(page: Page, report: Report) -> None:
     """Write the totals, in several tables where the plans are many."""
     figures, columns = FigureCells(report), columns_of(report)
     for start in range(0, len(columns), COLUMNS_PER_TABLE):
@@ -155,7 +155,7 @@ def _tokens(tokens: TokenFacts) -> str:
     return f"{tokens.method}, calibrated on {IN_TEXT.plural(fit.calls, 'call')}: {formula}{error}"
 
 
-def _plan(page: TextPage, letter: str, plan: PlanFacts) -> None:
+def _plan(page: Page, letter: str, plan: PlanFacts) -> None:
     page.line(f"Plan {letter}: {plan.name}" if plan.name else f"Plan {letter}", HEADING)
     for index, spec in enumerate(plan.strategies, 1):
         lines = broken_after_commas(spec, SPEC_WIDTH)
@@ -184,7 +184,7 @@ def _plan(page: TextPage, letter: str, plan: PlanFacts) -> None:
 
 
 def _figure_table(
-    page: TextPage,
+    page: Page,
     about: str,
     rows: Sequence[tuple[str, CarriedFacts | TierFacts | ToolCutFacts]],
     kind: type[Struct],
@@ -305,7 +305,7 @@ def _money(band: BandFacts) -> str:
     return f"{IN_TEXT.dollars(band.middle)} ({IN_TEXT.dollars(band.low)} to {IN_TEXT.dollars(band.high)})"
 
 
-def carried_table(page: TextPage, report: Report) -> None:
+def carried_table(page: Page, report: Report) -> None:
     """Write what takes up the prompts without a plan, and the results that cost most."""
     if not report.carried:
         return
@@ -340,7 +340,7 @@ def _heavy(row: CarriedBlockFacts) -> tuple[str, str]:
     return f"{name}, message {row.message:,}", f"{stayed}: {IN_TEXT.whole(row.sent_tokens)} sent{cost} ({how})"
 
 
-def explanations(page: TextPage, title: str, explained: Mapping[str, ExplanationFacts] | None) -> None:
+def explanations(page: Page, title: str, explained: Mapping[str, ExplanationFacts] | None) -> None:
     """Write how figures came about: formula, inputs, source."""
     if not explained:
         return
@@ -358,7 +358,7 @@ def input_text(given: InputFacts) -> str:
     return "not known" if given.value is None or given.value == "" else IN_TEXT.quantity(given.value, given.unit)
 
 
-def worth_knowing(page: TextPage, report: Report) -> None:
+def worth_knowing(page: Page, report: Report) -> None:
     """Write what makes the figures less than they seem."""
     if report.warnings:
         page.line()

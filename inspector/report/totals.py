@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from inspector.report.catalogue import HOW_KNOWN, MARKS, Output, PlanFacts, quantity, totals_shown
 from inspector.report.numbers import IN_TEXT, NOTHING, UNKNOWN
-from inspector.report.tables import PageCell
+from inspector.report.tables import Cell
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +20,7 @@ PARTS_OF = {"cost_usd": "of the cost", "prompt_tokens": "of the prompt"}
 
 
 @dataclass(frozen=True, slots=True)
-class TotalsColumn:
+class Column:
     """One column: its title, where its totals are in the report, and the plan they belong to, if any."""
 
     title: str
@@ -39,7 +39,7 @@ class TotalsRow:
     """
 
     label: str
-    cells: tuple[PageCell, ...]
+    cells: tuple[Cell, ...]
     part: str = ""
 
 
@@ -48,31 +48,30 @@ def plan_letter(index: int) -> str:
     return chr(ord("A") + index) if index < 26 else str(index + 1)
 
 
-def columns_of(report: Report) -> list[TotalsColumn]:
+def columns_of(report: Report) -> list[Column]:
     """What was recorded, where anything was; the baseline; every plan."""
-    recorded = [TotalsColumn("recorded", ("recorded",))] if report.recorded is not None else []
+    recorded = [Column("recorded", ("recorded",))] if report.recorded is not None else []
     plans = [
-        TotalsColumn(f"plan {plan_letter(index)}", ("plans", index, "figures"), index)
-        for index in range(len(report.plans))
+        Column(f"plan {plan_letter(index)}", ("plans", index, "figures"), index) for index in range(len(report.plans))
     ]
-    return [*recorded, TotalsColumn("baseline", ("baseline",)), *plans]
+    return [*recorded, Column("baseline", ("baseline",)), *plans]
 
 
-def totals_rows(report: Report, figures: FigureCells, columns: list[TotalsColumn], output: Output) -> list[TotalsRow]:
+def totals_rows(report: Report, figures: FigureCells, columns: list[Column], output: Output) -> list[TotalsRow]:
     """The rows that an output shows for some columns; those without any figure are left out."""
 
-    def of_plans(label: str, cell: Callable[[int], PageCell], part: str = "") -> TotalsRow:
-        cells = (PageCell("") if column.plan is None else cell(column.plan) for column in columns)
+    def of_plans(label: str, cell: Callable[[int], Cell], part: str = "") -> TotalsRow:
+        cells = (Cell("") if column.plan is None else cell(column.plan) for column in columns)
         return TotalsRow(label, tuple(cells), part)
 
-    def saved(name: str) -> Callable[[int], PageCell]:
+    def saved(name: str) -> Callable[[int], Cell]:
         return lambda index: figures.cell("plans", index, "saved", name)
 
-    def percentage_of(name: str) -> Callable[[int], PageCell]:
+    def percentage_of(name: str) -> Callable[[int], Cell]:
         return lambda index: (
             figures.cell("plans", index, "saved", "percent")
             if report.plans[index].saved.percent_of == name
-            else PageCell("")
+            else Cell("")
         )
 
     def labelled(path: str) -> str:
@@ -94,16 +93,16 @@ def totals_rows(report: Report, figures: FigureCells, columns: list[TotalsColumn
     return [row for row in rows if any(cell.text for cell in row.cells)]
 
 
-def _read_share(figures: FigureCells, columns: list[TotalsColumn]) -> TotalsRow:
+def _read_share(figures: FigureCells, columns: list[Column]) -> TotalsRow:
     cells = []
     for column in columns:
         read, prompt = (figures.cell(*column.figures, name) for name in ("cache_read_tokens", "prompt_tokens"))
         share = None if read.value is None or not prompt.value else read.value / prompt.value
-        cells.append(PageCell("" if share is None else IN_TEXT.share(share), known=read.known))
+        cells.append(Cell("" if share is None else IN_TEXT.share(share), known=read.known))
     return TotalsRow("cache read, of the prompt", tuple(cells), PARTS_OF["prompt_tokens"])
 
 
-def pays_off(report: Report, figures: FigureCells, index: int) -> PageCell:
+def pays_off(report: Report, figures: FigureCells, index: int) -> Cell:
     """From which call on a plan has paid off, in a word; `-` where it changes nothing."""
     plan, found = report.plans[index], figures.cell("plans", index, "break_even_call")
     if plan.edits == 0:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from rich.text import Text
 
 from inspector.report.catalogue import Count, about
-from inspector.report.layout import HEADING, WARNING, WIDTH, TextPage
+from inspector.report.layout import HEADING, WARNING, WIDTH, Page
 from inspector.report.numbers import DOLLAR_DIGITS, IN_TEXT, NOTHING, UNKNOWN, rounded
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ def _share_of(value: float) -> float | None:
 
 def validation_text(check: ValidationReport, width: int = WIDTH, *, color: bool = False) -> str:
     """Every session, and what it all comes to."""
-    page = TextPage(width, color=color)
+    page = Page(width, color=color)
     for session in check.sessions:
         _write_session(page, session)
         page.line()
@@ -221,7 +221,7 @@ def validation_text(check: ValidationReport, width: int = WIDTH, *, color: bool 
     return page.text()
 
 
-def _write_session(page: TextPage, session: SessionValidation) -> None:
+def _write_session(page: Page, session: SessionValidation) -> None:
     page.line(session.path, HEADING)
     rows = [
         (
@@ -321,7 +321,7 @@ def _cut_words(cut: CutFacts) -> str:
     return f"at {cut.recorded:,} tokens as the agent has it; our replay of the longer prompt {cut.replayed:,}{off}"
 
 
-def _summary(page: TextPage, check: ValidationReport) -> None:
+def _summary(page: Page, check: ValidationReport) -> None:
     counts = {
         verdict: sum(session.verdict == verdict for session in check.sessions)
         for verdict in ("within", "beyond", "too few calls", "no usage")

@@ -34,14 +34,14 @@ SHOWN = """
 import contextlib, io, json, sys
 from inspector.cli import main
 from inspector.cli.reading import read_session, replay_inputs
-from inspector.replay.analysis.plan_outcome import outcome_of
+from inspector.replay.analysis.plan_outcome import plan_outcome
 from inspector.replay.assumptions import Assumptions
 from inspector.replay.engine.replay import replay
 from inspector.replay.explain.cost_sheet import cost_sheet
 from inspector.report.document import Report
 from inspector.report.json_document import schema_text
 from inspector.strategies.plan import Plan
-from inspector.ui.cost.rows import Section, section_table
+from inspector.ui.cost.rows import CostSection, section_table
 
 def printed(*words):
     with contextlib.redirect_stdout(io.StringIO()) as out:
@@ -54,8 +54,8 @@ forms["html"] = printed(session, "--strategy", "tiered-stale", "--format", "html
 forms["csv"] = printed(folder, "--format", "csv")
 forms["schema"] = schema_text(Report)
 baseline = replay(replay_inputs(read_session(__import__("pathlib").Path(session))), Plan())
-sheet = cost_sheet(baseline, baseline, outcome_of(baseline, baseline), Assumptions(), 1.0)
-rows = section_table(Section.TOTALS, sheet, None, None).rows
+sheet = cost_sheet(baseline, baseline, plan_outcome(baseline, baseline), Assumptions(), 1.0)
+rows = section_table(CostSection.TOTALS, sheet, None, None).rows
 forms["screen"] = "\\n".join(f"{row.cells['name'].text} {row.cells['after'].text}" for row in rows)
 json.dump(forms, sys.stdout)
 """

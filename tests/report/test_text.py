@@ -4,7 +4,7 @@ import pytest
 from inspector.report.catalogue import FigureSet, PlanFacts, Saving, TierFacts
 from inspector.report.comparison import comparison_text
 from inspector.report.document import Report, SessionFacts, TokenFacts
-from inspector.report.layout import LEFT, RIGHT, TextPage, broken_after_commas
+from inspector.report.layout import LEFT, RIGHT, Page, broken_after_commas
 from inspector.report.text import report_text
 
 
@@ -121,7 +121,7 @@ def test_markup_in_a_title_is_shown_as_it_is():
 
 
 def test_numbers_line_up_at_their_last_digit():
-    page = TextPage()
+    page = Page()
     page.table(("name", "count"), [("a", "1"), ("longer", "1,000")], LEFT + RIGHT)
 
     assert page.text() == "  name    count\n  a           1\n  longer  1,000\n"

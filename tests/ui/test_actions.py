@@ -91,7 +91,7 @@ async def test_an_action_that_is_a_function_is_given_the_screen_and_waited_for()
 
 
 ROW = '''
-    Action(
+    UserAction(
         "call.five-back",
         "Z",
         lambda main: main.controller.look_further(-5),

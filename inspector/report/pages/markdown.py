@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from inspector.report.catalogue import MARKS
 from inspector.report.pages.model import Chart, Code, Line
-from inspector.report.tables import PageTable
+from inspector.report.tables import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from inspector.report.pages.model import PageContent, Part
-    from inspector.report.tables import PageCell
+    from inspector.report.tables import Cell
 
 _MEANS_SOMETHING = re.compile(r"[\\`*_{}\[\]<>#|~$!&@]|:(?=\S)|(?<=www)\.")
 """What Markdown, GitHub's mentions and links, and mathematics in dollars are made of."""
@@ -42,7 +42,7 @@ def escaped(text: str) -> str:
 
 def _part(part: Part) -> Iterator[str]:
     match part:
-        case PageTable():
+        case Table():
             yield from _table(part)
         case Line():
             yield from (_line(part), "")
@@ -58,11 +58,11 @@ def _line(line: Line) -> str:
     return f"- {text}" if line.is_item else text
 
 
-def _words(cell: PageCell) -> str:
+def _words(cell: Cell) -> str:
     return _code_span(cell.text) if cell.is_code else escaped(cell.text)
 
 
-def _cell(cell: PageCell) -> str:
+def _cell(cell: Cell) -> str:
     return f"{_words(cell)} {MARKS.get(cell.known, '')}".rstrip()
 
 
@@ -78,7 +78,7 @@ def _code(code: Code) -> Iterator[str]:
     yield from (f"{fence}{code.language}", *code.text.rstrip("\n").split("\n"), fence, "")
 
 
-def _table(table: PageTable) -> Iterator[str]:
+def _table(table: Table) -> Iterator[str]:
     yield from (f"**{escaped(table.caption)}**", "")
     yield _row(escaped(title) for title in table.head)
     yield _row("---:" if table.is_number(index) else "---" for index in range(len(table.head)))

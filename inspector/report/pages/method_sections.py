@@ -10,7 +10,7 @@ from inspector.report.layout import plain
 from inspector.report.numbers import IN_TEXT
 from inspector.report.pages.model import Code, Line, Section
 from inspector.report.pages.session_sections import plan_title
-from inspector.report.tables import FigureCells, PageCell, PageTable, pointer, word
+from inspector.report.tables import Cell, FigureCells, Table, pointer, word
 from inspector.report.text import input_text
 from inspector.report.totals import legend, plan_letter
 from inspector.safe_text import safe_text
@@ -62,10 +62,10 @@ def method_section(report: Report) -> Section:
         factor = "" if prices.factor == 1 else f" Every price was multiplied by {prices.factor:g}."
         caches = "; ".join(dict.fromkeys(plain(each) for each in prices.caches.values()))
         sentences.append(f"Prices: {plain(prices.source)}.{factor}" + (f" Prompt cache: {caches}." if caches else ""))
-    parts: list[Part] = [Line((PageCell(sentence),)) for sentence in sentences]
-    parts += [Line((PageCell(f"{meaning}{_marked(mark)}."),), is_item=True) for mark, meaning in legend(report)]
-    parts += [Line((PageCell("Worth knowing: " + plain(warning)),)) for warning in report.warnings]
-    parts.append(Line((PageCell(f"Written by inspector {report.inspector}, report schema {report.schema}."),)))
+    parts: list[Part] = [Line((Cell(sentence),)) for sentence in sentences]
+    parts += [Line((Cell(f"{meaning}{_marked(mark)}."),), is_item=True) for mark, meaning in legend(report)]
+    parts += [Line((Cell("Worth knowing: " + plain(warning)),)) for warning in report.warnings]
+    parts.append(Line((Cell(f"Written by inspector {report.inspector}, report schema {report.schema}."),)))
     return Section("method", "How this was worked out", tuple(parts))
 
 
@@ -79,7 +79,7 @@ def reproduce_section(report: Report) -> Section:
     for index, plan in enumerate(report.plans):
         written = _plan(plan)
         if written is not None:
-            parts.append(Line((PageCell(f"{plan_title(report, index)}, as a file for --plan:"),)))
+            parts.append(Line((Cell(f"{plan_title(report, index)}, as a file for --plan:"),)))
             parts.append(Code(safe_text(written.to_toml()), "toml"))
     return Section("reproduce", "Get the same figures", tuple(parts))
 
@@ -132,12 +132,12 @@ def _previews(plan: Plan, specs: Sequence[str]) -> Iterator[Part]:
             exported = export_plan(plan, name)
         except ExportError:
             continue
-        yield Line((PageCell(f"For {target.title}: {exported.where}"),))
+        yield Line((Cell(f"For {target.title}: {exported.where}"),))
         lines = safe_text(exported.text).splitlines()
         yield Code("".join(f"{line}\n" for line in lines[:PREVIEW_LINES]), exported.language)
         if len(lines) > PREVIEW_LINES:
-            yield Line((PageCell(f"These are {PREVIEW_LINES} of {len(lines)} lines; the command writes all of them."),))
-        yield from (Line((PageCell(f"Left out: {plain(each)}."),), is_item=True) for each in exported.left_out)
+            yield Line((Cell(f"These are {PREVIEW_LINES} of {len(lines)} lines; the command writes all of them."),))
+        yield from (Line((Cell(f"Left out: {plain(each)}."),), is_item=True) for each in exported.left_out)
         yield Code(f"inspector export --strategy {chosen} --to {name}\n", "sh")
 
 
@@ -156,12 +156,12 @@ def explanation_sections(report: Report, figures: FigureCells) -> tuple[Section,
 
 def _explanation_table(
     name: str, steps: tuple[Step, ...], explained: Mapping[str, ExplanationFacts], figures: FigureCells
-) -> PageTable:
+) -> Table:
     rows = []
     for figure, each in explained.items():
         at = (*steps, figure, "value")
         inputs = "; ".join(f"{given.label}: {input_text(given)}" for given in each.inputs)
-        value = PageCell(IN_TEXT.quantity(each.value, each.unit), pointer(*at), figures.value(*at), each.known)
+        value = Cell(IN_TEXT.quantity(each.value, each.unit), pointer(*at), figures.value(*at), each.known)
         rows.append((word(figure), value, word(each.formula), word(inputs), word(each.source)))
     head = ("figure", "value", "what was worked out", "from", "source")
-    return PageTable(f"Figures of {name}", head, tuple(rows), numbers=1)
+    return Table(f"Figures of {name}", head, tuple(rows), numbers=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from inspector.report.tables import PageCell, PageTable
+from inspector.report.tables import Cell, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class PageContent:
     title: str
     about: str
     lead: tuple[Line, ...]
-    figures: tuple[tuple[str, PageCell], ...]
+    figures: tuple[tuple[str, Cell], ...]
     sections: tuple[Section, ...]
 
 
@@ -49,7 +49,7 @@ class Section:
 class Line:
     """A sentence, or an item of a list, made of cells that follow one another."""
 
-    cells: tuple[PageCell, ...]
+    cells: tuple[Cell, ...]
     is_item: bool = False
 
     @property
@@ -70,7 +70,7 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A place for a picture; `PageTable`s that follow it say the same.
+    """A place for a picture; `Table`s that follow it say the same.
 
     Attributes:
         name: Which chart of `inspector.report.charts`.
@@ -81,4 +81,4 @@ class Chart:
     alternative: str
 
 
-Part = PageTable | Line | Code | Chart
+Part = Table | Line | Code | Chart

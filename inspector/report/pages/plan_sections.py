@@ -10,7 +10,7 @@ from inspector.report.layout import plain
 from inspector.report.numbers import IN_TEXT, NOTHING
 from inspector.report.pages.model import Chart, Line, Section
 from inspector.report.pages.session_sections import plan_title
-from inspector.report.tables import FigureCells, PageCell, PageTable, name_cell, word
+from inspector.report.tables import Cell, FigureCells, Table, name_cell, word
 from inspector.report.text import compaction_rows
 
 if TYPE_CHECKING:
@@ -36,19 +36,19 @@ def plan_sections(report: Report, figures: FigureCells) -> tuple[Section, ...]:
 
 
 def _parts(plan: PlanFacts, index: int, figures: FigureCells) -> tuple[Part, ...]:
-    parts: list[Part] = [Line((PageCell(plain(spec), is_code=True),), is_item=True) for spec in plan.strategies]
+    parts: list[Part] = [Line((Cell(plain(spec), is_code=True),), is_item=True) for spec in plan.strategies]
     if not plan.strategies:
-        parts.append(Line((PageCell("No strategy: the same as the baseline."),)))
+        parts.append(Line((Cell("No strategy: the same as the baseline."),)))
     tiers = _tiers(plan, index, figures)
     parts += [tiers] if tiers.rows else []
     tools = _tools(plan, index, figures)
     parts += [tools] if tools.rows else []
     parts += _cache(plan, index, figures)
-    parts += [Line((PageCell(f"Recorded {label}: {said}."),)) for label, said in compaction_rows(plan)]
+    parts += [Line((Cell(f"Recorded {label}: {said}."),)) for label, said in compaction_rows(plan)]
     return tuple(parts)
 
 
-def _tiers(plan: PlanFacts, index: int, figures: FigureCells) -> PageTable:
+def _tiers(plan: PlanFacts, index: int, figures: FigureCells) -> Table:
     return figures.table(
         "By tier of each strategy",
         ("tier",),
@@ -62,7 +62,7 @@ def _tiers(plan: PlanFacts, index: int, figures: FigureCells) -> PageTable:
     )
 
 
-def _tools(plan: PlanFacts, index: int, figures: FigureCells) -> PageTable:
+def _tools(plan: PlanFacts, index: int, figures: FigureCells) -> Table:
     return figures.table(
         "By tool, results over all calls",
         ("tool",),
@@ -81,24 +81,24 @@ def _cache(plan: PlanFacts, index: int, figures: FigureCells) -> list[Part]:
     lines: list[Part] = []
     if outcome.cache_read_share is not None:
         share = figures.cell(*steps, "cache_read_share")
-        lines.append(Line((PageCell("Of its prompt tokens, "), share, PageCell(" were read from the prompt cache."))))
+        lines.append(Line((Cell("Of its prompt tokens, "), share, Cell(" were read from the prompt cache."))))
     if outcome.plan_breaks and outcome.resent_tokens:
         cells = [
-            PageCell("Its own changes broke the cache at "),
+            Cell("Its own changes broke the cache at "),
             figures.cell(*steps, "plan_breaks"),
-            PageCell(" calls: "),
+            Cell(" calls: "),
             figures.cell(*steps, "resent_tokens"),
-            PageCell(" tokens were taken again"),
+            Cell(" tokens were taken again"),
         ]
         if outcome.rebuild_usd is not None and outcome.break_usd is not None:
             cells += [
-                PageCell(" for "),
+                Cell(" for "),
                 figures.cell(*steps, "rebuild_usd"),
-                PageCell(", which is "),
+                Cell(", which is "),
                 figures.cell(*steps, "break_usd"),
-                PageCell(" more than reading them"),
+                Cell(" more than reading them"),
             ]
-        lines.append(Line((*cells, PageCell("."))))
+        lines.append(Line((*cells, Cell("."))))
     return lines
 
 
@@ -111,7 +111,7 @@ def risks_section(report: Report, figures: FigureCells) -> Section | None:
             rows += [
                 (
                     word(plan_title(report, index)),
-                    PageCell(words),
+                    Cell(words),
                     word(name),
                     replace(figures.cell("plans", index, kind, name), known=plan.known.get(kind, "")),
                 )
@@ -120,10 +120,10 @@ def risks_section(report: Report, figures: FigureCells) -> Section | None:
             ]
     if not report.plans:
         return None
-    about = Line((PageCell(ABOUT_RISKS),))
+    about = Line((Cell(ABOUT_RISKS),))
     if not rows:
-        return Section("risks", "Risks", (about, Line((PageCell("None was found."),))))
-    table = PageTable("What may go wrong, and how often", ("plan", "", "kind", "times"), tuple(rows), words=3)
+        return Section("risks", "Risks", (about, Line((Cell("None was found."),))))
+    table = Table("What may go wrong, and how often", ("plan", "", "kind", "times"), tuple(rows), words=3)
     return Section("risks", "Risks", (about, table))
 
 
@@ -134,7 +134,7 @@ def comparison_section(report: Report, figures: FigureCells) -> Section | None:
     order = sorted(range(len(report.comparison)), key=lambda index: -(report.comparison[index].saved.percent or 0))
     rows = [_compared(index, figures, report.comparison[index]) for index in order]
     head = [quantity(PlanFacts, path).label for path in COMPARED]
-    table = PageTable(
+    table = Table(
         "Every strategy alone, with the defaults that fit the session",
         ("strategy", *head, "breaks", "acts from", "risks"),
         tuple(rows),
@@ -147,11 +147,11 @@ def comparison_section(report: Report, figures: FigureCells) -> Section | None:
     return Section("strategies", "Strategies compared", (Chart("comparison", alternative), table))
 
 
-def _compared(index: int, figures: FigureCells, plan: PlanFacts) -> tuple[PageCell, ...]:
+def _compared(index: int, figures: FigureCells, plan: PlanFacts) -> tuple[Cell, ...]:
     risks = sum((plan.hazards or {}).values())
     return (
         word(plan.name),
         *(figures.cell("comparison", index, *path.split(".")) for path in (*COMPARED, "figures.cache_breaks")),
         figures.cell("comparison", index, "first_firing"),
-        PageCell(f"{risks:,}" if risks else NOTHING),
+        Cell(f"{risks:,}" if risks else NOTHING),
     )

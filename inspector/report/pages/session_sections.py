@@ -19,12 +19,12 @@ from inspector.report.document import SessionFacts
 from inspector.report.layout import plain
 from inspector.report.numbers import IN_TEXT
 from inspector.report.pages.model import Chart, Code, Line, Section
-from inspector.report.tables import FigureCells, PageCell, PageTable, name_cell, word
+from inspector.report.tables import Cell, FigureCells, Table, name_cell, word
 from inspector.report.totals import columns_of, plan_letter, totals_rows
 from inspector.safe_text import safe_text
 
 if TYPE_CHECKING:
-    from inspector.report.document import LedgerDocument, Report
+    from inspector.report.document import Ledger, Report
     from inspector.report.pages.model import Part
     from inspector.report.tables import Step
 
@@ -45,28 +45,28 @@ def lead(report: Report, figures: FigureCells) -> tuple[Line, ...]:
         return (
             Line(
                 (
-                    PageCell("This session sent "),
+                    Cell("This session sent "),
                     figures.cell(*found, "prompt_tokens"),
-                    PageCell(f" prompt tokens over {IN_TEXT.plural(report.session.calls, 'call')}"),
+                    Cell(f" prompt tokens over {IN_TEXT.plural(report.session.calls, 'call')}"),
                     *_cost_cells(figures, *found),
-                    PageCell(". No plan was tried on it."),
+                    Cell(". No plan was tried on it."),
                 )
             ),
         )
     return tuple(_saving(report, figures, index) for index in range(len(report.plans)))
 
 
-def _cost_cells(figures: FigureCells, *steps: Step) -> tuple[PageCell, ...]:
+def _cost_cells(figures: FigureCells, *steps: Step) -> tuple[Cell, ...]:
     cost = figures.cell(*steps, "cost_usd")
-    return () if cost.value is None else (PageCell(" for "), cost)
+    return () if cost.value is None else (Cell(" for "), cost)
 
 
 def _saving(report: Report, figures: FigureCells, index: int) -> Line:
     saved = report.plans[index].saved
     if not report.session.calls:
-        return Line((PageCell("The session holds no call to a model: there is nothing to replay."),))
+        return Line((Cell("The session holds no call to a model: there is nothing to replay."),))
     if report.plans[index].edits == 0 and not saved.tokens:
-        return Line((PageCell(f"Plan {plan_letter(index)} changes nothing in this session."),))
+        return Line((Cell(f"Plan {plan_letter(index)} changes nothing in this session."),))
     steps: tuple[Step, ...] = ("plans", index, "saved")
     name = f"Plan {plan_letter(index)}"
     if saved.usd is None:
@@ -78,21 +78,21 @@ def _saving(report: Report, figures: FigureCells, index: int) -> Line:
     what = "of the cost" if saved.percent_of == "cost_usd" else "of all prompts"
     value = amount.value or 0
     if value < 0:
-        positive = PageCell(amount.text.removeprefix("-"), amount.pointer, amount.value, amount.known, is_loss=True)
+        positive = Cell(amount.text.removeprefix("-"), amount.pointer, amount.value, amount.known, is_loss=True)
         return Line(
             (
-                PageCell(f"{name} costs "),
+                Cell(f"{name} costs "),
                 positive,
-                PageCell(" more" + of),
+                Cell(" more" + of),
                 share,
-                PageCell(f" {what}), {amount.known}."),
+                Cell(f" {what}), {amount.known}."),
             )
         )
     known = f", {amount.known}" if amount.known else ""
-    return Line((PageCell(f"{name} saves "), amount, PageCell(of), share, PageCell(f" {what}){known}.")))
+    return Line((Cell(f"{name} saves "), amount, Cell(of), share, Cell(f" {what}){known}.")))
 
 
-def large_figures(report: Report, figures: FigureCells) -> tuple[tuple[str, PageCell], ...]:
+def large_figures(report: Report, figures: FigureCells) -> tuple[tuple[str, Cell], ...]:
     """The figures to show large: those of the first plan, or of the session."""
     if not report.plans:
         names = ("cost_usd", "prompt_tokens", "peak_prompt_tokens", "calls")
@@ -111,12 +111,12 @@ def large_figures(report: Report, figures: FigureCells) -> tuple[tuple[str, Page
 def totals_section(report: Report, figures: FigureCells) -> Section:
     """One column for what was recorded, the baseline and each plan; one row a figure."""
     columns = columns_of(report)
-    rows = ((PageCell(row.label), *row.cells) for row in totals_rows(report, figures, columns, Output.PAGE))
+    rows = ((Cell(row.label), *row.cells) for row in totals_rows(report, figures, columns, Output.PAGE))
     head = ("figure", *(column.title for column in columns))
-    return Section("totals", "Totals", (PageTable("Totals over all calls", head, tuple(rows)),))
+    return Section("totals", "Totals", (Table("Totals over all calls", head, tuple(rows)),))
 
 
-def facts_table(report: Report, figures: FigureCells) -> PageTable:
+def facts_table(report: Report, figures: FigureCells) -> Table:
     """What session it is and what is in it."""
     session = report.session
     words = (
@@ -124,9 +124,9 @@ def facts_table(report: Report, figures: FigureCells) -> PageTable:
         ("format", session.format + (f", recorded by {session.agent}" if session.agent else "")),
         ("model", ", ".join(session.models) or "not named in the file"),
     )
-    rows = [(PageCell(label), word(text)) for label, text in words]
-    rows += [(PageCell(each.label), figures.cell("session", name)) for name, each in quantities(SessionFacts).items()]
-    return PageTable("The session", ("", ""), tuple(rows), words=2)
+    rows = [(Cell(label), word(text)) for label, text in words]
+    rows += [(Cell(each.label), figures.cell("session", name)) for name, each in quantities(SessionFacts).items()]
+    return Table("The session", ("", ""), tuple(rows), words=2)
 
 
 def calls_sections(report: Report) -> tuple[Section, ...]:
@@ -156,24 +156,24 @@ def calls_sections(report: Report) -> tuple[Section, ...]:
     return tuple(sections)
 
 
-def _calls_table(ledger: LedgerDocument) -> PageTable:
+def _calls_table(ledger: Ledger) -> Table:
     plans = range(len(ledger.calls[0].plans))
     rows = []
     for first, last in downsample(len(ledger.calls), MOST_ROWS):
         calls = ledger.calls[first:last]
         rows.append(
             (
-                PageCell(_named(first, last)),
+                Cell(_named(first, last)),
                 _token_cell(max(call.baseline.prompt_tokens for call in calls)),
                 *(_token_cell(max(call.plans[index].prompt_tokens for call in calls)) for index in plans),
             )
         )
     caption = "Prompt tokens by call" if len(rows) == len(ledger.calls) else "Largest prompt of each stretch of calls"
     head = ("call", "without a plan", *(f"plan {plan_letter(index)}" for index in plans))
-    return PageTable(caption, head, tuple(rows))
+    return Table(caption, head, tuple(rows))
 
 
-def _cost_table(ledger: LedgerDocument) -> PageTable:
+def _cost_table(ledger: Ledger) -> Table:
     plans = range(len(ledger.calls[0].plans))
     rows = []
     so_far = [0.0] * (len(plans) + 1)
@@ -181,19 +181,17 @@ def _cost_table(ledger: LedgerDocument) -> PageTable:
         for call in ledger.calls[first:last]:
             for index, figures in enumerate((call.baseline, *call.plans)):
                 so_far[index] += figures.cost_usd or 0
-        rows.append(
-            (PageCell(_named(first, last)), *(PageCell(IN_TEXT.dollars(value), value=value) for value in so_far))
-        )
+        rows.append((Cell(_named(first, last)), *(Cell(IN_TEXT.dollars(value), value=value) for value in so_far)))
     head = ("call", "without a plan", *(f"plan {plan_letter(index)}" for index in plans))
-    return PageTable("Dollars spent by then", head, tuple(rows))
+    return Table("Dollars spent by then", head, tuple(rows))
 
 
 def _named(first: int, last: int) -> str:
     return f"{last:,}" if last - first == 1 else f"{first + 1:,} to {last:,}"
 
 
-def _token_cell(value: int) -> PageCell:
-    return PageCell(f"{value:,}", value=value)
+def _token_cell(value: int) -> Cell:
+    return Cell(f"{value:,}", value=value)
 
 
 def composition_section(report: Report, figures: FigureCells) -> Section | None:
@@ -234,7 +232,7 @@ def heaviest_section(report: Report, figures: FigureCells) -> Section | None:
     for row in report.heaviest:
         if row.text:
             begins = f"{row.tool or 'tool'}, message {row.message:,}, begins:"
-            parts += [Line((PageCell(plain(begins)),)), Code(f"{safe_text(row.text)}\n", "text")]
+            parts += [Line((Cell(plain(begins)),)), Code(f"{safe_text(row.text)}\n", "text")]
     return Section("heaviest", "Results that cost most", tuple(parts))
 
 
@@ -246,7 +244,7 @@ def projection_section(report: Report, figures: FigureCells) -> Section | None:
     table = figures.table(
         "Projected savings",
         ("plan",),
-        (((PageCell(plan_title(report, index)),), ("plans", index, "projection")) for index, _ in projected),
+        (((Cell(plan_title(report, index)),), ("plans", index, "projection")) for index, _ in projected),
         ProjectionFacts,
         *("runs_per_day", "usd_per_day", "usd_per_month", "usd_per_month_low", "usd_per_month_high"),
     )
@@ -257,4 +255,4 @@ def projection_section(report: Report, figures: FigureCells) -> Section | None:
         "together from drawn stretches of this one: how far chance may carry the total, not whether other sessions are "
         "like it."
     )
-    return Section("projection", "Projection", (table, Line((PageCell(assumptions),))))
+    return Section("projection", "Projection", (table, Line((Cell(assumptions),))))
