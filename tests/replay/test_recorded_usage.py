@@ -23,15 +23,10 @@ def session(request: pytest.FixtureRequest, corpus: Path) -> Session:
 
 def test_recorded_usage_costs_what_genai_prices_says_call_by_call(session: Session):
     usage = PromptUsage.of([call.usage for call in session.calls])
-    cost = Pricing().cost(
-        [call.model for call in session.calls],
-        np.array([call.time for call in session.calls]),
-        usage.uncached,
-        usage.cache_read,
-        usage.cache_write_5m,
-        usage.cache_write_1h,
-        np.array([call.usage.output for call in session.calls]),
+    rates = Pricing().call_rates(
+        [call.model for call in session.calls], np.array([call.time for call in session.calls])
     )
+    cost = rates.cost(usage, np.array([call.usage.output for call in session.calls]))
     expected = [
         float(
             calc_price(

@@ -10,7 +10,7 @@ from inspector.tokens.token_table import TokenTable
 from tests.strategies.conversations import session_of, steps
 
 
-def test_outcomes_of_earlier_limits_are_let_go_and_found_again_equal(monkeypatch):
+def test_blocks_rendered_under_earlier_limits_are_let_go_and_found_again_equal(monkeypatch):
     monkeypatch.setattr(rendering, "MOST_REMEMBERED", 300)
     session = session_of(steps(50))
     history = History.of(session)
@@ -23,7 +23,7 @@ def test_outcomes_of_earlier_limits_are_let_go_and_found_again_equal(monkeypatch
         return renderer.render(blocks, of_first, (stack,)).tokens.tolist()
 
     first = [tokens(limit) for limit in range(1, 40)]
-    assert sum(map(len, renderer._outcomes.values())) <= 300
+    assert sum(map(len, renderer._rendered.values())) <= 300
     for block in blocks.tolist() * 8:
         renderer.rendition(block, (ReplaceText(f"{block}"),))
     assert sum(map(len, renderer._renditions.values())) <= 300
