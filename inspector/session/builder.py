@@ -70,7 +70,7 @@ class SessionBuilder:
 
     def complete_messages(self) -> list[Message]:
         """The messages so far, with all the blocks that were added to them."""
-        self._bring_up_to_date()
+        self._flush()
         return self.messages
 
     def replace_message(self, index: int, **changes: object) -> None:
@@ -83,7 +83,7 @@ class SessionBuilder:
         self.contexts.append(context)
         return context
 
-    def put(
+    def replace_all(
         self,
         messages: Sequence[Message],
         calls: Sequence[Call],
@@ -102,7 +102,7 @@ class SessionBuilder:
     def reuse(self, before: Session) -> None:
         """Have messages that are equal to those of an earlier snapshot be the same objects."""
         messages = SnapshotList(before.messages)
-        messages.state()
+        messages.snapshot()
         messages[:] = self.complete_messages()
         self.messages = messages
 
@@ -133,14 +133,14 @@ class SessionBuilder:
             files: What was read.
             unfinished: A last record that is not complete, and may still become so.
         """
-        self._bring_up_to_date()
+        self._flush()
         diagnostics = self._diagnostics if unfinished is None else [*self._diagnostics, unfinished][:KEPT_DIAGNOSTICS]
         session = Session(
             format=format_name,
             path=path,
             identifier=self.identifier or path.stem,
-            messages=self.messages.state(),
-            calls=self.calls.state(),
+            messages=self.messages.snapshot(),
+            calls=self.calls.snapshot(),
             contexts=tuple(context.frozen() for context in self.contexts),
             texts=texts,
             compactions=tuple(self.compactions),
@@ -155,10 +155,10 @@ class SessionBuilder:
             links=tuple(self.links.values()),
         )
         # What `Session` would work out from all messages is known here from the snapshot before.
-        vars(session)["all_blocks"] = self._blocks.state()
+        vars(session)["all_blocks"] = self._blocks.snapshot()
         return session
 
-    def _bring_up_to_date(self) -> None:
+    def _flush(self) -> None:
         for index, blocks in self._growing.items():
             self.messages[index] = structs.replace(self.messages[index], blocks=tuple(blocks))
         self._growing.clear()
@@ -185,7 +185,7 @@ class OpenContext:
 
     def frozen(self) -> Context:
         """The context as it stands; the same object while nothing of it changed."""
-        now = Context(self.members.state(), self.carried, self.cause, self.thread)
+        now = Context(self.members.snapshot(), self.carried, self.cause, self.thread)
         if self._frozen is None or self._frozen != now:
             self._frozen = now
         return self._frozen

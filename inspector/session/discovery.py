@@ -77,7 +77,7 @@ class Header:
         format: Name of its format, as far as it is known.
         size: Of its file, in bytes.
         modified: Seconds since the epoch.
-        is_told: Its content was looked at; otherwise only its name was.
+        is_sniffed: Its content was looked at; otherwise only its name was.
         parent: What opens the session that started it, where its place tells so; else None.
         identifier: Its id, where it was one of several in a file.
         title: What the agent calls it, where it was one of several in a file.
@@ -89,7 +89,7 @@ class Header:
     format: str
     size: int
     modified: float
-    is_told: bool = False
+    is_sniffed: bool = False
     parent: Path | None = None
     identifier: str = ""
     title: str = ""
@@ -97,7 +97,7 @@ class Header:
     inode: int = 0
 
 
-Known = dict[ListedFile, list[Header]]
+SniffedFiles = dict[ListedFile, list[Header]]
 """The sessions in files, as they were when they were looked into."""
 
 
@@ -108,7 +108,7 @@ def sessions_in(folder: Path) -> Iterator[Header]:
     """
     files = sorted(_files_at(folder, FOLDER_DEPTH, SUBAGENT_FOLDERS), key=lambda file: (-file.modified, file.path))
     for file in files[:MOST_FILES]:
-        yield from _looked_into(file, with_subagents=False)
+        yield from _sniffed(file, with_subagents=False)
 
 
 def describe_folder(folder: Path) -> str:
@@ -130,39 +130,41 @@ def places(folders: Iterable[Path] | None = None) -> list[tuple[Path, Format | N
     """Where to look: the folders, or where agents keep their sessions; with whose home it is."""
     if folders is not None:
         return [(folder, None) for folder in dict.fromkeys(folders)]
-    homes = {home: known for known in all_formats() for home in known.homes() if exists(home)}
+    homes = {home: format_ for format_ in all_formats() for home in format_.homes() if exists(home)}
     return list(homes.items())
 
 
-def list_sessions(places: Sequence[tuple[Path, Format | None]], known: Known | None = None) -> Iterator[list[Header]]:
+def list_sessions(
+    places: Sequence[tuple[Path, Format | None]], sniffed: SniffedFiles | None = None
+) -> Iterator[list[Header]]:
     """Sessions in batches: first all that names tell, then those that had to be looked into, newest first in each.
 
     Args:
         places: Folders and files, each with the format whose home it is, or None.
-        known: What was found by looking into files, to be given again so that only changed ones are looked into.
+        sniffed: What was found by looking into files, to be given again so that only changed ones are looked into.
     """
-    known = {} if known is None else known
-    told: list[Header] = []
-    open_questions: list[ListedFile] = []
+    sniffed = {} if sniffed is None else sniffed
+    named: list[Header] = []
+    unnamed: list[ListedFile] = []
     seen: set[str] = set()
     for place, home_of in places:
         for file in _files_at(place, HOME_DEPTH, RESULT_FOLDERS):
             if file.path in seen:
                 continue
             seen.add(file.path)
-            named = format_of_name(file.name, home_of)
-            if named is None:
-                open_questions.append(file)
-            elif not (named.is_sidecar(path := Path(file.path)) or named.is_copy(path)):
-                parent = named.parent_file(path)
-                told.append(Header(path, named.name, file.size, file.modified, parent=parent, inode=file.inode))
-    told.sort(key=lambda header: -header.modified)
-    yield told
-    open_questions.sort(key=lambda file: -file.modified)
-    for file in open_questions:
-        if file not in known:
-            known[file] = list(_looked_into(file, with_subagents=True))
-        if found := known[file]:
+            format_ = format_of_name(file.name, home_of)
+            if format_ is None:
+                unnamed.append(file)
+            elif not (format_.is_sidecar(path := Path(file.path)) or format_.is_copy(path)):
+                parent = format_.parent_file(path)
+                named.append(Header(path, format_.name, file.size, file.modified, parent=parent, inode=file.inode))
+    named.sort(key=lambda header: -header.modified)
+    yield named
+    unnamed.sort(key=lambda file: -file.modified)
+    for file in unnamed:
+        if file not in sniffed:
+            sniffed[file] = list(_sniffed(file, with_subagents=True))
+        if found := sniffed[file]:
             yield found
 
 
@@ -171,9 +173,9 @@ def may_hold_sessions(places: Sequence[tuple[Path, Format | None]]) -> bool:
     return any(True for place, _ in places for _ in _files_at(place, HOME_DEPTH, RESULT_FOLDERS))
 
 
-def format_of_name(name: str, known: Format | None = None) -> Format | None:
+def format_of_name(name: str, home_of: Format | None = None) -> Format | None:
     """The format that a file's name tells, in an agent's home by that agent's rule first; None where it tells none."""
-    for candidate in all_formats() if known is None else (known, *all_formats()):
+    for candidate in all_formats() if home_of is None else (home_of, *all_formats()):
         if candidate.file_names and re.fullmatch(candidate.file_names, name):
             return candidate
     return None
@@ -190,13 +192,13 @@ def header_of(path: Path) -> Header | None:
         found.format.name,
         status.st_size,
         status.st_mtime,
-        is_told=True,
+        is_sniffed=True,
         parent=found.format.parent_file(path),
         inode=status.st_ino,
     )
 
 
-def _looked_into(file: ListedFile, *, with_subagents: bool) -> Iterator[Header]:
+def _sniffed(file: ListedFile, *, with_subagents: bool) -> Iterator[Header]:
     """The sessions in a file, told by its content.
 
     Args:
@@ -204,27 +206,27 @@ def _looked_into(file: ListedFile, *, with_subagents: bool) -> Iterator[Header]:
         with_subagents: Of a file that holds several, those too that another one started.
     """
     path = Path(file.path)
-    if any(known.is_sidecar(path) for known in all_formats()):
+    if any(format_.is_sidecar(path) for format_ in all_formats()):
         return
     try:
-        known = detect(path, most_document_bytes=MOST_DOCUMENT_BYTES).format
-        contained = known.contained_sessions(path)
+        format_ = detect(path, most_document_bytes=MOST_DOCUMENT_BYTES).format
+        contained = format_.contained_sessions(path)
     except (SessionError, OSError):
         return
-    if not contained and not known.is_copy(path):
-        parent = known.parent_file(path)
-        yield Header(path, known.name, file.size, file.modified, is_told=True, parent=parent, inode=file.inode)
+    if not contained and not format_.is_copy(path):
+        parent = format_.parent_file(path)
+        yield Header(path, format_.name, file.size, file.modified, is_sniffed=True, parent=parent, inode=file.inode)
     path_of = {one.identifier: one.path for one in contained}
     for one in contained:
         if one.parent and not with_subagents:
             continue
         yield Header(
             path=one.path,
-            format=known.name,
+            format=format_.name,
             size=file.size,
             modified=one.modified or file.modified,
-            is_told=True,
-            parent=(path_of.get(one.parent) or known.locate(one.path, one.parent)) if one.parent else None,
+            is_sniffed=True,
+            parent=(path_of.get(one.parent) or format_.locate(one.path, one.parent)) if one.parent else None,
             identifier=one.identifier,
             title=one.title,
             working_directory=one.working_directory,
@@ -259,7 +261,7 @@ def files_below(folder: str, depth: int, passed_over: AbstractSet[str]) -> Itera
     except OSError:
         return
     names = {entry.name for entry in entries}
-    if any(signs <= names for known in all_formats() for signs in known.session_folders):
+    if any(signs <= names for format_ in all_formats() for signs in format_.session_folders):
         yield from _folder(folder, entries)
         return
     here = OTHER_PROGRAMS | passed_over | (PIECES if names >= PIECES | {"session"} else frozenset())

@@ -51,8 +51,8 @@ def counted_elsewhere(keys_of_sessions: Sequence[tuple[float, Sequence[bytes]]])
     Args:
         keys_of_sessions: When each made its last call, and the keys of its calls.
     """
-    held = Counter(key for _, keys in keys_of_sessions for key in set(keys) if key != NO_CALL)
-    shared = {key for key, count in held.items() if count > 1}
+    holders = Counter(key for _, keys in keys_of_sessions for key in set(keys) if key != NO_CALL)
+    shared = {key for key, count in holders.items() if count > 1}
     elsewhere: list[frozenset[bytes]] = [frozenset()] * len(keys_of_sessions)
     counted: set[bytes] = set()
     for index in sorted(range(len(keys_of_sessions)), key=lambda at: keys_of_sessions[at][0]):

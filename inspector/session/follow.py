@@ -17,7 +17,7 @@ from inspector.session.files import FileState, Locator, is_folder, is_link
 from inspector.session.open import open_reader
 from inspector.session.reader import FileChange
 from inspector.session.registry import detect
-from inspector.session.watching import wakes
+from inspector.session.watching import wake_ups
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -152,25 +152,25 @@ class Follower:
             case FileChange.VANISHED:
                 if self.state != "vanished":
                     self.state = self.change = "vanished"
-                    self._say(f"{self.path.name} is gone; what was read of it is still shown.")
+                    self._notify(f"{self.path.name} is gone; what was read of it is still shown.")
             case FileChange.APPENDED:
                 before = len(self.session.messages)
                 self._session = self._reader.snapshot()
-                self._come_back("appended")
+                self._note_live("appended")
                 if self.change == "appended" and (lost := before - len(self._session.messages)) > 0:
-                    self._say(f"{_messages(lost)} no longer in {self.path.name}.")
+                    self._notify(f"{_messages(lost)} no longer in {self.path.name}.")
                 return self._session
             case FileChange.REPLACED:
                 return self._reload()
             case FileChange.NONE if self.state != "live":
-                self._come_back("returned")
+                self._note_live("returned")
             case FileChange.UNREADABLE:
-                self._bear_with_it()
+                self._note_unreadable()
             case _:
                 pass
         return None
 
-    def _bear_with_it(self) -> None:
+    def _note_unreadable(self) -> None:
         """Say once that the file cannot be read, where that is more than a moment of writing."""
         now = time.monotonic()
         if self._unreadable_since is None:
@@ -178,7 +178,9 @@ class Follower:
         elif now - self._unreadable_since >= UNREADABLE_SECONDS:
             self._unreadable_since = math.inf
             self.state, self.change = "unreadable", "notice"
-            self._say(f"{self.path.name} is empty or cannot be read at the moment; what was read of it is still shown.")
+            self._notify(
+                f"{self.path.name} is empty or cannot be read at the moment; what was read of it is still shown."
+            )
 
     def _reload(self) -> Session | None:
         """Read the file that stands in the place of the one that was read."""
@@ -192,25 +194,25 @@ class Follower:
         except SessionError as error:
             self._failed = state
             self.state, self.change = "replaced", "notice"
-            self._say(f"The file was replaced by something else; the last session is still shown. {error.message}")
+            self._notify(f"The file was replaced by something else; the last session is still shown. {error.message}")
             return None
         self._failed = None
         self._reader = reader
         self._session = reader.snapshot()
-        self._come_back("reloaded")
+        self._note_live("reloaded")
         if self.change == "reloaded":
-            self._say(f"{self.path.name} was rewritten and has been read again.")
+            self._notify(f"{self.path.name} was rewritten and has been read again.")
         return self._session
 
-    def _come_back(self, change: str) -> None:
+    def _note_live(self, change: str) -> None:
         before, self.state, self.change = self.state, "live", change
         if before == "vanished":
             self.change = "returned"
-            self._say(f"{self.path.name} is back.")
+            self._notify(f"{self.path.name} is back.")
         elif before == "unreadable":
-            self._say(f"{self.path.name} can be read again.")
+            self._notify(f"{self.path.name} can be read again.")
 
-    def _say(self, notice: str) -> None:
+    def _notify(self, notice: str) -> None:
         self.notice = notice
         if self._on_notice is not None:
             self._on_notice(notice)
@@ -298,7 +300,7 @@ async def _appears(path: Path, stop: asyncio.Event) -> bool:
 
 async def follow_loaded(follower: Follower, stop_event: asyncio.Event | None = None) -> AsyncIterator[Update]:
     """Go on reading a session that has been loaded: what `follow` gives after its first update."""
-    async for _ in wakes(follower.watched(), stop_event or asyncio.Event()):
+    async for _ in wake_ups(follower.watched(), stop_event or asyncio.Event()):
         await asyncio.to_thread(follower.poll)
         if follower.change:
             yield Update(follower.session, follower.change, follower.notice)

@@ -35,8 +35,8 @@ def locate(session: Session, link: SessionLink) -> Path | None:
     """
     if link.path is not None and exists(Locator.of(link.path).file):
         return link.path
-    known = format_named(session.format)
-    return known.locate(session.path, link.identifier) if known is not None and link.identifier else None
+    format_ = format_named(session.format)
+    return format_.locate(session.path, link.identifier) if format_ is not None and link.identifier else None
 
 
 def full_output(session: Session, text: str) -> FullOutput | None:
@@ -46,5 +46,5 @@ def full_output(session: Session, text: str) -> FullOutput | None:
         session: The session.
         text: The result, as the model was sent it.
     """
-    known = format_named(session.format)
-    return known.full_output(session.path, text) if known is not None else None
+    format_ = format_named(session.format)
+    return format_.full_output(session.path, text) if format_ is not None else None

@@ -1,7 +1,7 @@
-"""Lists that give out states of themselves: what a session held at some moment, made without a copy of all of it.
+"""Lists that give out snapshots of themselves, made without a copy of all of the list.
 
-A state is kept in chunks, and a later one shares with it every chunk in which nothing changed. What differs between two
-states is therefore found without looking at what they share.
+A snapshot is kept in chunks, and a later one shares with it every chunk in which nothing changed. What differs between
+two snapshots is therefore found without looking at what they share.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class SnapshotList(list[Item]):
         """How many entries at the beginning nobody has touched since the last state was given out."""
         return self._unchanged
 
-    def state(self) -> ListSnapshot[Item]:
+    def snapshot(self) -> ListSnapshot[Item]:
         """What is in the list now; the same object while nothing happens to it.
 
         An entry that equals what stood in its place in the state before is the object of then: what was changed and

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 Found = TypeVar("Found")
 
-HELD_SECONDS = 0.3
+LINGER_SECONDS = 0.3
 """How long a connection for small reads stays open after the last of them: a writer that closes waits for nobody."""
 
 BUSY_SECONDS = 2.0
@@ -58,7 +58,7 @@ class DatabaseUnreadableError(InspectorError):
     advice = "try again once the agent has let go of its database"
 
 
-def unreadable(path: Path, error: Exception) -> SessionError:
+def unreadable_error(path: Path, error: Exception) -> SessionError:
     """What to say of a database that could not be read."""
     advice = "It may be locked or damaged: try again, or name another file."
     return SessionError(f"{path}: the database cannot be read ({error}). {advice}")
@@ -74,7 +74,7 @@ def read_database(path: Path, read: Callable[[sqlite3.Connection], Found]) -> Fo
         with Database(path).reading() as connection:
             return read(connection)
     except DatabaseUnreadableError as error:
-        raise unreadable(path, error) from error
+        raise unreadable_error(path, error) from error
 
 
 class DatabaseState(NamedTuple):
@@ -162,7 +162,7 @@ def columns_of_tables(connection: sqlite3.Connection) -> dict[str, frozenset[str
     return {name: frozenset(row[0] for row in connection.execute(columns, (name,))) for (name,) in tables}
 
 
-class HeldConnection:
+class LingeringConnection:
     """One read transaction for many small reads that follow one another, given up soon after the last of them.
 
     Opening a database takes ten times as long as reading a row of it. May be used by several threads.
@@ -196,12 +196,12 @@ class HeldConnection:
                 raise DatabaseUnreadableError(str(error)) from error
 
     def _start_timer(self) -> None:
-        timer = threading.Timer(HELD_SECONDS, self._give_up_unused)
+        timer = threading.Timer(LINGER_SECONDS, self._give_up_unused)
         timer.daemon = True
         timer.start()
 
     def _give_up_unused(self) -> None:
-        if time.monotonic() - self._used < HELD_SECONDS:
+        if time.monotonic() - self._used < LINGER_SECONDS:
             self._start_timer()
         else:
             self.give_up()

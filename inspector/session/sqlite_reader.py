@@ -11,7 +11,13 @@ from inspector.session.errors import SessionError
 from inspector.session.files import Locator
 from inspector.session.model import TextUnavailableError
 from inspector.session.reader import FileChange, Interpreter, ReadingProgress
-from inspector.session.sqlite import Database, DatabaseState, DatabaseUnreadableError, HeldConnection, unreadable
+from inspector.session.sqlite import (
+    Database,
+    DatabaseState,
+    DatabaseUnreadableError,
+    LingeringConnection,
+    unreadable_error,
+)
 from inspector.session.texts import NamedTexts
 
 if TYPE_CHECKING:
@@ -69,7 +75,7 @@ class SqliteReader:
         self._format = format_name
         self._interpreter = interpreter
         self._database = Database(Locator.of(path).file)
-        self._held = HeldConnection(self._database)
+        self._held = LingeringConnection(self._database)
         self._state: DatabaseState | None = None
         self._session: Session | None = None
         self._unreadable_since: float | None = None
@@ -91,7 +97,7 @@ class SqliteReader:
                 break
             except (DatabaseUnreadableError, OSError) as error:
                 if attempt == ATTEMPTS - 1:
-                    raise unreadable(self._path, error) from error
+                    raise unreadable_error(self._path, error) from error
                 time.sleep(ATTEMPT_SECONDS)
             except RowsGoneError as error:
                 raise SessionError(

@@ -34,7 +34,7 @@ SILENT_FILE_SYSTEMS = frozenset(
 """File systems whose files change elsewhere, so that this machine's kernel has no events for them."""
 
 
-async def wakes(folders: tuple[Path, ...], stop: asyncio.Event) -> AsyncIterator[None]:
+async def wake_ups(folders: tuple[Path, ...], stop: asyncio.Event) -> AsyncIterator[None]:
     """Wake up when something happens in one of the folders, and at least every second, until `stop` is set.
 
     Folders are watched, not files: a watch on a file goes silent for ever once the file is replaced or deleted. Where

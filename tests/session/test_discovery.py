@@ -102,11 +102,11 @@ def test_names_tell_sessions_of_agents_before_any_file_is_opened(tmp_path: Path)
     new.write_text("not looked into\n")
     told = session_at(tmp_path / "renamed.txt", 10)
     first, *others = batches(tmp_path)
-    assert [(header.path, header.format, header.is_told) for header in first] == [
+    assert [(header.path, header.format, header.is_sniffed) for header in first] == [
         (new, "codex", False),
         (old, "claude-code", False),
     ]
-    assert [[(header.path, header.is_told) for header in batch] for batch in others] == [[(told, True)]]
+    assert [[(header.path, header.is_sniffed) for header in batch] for batch in others] == [[(told, True)]]
 
 
 def test_subagents_know_their_parents_by_their_place_and_copies_are_left_out(tmp_path: Path) -> None:

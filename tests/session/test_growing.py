@@ -15,7 +15,7 @@ import pytest
 from inspector.session.follow import Follower
 from inspector.session.open import open_session
 from inspector.session.registry import all_formats
-from inspector.session.sqlite import HELD_SECONDS
+from inspector.session.sqlite import LINGER_SECONDS
 from tests.session.growing import GROWING, Growing, remove
 from tests.session.soundness import assert_sound
 
@@ -266,7 +266,7 @@ def test_a_database_whose_log_is_emptied_and_taken_away_is_followed_on(tmp_path:
             assert_caught_up(follower)
         until = time.monotonic() + PATIENCE
         while log.exists() and time.monotonic() < until:
-            time.sleep(HELD_SECONDS / 4)
+            time.sleep(LINGER_SECONDS / 4)
     assert not log.exists(), "the last to close takes it away"
     assert look(follower) == []
     database.write(follower.path, 6)

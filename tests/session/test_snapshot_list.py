@@ -21,7 +21,7 @@ def small_chunks():
 @given(numbers, numbers, bounds, bounds, st.sampled_from([None, 1, 2, -1, -3]))
 def test_a_state_is_the_tuple_of_what_was_there_whatever_is_added(before, after, start, stop, step):
     items = SnapshotList(before)
-    state = items.state()
+    state = items.snapshot()
     items += after
 
     assert tuple(state) == tuple(before) == state
@@ -99,8 +99,8 @@ class Changes(RuleBasedStateMachine):
 
     @rule()
     def look(self):
-        state = self.list.state()
-        assert self.list.state() is state
+        state = self.list.snapshot()
+        assert self.list.snapshot() is state
         self.states.append((state, list(self.like)))
 
     @invariant()
@@ -119,10 +119,10 @@ TestChanges = Changes.TestCase
 
 def test_two_states_share_what_is_the_same_object_in_both():
     items = SnapshotList([object() for _ in range(7)])
-    before = items.state()
+    before = items.snapshot()
     items[4] = object()
     items.append(object())
-    after = items.state()
+    after = items.snapshot()
 
     assert unchanged(after, before) == unchanged(before, after) == unchanged(tuple(after), before) == 4
     assert unchanged(after, after) == 8
@@ -131,11 +131,13 @@ def test_two_states_share_what_is_the_same_object_in_both():
 
 def test_a_state_after_a_change_near_the_end_is_made_of_the_chunks_before_it():
     items = SnapshotList(range(100))
-    before = items.state()
+    before = items.snapshot()
     items[98] = -1
     items.append(100)
 
-    assert [one is other for one, other in zip(before._chunks, items.state()._chunks, strict=False)].count(False) == 2
+    assert [one is other for one, other in zip(before._chunks, items.snapshot()._chunks, strict=False)].count(
+        False
+    ) == 2
 
 
 def test_chunks_are_large_where_none_are_tried():

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from inspector.session.files import Locator
-from inspector.session.sqlite import Database, DatabaseUnreadableError, HeldConnection, columns_of_tables
+from inspector.session.sqlite import Database, DatabaseUnreadableError, LingeringConnection, columns_of_tables
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -196,7 +196,7 @@ def test_many_small_reads_share_a_connection_that_is_given_up_soon(tmp_path: Pat
         writer.execute("PRAGMA journal_mode = WAL")
         writer.execute("CREATE TABLE t (n)")
         writer.execute("INSERT INTO t VALUES (1)")
-        held = HeldConnection(Database(path))
+        held = LingeringConnection(Database(path))
         with held.reading() as first:
             assert first.execute("SELECT n FROM t").fetchall() == [(1,)]
         writer.execute("UPDATE t SET n = 2")
@@ -215,7 +215,7 @@ def test_a_connection_nobody_reads_from_is_closed_by_itself(tmp_path: Path) -> N
     path = tmp_path / "data.db"
     with closing(sqlite3.connect(path)) as writer:
         writer.execute("CREATE TABLE t (n)")
-    held = HeldConnection(Database(path))
+    held = LingeringConnection(Database(path))
     with held.reading() as connection:
         connection.execute("SELECT * FROM t")
     for _ in range(1_200):

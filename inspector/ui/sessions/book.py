@@ -103,7 +103,7 @@ class SessionBook:
             if entry is None:
                 continue
             self._words.pop(summary.path, None)
-            if summary.format or entry.header.is_told:
+            if summary.format or entry.header.is_sniffed:
                 now = self._entries[summary.path] = Entry(entry.header, summary)
                 has_other_lines = has_other_lines or now.parent != entry.parent
             else:

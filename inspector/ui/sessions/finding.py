@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from inspector.replay.pricing.prices import Pricing
     from inspector.report.session_summary import ReadSummary, SessionSummary
-    from inspector.session.discovery import Header, Known
+    from inspector.session.discovery import Header, SniffedFiles
 
 SECONDS_BETWEEN_LOOKS = 2.0
 """The folders are looked through this often at most."""
@@ -57,7 +57,7 @@ class SessionFinder:
     seen: tuple[Path, ...] = ()
     keeps: bool = False
     problem: str = ""
-    _known: Known = field(default_factory=dict)
+    _known: SniffedFiles = field(default_factory=dict)
     _headers: dict[Path, Header] = field(default_factory=dict)
     _waiting: list[SessionSummary] = field(default_factory=list)
     _pricing: Pricing | None = None

@@ -68,7 +68,7 @@ class Settlement:
         contexts = self._contexts
         if len(contexts) == 1 and not contexts[0].members:
             contexts = []
-        builder.put(self._messages, self._calls, contexts, self._compactions)
+        builder.replace_all(self._messages, self._calls, contexts, self._compactions)
 
     def _begin_anew(self, log: Log) -> None:
         answered = {

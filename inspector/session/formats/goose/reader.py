@@ -288,7 +288,7 @@ class GooseInterpreter(RecordInterpreter):
         if not self._is_settled:
             made = SessionBuilder()
             fill(made, self._entries)
-            self.builder.put(made.messages, made.calls, made.contexts, made.compactions)
+            self.builder.replace_all(made.messages, made.calls, made.contexts, made.compactions)
             self._is_settled = True
 
     @staticmethod

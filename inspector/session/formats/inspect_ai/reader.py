@@ -232,7 +232,7 @@ def interpret_sample(
         builder.record_counts["message"] += len(messages)
     conversation.add_rest(messages)
     if not builder.calls and messages:
-        builder.put((), (), (), ())
+        builder.replace_all((), (), (), ())
         SampleLog(builder, attachments).add_request(PlainConversation(messages, about={"model": about.get("model")}))
     attachments.release()
 

@@ -16,7 +16,7 @@ from inspector.session.formats.inspect_ai.samples import first_words, name_of_sa
 from inspector.session.json.codec import compact_json, json_in
 from inspector.session.json.values import count, mapping, string
 from inspector.session.sniff import SQLITE
-from inspector.session.sqlite import Database, DatabaseUnreadableError, Selector, unreadable
+from inspector.session.sqlite import Database, DatabaseUnreadableError, Selector, unreadable_error
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -103,7 +103,7 @@ class Buffer:
                 attachments = selector.rows("attachments", ("hash", "content"), "ORDER BY id")
                 pool = selector.rows("message_pool", ("id", "data"), OF_SAMPLE, *key)
         except DatabaseUnreadableError as error:
-            raise unreadable(self.path, error) from error
+            raise unreadable_error(self.path, error) from error
         # An event that is written again, a request once it was answered, takes the place of what it was.
         latest: dict[object, Any] = {}
         for row in events:

@@ -270,7 +270,7 @@ class Lines0Interpreter(RecordInterpreter):
         chosen, fresh = self._chosen, OpenHands0Interpreter()
         fresh.add_history(FileNode(chosen.data, chosen.offset), chosen.value)
         made = fresh.builder
-        self.builder.put(made.complete_messages(), made.calls, made.contexts, made.compactions)
+        self.builder.replace_all(made.complete_messages(), made.calls, made.contexts, made.compactions)
         self.builder.identifier = name_of(chosen.value, chosen.line)
         self.builder.agent, self.builder.title = made.agent, made.title
         counts.subtract(self._counted)

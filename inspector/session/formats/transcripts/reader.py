@@ -69,7 +69,7 @@ class TranscriptInterpreter(RecordInterpreter):
             fresh = SessionBuilder()
             chosen = self._chosen
             ChatThread(fresh).say(chat_messages(chosen.value), chosen.origin)
-            self.builder.put(fresh.messages, fresh.calls, fresh.contexts, ())
+            self.builder.replace_all(fresh.messages, fresh.calls, fresh.contexts, ())
             self.builder.identifier, self.builder.title = name_of(chosen.line), title_of(chosen.value)
             self._is_settled = True
 
