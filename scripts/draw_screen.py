@@ -8,7 +8,7 @@ from pathlib import Path
 
 from inspector.strategies.plan import Plan
 from inspector.ui.headless import running_session, settled
-from inspector.ui.screenshots.svg import picture_of_screen
+from inspector.ui.screenshots import picture_of_screen
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -12,10 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from inspector.cli.fake_agent import FakeAgent
-from inspector.ui.screenshots.svg import picture_of_screen
+from inspector.ui.screenshots import picture_of_screen
 from inspector.ui.settings import Settings
-from inspector.ui.tour.player import TouringApp
-from inspector.ui.tour.steps import STEPS
+from inspector.ui.tour import STEPS, TouringApp
 
 ROOT = Path(__file__).resolve().parent.parent
 

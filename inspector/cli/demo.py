@@ -57,8 +57,7 @@ def play(sample: BundledSample, speed: float) -> int:
         sample: What is opened; it grows quickly if it grows at all.
         speed: How much faster than for reading.
     """
-    from inspector.ui.tour.player import TouringApp
-    from inspector.ui.tour.steps import STEPS
+    from inspector.ui.tour import STEPS, TouringApp
 
     with ExitStack() as stack:
         shown = sample.path

@@ -95,7 +95,7 @@ def _screen(options: Namespace, plan: Plan | None) -> str:
 
 async def _picture(options: Namespace, plan: Plan | None) -> str:
     from inspector.ui.headless import running_session, settled
-    from inspector.ui.screenshots.svg import picture_of_screen
+    from inspector.ui.screenshots import picture_of_screen
     from inspector.ui.settings import Settings
 
     async with running_session(options.path, plan, options.size, Settings(theme=options.theme)) as pilot:

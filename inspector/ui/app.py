@@ -288,7 +288,7 @@ class InspectorApp(DraggingApp, CollectingApp, PaintingApp):
     @work(group="dialog", exclusive=True, description="save a picture", exit_on_error=False)
     async def action_picture(self) -> None:
         """Save a picture of the screen, or of the context chart."""
-        from inspector.ui.screenshots.dialog import save_a_picture
+        from inspector.ui.screenshots import save_a_picture
 
         screen = next((each for each in self.screen_stack if isinstance(each, InspectScreen)), None)
         try:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from inspector.ui.controller.host import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
-    from inspector.ui.explain.explanation import Explained
+    from inspector.ui.explain.dialog import Explained
     from inspector.ui.outcome import Outcome
 
 

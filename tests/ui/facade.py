@@ -275,7 +275,7 @@ class ChartPart(Part):
 
     def picture(self, size: tuple[int, int], title: str) -> str:
         """The chart alone as SVG."""
-        from inspector.ui.screenshots.svg import picture_of_chart
+        from inspector.ui.screenshots import picture_of_chart
 
         return picture_of_chart(self._widget, size, title)
 
@@ -893,7 +893,7 @@ async def started(
 @asynccontextmanager
 async def toured(path: Path, steps: Any, **more: Any) -> AsyncIterator[Running]:
     """Run the application with a tour."""
-    from inspector.ui.tour.player import TouringApp
+    from inspector.ui.tour import TouringApp
 
     app = TouringApp(path, steps, speed=20, settings=Settings(), **more)
     async with app.run_test(size=(120, 36)) as pilot:

@@ -8,8 +8,13 @@ from hypothesis import strategies as st
 
 from inspector.session.errors import SessionError
 from inspector.ui.headless import running_session
-from inspector.ui.screenshots.dialog import problem_with_picture
-from inspector.ui.screenshots.svg import PictureSubject, picture_of_screen, save_picture, suggested_path
+from inspector.ui.screenshots import (
+    PictureSubject,
+    picture_of_screen,
+    problem_with_picture,
+    save_picture,
+    suggested_path,
+)
 from inspector.ui.settings import Settings
 
 WHEN = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)

@@ -51,7 +51,7 @@ def _is_content(value: ast.expr) -> bool:
     if isinstance(value, ast.Constant):
         return value.value is None
     text = ast.unparse(value)
-    made = ("Content(", "Content.build(", "Content.styled(", "explanation_content(", "key_words(", "self._text(")
+    made = ("Content(", "Content.assemble(", "Content.styled(", "explanation_content(", "key_words(", "self._text(")
     return text.startswith(made)
 
 

@@ -5,8 +5,7 @@ import pytest
 from textual.binding import Binding
 
 from inspector.ui.actions.main_screen import MAIN
-from inspector.ui.tour.player import LAST_WORD, Tour, TourStep
-from inspector.ui.tour.steps import STEPS
+from inspector.ui.tour import LAST_WORD, STEPS, Tour, TourStep
 from tests.ui.facade import toured
 
 PATIENCE = 180

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from inspector.replay.engine.replay import Replay
     from inspector.ui.controller.host import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
-    from inspector.ui.explain.explanation import Explained
+    from inspector.ui.explain.dialog import Explained
 
 GROUPINGS = tuple(Grouping)
 

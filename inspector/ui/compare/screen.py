@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from inspector.replay.engine.replay import Replay
     from inspector.ui.controller.host import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
-    from inspector.ui.explain.explanation import Explained
+    from inspector.ui.explain.dialog import Explained
 
 BASELINE, CURRENT = "nothing cut", "current plan"
 SECONDS_BETWEEN_RUNS = 2.0

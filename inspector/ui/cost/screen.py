@@ -15,9 +15,8 @@ from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import COSTS, COSTS_FIGURES
 from inspector.ui.cost.assumptions import RUNS, TERMS, TermError, term_lines
 from inspector.ui.cost.rows import CostSection, nothing_in, own_sorting, section_table, term_table
-from inspector.ui.dialogs.value_dialog import ValueDialog
-from inspector.ui.explain.dialog import ExplainScreen
-from inspector.ui.explain.explanation import Explained, explanation_content
+from inspector.ui.dialogs.dialog import ValueDialog
+from inspector.ui.explain.dialog import Explained, ExplainScreen, explanation_content
 from inspector.ui.figure_table.table import letters
 from inspector.ui.figure_table.widget import FigureTable
 from inspector.ui.settings import problem_with_runs

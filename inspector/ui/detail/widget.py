@@ -17,7 +17,7 @@ from inspector.ui.actions.action import bindings
 from inspector.ui.actions.parts import DETAIL
 from inspector.ui.detail.content import DetailSection, Document, SectionKind
 from inspector.ui.detail.views import VIEWS, Shown, prepare
-from inspector.ui.toolkit.line_view import LineView, strip_of
+from inspector.ui.toolkit.line_view import LineView, component_classes, strip_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -60,25 +60,6 @@ Detail {
     &:nocolor > .detail--found-here { color: $foreground; background: $surface; text-style: bold reverse underline; }
 }
 """
-
-CLASSES: Final = frozenset(
-    {
-        "detail--header",
-        "detail--tab",
-        "detail--tab-active",
-        "detail--recorded",
-        "detail--inserted",
-        "detail--absent",
-        "detail--note",
-        "detail--name",
-        "detail--member",
-        "detail--added",
-        "detail--taken",
-        "detail--hunk",
-        "detail--found",
-        "detail--found-here",
-    }
-)
 
 
 def _no_rows() -> NDArray[np.int64]:
@@ -166,7 +147,7 @@ class Detail(LineView):
     """
 
     DEFAULT_CSS = CSS
-    COMPONENT_CLASSES: ClassVar[set[str]] = set(CLASSES)
+    COMPONENT_CLASSES: ClassVar[set[str]] = component_classes(CSS)
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(DETAIL)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
-from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
@@ -13,7 +12,7 @@ from textual.widgets.option_list import Option
 from inspector.safe_text import clip_cells, one_line, safe_text
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import PICKER
-from inspector.ui.dialogs.dialog import Dialog, key_words
+from inspector.ui.dialogs.dialog import Dialog, framed, move_in_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -61,11 +60,9 @@ class Picker(Dialog[str | None]):
 
     def compose(self) -> ComposeResult:
         """A filter, the list, and what the highlighted one does."""
-        with Vertical(classes="dialog section", id="picker") as box:
-            box.border_title = Content(self._title)
-            box.border_subtitle = key_words(
-                ("type to filter", ""), (f"enter {self._verb}", "take"), ("esc cancels", "cancel")
-            )
+        with framed(
+            self._title, ("type to filter", ""), (f"enter {self._verb}", "take"), ("esc cancels", "cancel"), id="picker"
+        ):
             yield Input(placeholder=self._hint)
             yield OptionList(markup=False)
             yield Static(Content(""), classes="dialog-help", id="picker-help", markup=False)
@@ -114,11 +111,7 @@ class Picker(Dialog[str | None]):
 
     def action_move(self, places: int) -> None:
         """Move in the list while the filter keeps the focus."""
-        options = self.query_one(OptionList)
-        if places > 0:
-            options.action_cursor_down()
-        else:
-            options.action_cursor_up()
+        move_in_list(self.query_one(OptionList), places)
 
     async def action_page(self, pages: int) -> None:
         """Move by a page."""
@@ -127,10 +120,6 @@ class Picker(Dialog[str | None]):
     def action_take(self) -> None:
         """Take what is highlighted."""
         self._choose_highlighted()
-
-    def action_cancel(self) -> None:
-        """Answer nothing."""
-        self.dismiss(None)
 
 
 def _matches(choice: DialogChoice, words: Sequence[str]) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
@@ -13,8 +14,7 @@ from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import EXPLAIN
-from inspector.ui.dialogs.dialog import Dialog, key_words
-from inspector.ui.explain.explanation import explanation_content
+from inspector.ui.dialogs.dialog import Dialog, framed
 from inspector.ui.figure_table.table import Cell, Column, FigureRow, Table
 from inspector.ui.figure_table.widget import FigureTable
 
@@ -24,7 +24,56 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from inspector.ui.explain.explanation import Explained
+    from inspector.replay.explain.explanation import Explanation
+
+
+FAINT = "$foreground 60%"
+
+MEANINGS = {
+    "exact": "exact: reported by the provider, or counted in the file",
+    "calibrated": "calibrated: our count, fitted to what the provider reported for this session",
+    "estimated": "estimated: our count alone, or what is usual",
+    "projected": "projected: about calls that did not happen",
+}
+"""What `how known` means, as a whole line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """A figure and its explanation.
+
+    Attributes:
+        name: What the figure is called; may hold session text.
+        explanation: How it came about.
+    """
+
+    name: str
+    explanation: Explanation
+
+
+def explanation_content(explanation: Explanation, *, in_lines: bool) -> Content:
+    """The formula, how the figure is known, the numbers that go into it, and where they come from.
+
+    Args:
+        explanation: What to say.
+        in_lines: Every number on a line of its own; else one after another.
+    """
+    numbered = [
+        Content.assemble((f"{one_line(given.label).strip()} ", FAINT), ON_SCREEN.quantity(given.value, given.unit))
+        for given in explanation.inputs
+    ]
+    if in_lines:
+        given = Content("\n").join([Content.assemble("  ", each) for each in numbered])
+    else:
+        given = Content.styled(" · ", FAINT).join(numbered)
+    parts = [
+        Content.styled(f"{explanation.formula[:1].upper()}{explanation.formula[1:]}.", "bold"),
+        Content.styled(f"{MEANINGS[explanation.known.value]}.", ""),
+        *([given] if numbered else []),
+        Content.styled(f"From: {one_line(explanation.source)}.", FAINT),
+    ]
+    return Content("\n").join(parts)
+
 
 COLUMNS = (
     Column("name", "figure", 24, 60, is_text=True, falls=False),
@@ -68,11 +117,11 @@ class ExplainScreen(Dialog[None]):
 
     def compose(self) -> ComposeResult:
         """The figures, and the explanation of one."""
-        with Vertical(classes="dialog section") as box:
-            box.border_title = Content("How this figure came about")
-            box.border_subtitle = key_words(
-                *([("↑↓ another figure", "")] if len(self._figures) > 1 else []), ("esc closes", "dismiss")
-            )
+        with framed(
+            "How this figure came about",
+            *([("↑↓ another figure", "")] if len(self._figures) > 1 else []),
+            ("esc closes", "dismiss"),
+        ):
             yield ExplainedFigures(id="explained")
             with VerticalScroll(can_focus=len(self._figures) == 1):
                 yield Static(id="explanation", markup=False)

@@ -17,7 +17,7 @@ from inspector.replay.explain.parts import (
 )
 from inspector.replay.explain.plan import outcome_explanations
 from inspector.replay.explain.totals import overhead_explanation, replay_explanations
-from inspector.ui.explain.explanation import Explained
+from inspector.ui.explain.dialog import Explained
 from inspector.ui.outcome import Outcome
 
 if TYPE_CHECKING:

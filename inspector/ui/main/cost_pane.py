@@ -13,7 +13,7 @@ from inspector.ui.toolkit.pane import entitle, subtitle
 if TYPE_CHECKING:
     from inspector.ui.controller.host import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
-    from inspector.ui.explain.explanation import Explained
+    from inspector.ui.explain.dialog import Explained
     from inspector.ui.outcome import Outcome
 
 COUNTING = "tokens are being counted, then every call is replayed…"
@@ -99,7 +99,7 @@ class CostPane(CostBar):
         run_dialog(self.screen, self._ask_runs(), "ask for runs a day")
 
     async def _ask_runs(self) -> None:
-        from inspector.ui.dialogs.value_dialog import ValueDialog
+        from inspector.ui.dialogs.dialog import ValueDialog
         from inspector.ui.settings import problem_with_runs
 
         text = "How many sessions like this one run in a day. What is saved a day and a month is projected from it."

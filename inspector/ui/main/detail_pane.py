@@ -12,9 +12,9 @@ from inspector.ui.toolkit.pane import subtitle
 
 if TYPE_CHECKING:
     from inspector.ui.controller.session import SessionController
-    from inspector.ui.detail.find_bar import TextFind
     from inspector.ui.detail.widget import Detail
     from inspector.ui.main.timeline_pane import TimelinePane
+    from inspector.ui.toolkit.find_bar import TextFind
 
 
 class DetailPane(SessionPane):
@@ -49,7 +49,7 @@ class DetailPane(SessionPane):
 
     def show_block(self) -> None:
         """The block under the cursor, or all blocks of its message where that is folded."""
-        from inspector.ui.detail.block import detail_of, detail_of_message
+        from inspector.ui.detail.content import detail_of, detail_of_message
         from inspector.ui.timeline.arrangement import blocks_of_message
 
         session, table, view, row = self.controller.session, self.controller.table, self._rows.view, self._rows.row
@@ -73,19 +73,21 @@ class DetailPane(SessionPane):
 
     async def on_detail_find_asked(self) -> None:
         """Ask what to look for in the text."""
-        from inspector.ui.detail.find_bar import TextFind
+        from inspector.ui.toolkit.find_bar import TextFind
 
         if self._find_bar is None:
             self._find_bar = TextFind()
             await self.mount(self._find_bar)
         self._find_bar.open()
 
-    def on_text_find_changed(self, event: TextFind.Changed) -> None:
+    def on_find_line_changed(self, event: TextFind.Changed) -> None:
         """Look for something else."""
-        if self._detail is not None:
+        if self._detail is not None and self._find_bar is not None:
+            if not event.text:
+                self._find_bar.say("")
             self._detail.search(event.text)
 
-    def on_text_find_done(self) -> None:
+    def on_find_line_done(self) -> None:
         """Back to the text."""
         if self._detail is not None:
             self._detail.focus()

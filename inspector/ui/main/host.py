@@ -70,7 +70,7 @@ class ScreenHost(ScreenJobs):
         import inspector.ui.chart.view
         import inspector.ui.chart.widget
         import inspector.ui.cost.summary
-        import inspector.ui.detail.block
+        import inspector.ui.detail.content
         import inspector.ui.detail.widget
         import inspector.ui.plan.panel
         import inspector.ui.timeline.widget  # noqa: F401  imported for the screen

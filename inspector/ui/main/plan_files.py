@@ -74,7 +74,7 @@ def take_plan(controller: SessionController, identifier: str) -> None:
 
 async def save_plan(app: App[Any], controller: SessionController) -> None:
     """Ask for a name or a file, and save the plan there."""
-    from inspector.ui.dialogs.value_dialog import ValueDialog
+    from inspector.ui.dialogs.dialog import ValueDialog
     from inspector.ui.plan.library import problem_with_name, save_named
 
     if controller.plan is None:
@@ -113,7 +113,7 @@ async def export_plan(app: App[Any], controller: SessionController) -> None:
 
 
 async def _save_export(app: App[Any], controller: SessionController, export: Export) -> None:
-    from inspector.ui.dialogs.value_dialog import ValueDialog
+    from inspector.ui.dialogs.dialog import ValueDialog
 
     text = "The configuration, as in the preview."
     dialog = ValueDialog("Save the configuration as", text, export.file_name, _problem_with_file, remark=_replaces)

@@ -144,7 +144,7 @@ class PlanPane(SessionPane):
 
     async def _edit_text(self, control: TextControl) -> None:
         from inspector.strategies.core.parameters import ParameterError
-        from inspector.ui.dialogs.value_dialog import ValueDialog
+        from inspector.ui.dialogs.dialog import ValueDialog
 
         parameter = control.parameter
 

@@ -117,7 +117,7 @@ class RelatedSessions:
                 post(error.message)
 
         def show(text: str) -> None:
-            from inspector.ui.dialogs.diagnostics_dialog import DiagnosticsScreen
+            from inspector.ui.dialogs.dialog import DiagnosticsScreen
 
             screen.app.push_screen(DiagnosticsScreen(text))
 

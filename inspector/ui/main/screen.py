@@ -318,7 +318,7 @@ class InspectScreen(SessionScreen[None]):
         self.run_dialog(self._ask_call(), "ask for a call")
 
     async def _ask_call(self) -> None:
-        from inspector.ui.dialogs.value_dialog import ValueDialog
+        from inspector.ui.dialogs.dialog import ValueDialog
 
         history = self.controller.history
         if history is None:

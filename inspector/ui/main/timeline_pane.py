@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from inspector.ui.controller.session import SessionController
     from inspector.ui.outcome import Outcome
     from inspector.ui.timeline.arrangement import Arrangement, Order
-    from inspector.ui.timeline.find_bar import FindBar
     from inspector.ui.timeline.jumps import Jump
     from inspector.ui.timeline.view import TimelineView
     from inspector.ui.timeline.widget import Timeline
+    from inspector.ui.toolkit.find_bar import FindBar
 
 
 class TimelinePane(SessionPane):
@@ -329,7 +329,7 @@ class TimelinePane(SessionPane):
         return self.find_bar.text if self.find_bar is not None and is_filtered else ""
 
     async def _open_find_bar(self) -> FindBar:
-        from inspector.ui.timeline.find_bar import FindBar
+        from inspector.ui.toolkit.find_bar import FindBar
 
         if self.find_bar is None:
             self.find_bar = FindBar()
@@ -340,20 +340,21 @@ class TimelinePane(SessionPane):
         history = self.controller.history
         return words_of(self.view, history.tool_names if history is not None else ())
 
-    def on_find_bar_done(self) -> None:
+    def on_find_line_done(self) -> None:
         """Back to the rows."""
         self.timeline.focus()
 
-    def on_find_bar_changed(self, event: FindBar.Changed) -> None:
+    def on_find_line_changed(self, event: FindBar.Changed) -> None:
         """Look for something else."""
         from inspector.ui.timeline.search import QueryError
 
+        is_filter = self.find_bar is not None and self.find_bar.is_filter
         try:
-            self.search.search_for(event.text, is_filter=event.is_filter)
+            self.search.search_for(event.text, is_filter=is_filter)
         except QueryError as error:
             self._say_found(str(error))
             return
-        self._goes_to_found = not event.is_filter
+        self._goes_to_found = not is_filter
         if self.search.is_idle:
             self._say_found("")
             # The line is closed, mostly: first the rows have its place again.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
@@ -15,7 +15,7 @@ from inspector.report.export import TARGETS, Exported, ExportError, export_plan
 from inspector.safe_text import safe_text
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import EXPORT
-from inspector.ui.dialogs.dialog import Dialog, key_words
+from inspector.ui.dialogs.dialog import Dialog, framed
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -61,19 +61,21 @@ class ExportScreen(Dialog[Export | None]):
 
     def compose(self) -> ComposeResult:
         """The systems at the left, what the highlighted one would be told at the right."""
-        with Vertical(classes="dialog section", id="export") as box:
-            box.border_title = Content("Export the plan as configuration")
-            box.border_subtitle = key_words(
+        with (
+            framed(
+                "Export the plan as configuration",
                 ("enter saves", "save"),
                 ("y copies", "copy"),
                 ("page keys scroll", ""),
                 ("esc closes", "dismiss"),
-            )
-            with Horizontal():
-                yield OptionList(*map(self._option, self._names), markup=False)
-                with VerticalScroll(id="export-preview", can_focus=False):
-                    yield Static(Content(""), classes="dialog-help", id="export-where", markup=False)
-                    yield Static(Content(""), id="export-text", markup=False)
+                id="export",
+            ),
+            Horizontal(),
+        ):
+            yield OptionList(*map(self._option, self._names), markup=False)
+            with VerticalScroll(id="export-preview", can_focus=False):
+                yield Static(Content(""), classes="dialog-help", id="export-where", markup=False)
+                yield Static(Content(""), id="export-text", markup=False)
 
     def on_mount(self) -> None:
         """Begin at a system that can be told the plan."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
-from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
@@ -14,7 +13,7 @@ from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import clip_cells, one_line
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import TOOLS
-from inspector.ui.dialogs.dialog import Dialog, key_words
+from inspector.ui.dialogs.dialog import Dialog, framed, move_in_list
 from inspector.ui.plan.tools import ToolChoice
 
 if TYPE_CHECKING:
@@ -50,11 +49,13 @@ class ToolsDialog(Dialog[tuple[str, ...] | None]):
 
     def compose(self) -> ComposeResult:
         """What it is for, the tools, and a line for others."""
-        with Vertical(classes="dialog section", id="tools") as box:
-            box.border_title = Content(self._title)
-            box.border_subtitle = key_words(
-                ("enter or click switches", ""), ("ctrl+s is done", "accept"), ("esc cancels", "screen.cancel")
-            )
+        with framed(
+            self._title,
+            ("enter or click switches", ""),
+            ("ctrl+s is done", "accept"),
+            ("esc cancels", "screen.cancel"),
+            id="tools",
+        ):
             yield Static(Content(self._help), classes="dialog-help", markup=False)
             yield Input(placeholder="find a tool, or type the name of another and enter")
             yield OptionList(markup=False)
@@ -112,16 +113,8 @@ class ToolsDialog(Dialog[tuple[str, ...] | None]):
 
     def action_move(self, places: int) -> None:
         """Move in the list while the line for names keeps the focus."""
-        options = self.query_one(OptionList)
-        if places > 0:
-            options.action_cursor_down()
-        else:
-            options.action_cursor_up()
+        move_in_list(self.query_one(OptionList), places)
 
     def action_accept(self) -> None:
         """Answer the list."""
         self.dismiss(tuple(self._chosen))
-
-    def action_cancel(self) -> None:
-        """Answer nothing."""
-        self.dismiss(None)

@@ -17,7 +17,7 @@ from inspector.ui.actions.action import bindings
 from inspector.ui.actions.parts import TIMELINE
 from inspector.ui.timeline.drawing import GUTTER, MARK_OF_HEADING, Columns, columns_for, header_pieces, row_pieces
 from inspector.ui.timeline.jumps import marks_of
-from inspector.ui.toolkit.line_view import LineView
+from inspector.ui.toolkit.line_view import LineView, component_classes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
@@ -66,32 +66,6 @@ Timeline {
 }
 """
 
-CLASSES: Final = frozenset(
-    {
-        "timeline--header",
-        "timeline--mark",
-        "timeline--number",
-        "timeline--system",
-        "timeline--user",
-        "timeline--assistant",
-        "timeline--thinking",
-        "timeline--result",
-        "timeline--other",
-        "timeline--tool",
-        "timeline--tokens",
-        "timeline--cut",
-        "timeline--grown",
-        "timeline--reason",
-        "timeline--preview",
-        "timeline--error",
-        "timeline--outside",
-        "timeline--hit",
-        "timeline--boundary",
-        "timeline--cursor",
-        "timeline--cursor-blurred",
-    }
-)
-
 
 class ScrollMapRender(ScrollBarRender):
     """Draws Textual's own bar, then a glyph in every cell something is marked at."""
@@ -138,7 +112,7 @@ class Timeline(LineView):
     """
 
     DEFAULT_CSS = CSS
-    COMPONENT_CLASSES: ClassVar[set[str]] = set(CLASSES)
+    COMPONENT_CLASSES: ClassVar[set[str]] = component_classes(CSS)
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(TIMELINE)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
@@ -47,6 +48,11 @@ def strip_of(parts: Iterable[tuple[str, Style]], width: int, rest: Style) -> Str
     if left > 0:
         segments.append(Segment(" " * left, rest))
     return Strip(segments, width)
+
+
+def component_classes(css: str) -> set[str]:
+    """The names of the component classes that a style sheet gives colours to."""
+    return set(re.findall(r"\.([a-z]+--[a-z-]+)", css))
 
 
 class LineView(ScrollView, can_focus=True):

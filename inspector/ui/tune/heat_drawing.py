@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from inspector.ui.chart.drawing import ChartRun
-from inspector.ui.tune.chart import short_value
-from inspector.ui.tune.drawing import HERE, LEAST, PLAN
+from inspector.ui.tune.drawing import HERE, LEAST, PLAN, short_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

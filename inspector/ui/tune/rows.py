@@ -11,8 +11,7 @@ from inspector.replay.analysis.plan_outcome import savings_of
 from inspector.report.catalogue import MARKS
 from inspector.report.numbers import ON_SCREEN
 from inspector.ui.figure_table.table import Cell, Column, FigureRow, Table, figure_cell, savings_style
-from inspector.ui.tune.chart import Curve, TuneChart, short_value
-from inspector.ui.tune.drawing import HERE, KNEE, LEAST, PLAN
+from inspector.ui.tune.drawing import HERE, KNEE, LEAST, PLAN, Curve, TuneChart, short_value
 from inspector.ui.tune.heat_drawing import HeatChart
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.sweep import Grid
     from inspector.replay.analysis.tunable_limits import TunableLimit
     from inspector.ui.controller.session import SessionController
-    from inspector.ui.explain.explanation import Explained
+    from inspector.ui.explain.dialog import Explained
     from inspector.ui.tune.tool_apart import ToolApart
 
 ONE_TOOL = (

@@ -1,29 +1,24 @@
-"""Saving a picture: the dialog that asks what of and where to, and what the key does on whatever screen is shown."""
+"""Pictures of the screen, and of the context chart alone, as SVG that fetches nothing when it is looked at."""
 
 from __future__ import annotations
 
+import io
+import re
 from datetime import datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
-from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Input, Static
 
+from inspector.atomic_files import APPLICATION
 from inspector.session.overwrite_guard import problem_with_target
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import PICTURE
-from inspector.ui.dialogs.dialog import Dialog, key_words
+from inspector.ui.dialogs.dialog import Dialog, framed
 from inspector.ui.download import deliver_in_browser
-from inspector.ui.screenshots.svg import (
-    SUFFIX,
-    PictureSubject,
-    picture_of_chart,
-    picture_of_screen,
-    save_picture,
-    suggested_path,
-)
 from inspector.ui.toolkit.choice_strip import Choices, ChoiceStrip
 
 if TYPE_CHECKING:
@@ -32,7 +27,132 @@ if TYPE_CHECKING:
     from textual.app import App, ComposeResult
     from textual.binding import BindingType
 
+    from inspector.ui.chart.widget import ContextChart
     from inspector.ui.main.screen import InspectScreen
+
+
+SUFFIX = ".svg"
+
+CHART_SIZE = (120, 20)
+"""Columns and rows of a picture of the chart alone."""
+
+LONGEST_STEM = 60
+
+_WEB_FONT = re.compile(r"\s*@font-face \{.*?\}", re.DOTALL)
+_RICH_BACKGROUND = 'fill="#292929"'
+"""What the frame around every picture is filled with, whatever the theme of what is in it."""
+
+
+class PictureSubject(StrEnum):
+    """What there may be a picture of."""
+
+    SCREEN = "screen"
+    CHART = "chart"
+
+
+def picture_of_screen(app: App[Any]) -> str:
+    """The screen as it is, dialogs included.
+
+    Args:
+        app: A running app.
+
+    Returns:
+        An SVG document with a line end.
+    """
+    picture = app.export_screenshot(title=APPLICATION, simplify=True)
+    return _without_fetching(picture, app.theme_variables.get("background", ""))
+
+
+def picture_of_chart(chart: ContextChart, size: tuple[int, int] = CHART_SIZE, title: str = "Context") -> str:
+    """The context chart alone, drawn anew in a size of its own with the colours it has on the screen.
+
+    Args:
+        chart: A chart with a series, in a running app.
+        size: Columns and rows.
+        title: What stands over it; may hold session text.
+
+    Returns:
+        An SVG document with a line end.
+
+    Raises:
+        ValueError: The chart has no series.
+    """
+    from rich.console import Console
+    from rich.segment import Segment, Segments
+
+    from inspector.safe_text import one_line
+    from inspector.ui.chart.drawing import draw_chart
+    from inspector.ui.toolkit.line_view import strip_of
+
+    if chart.series is None:
+        raise ValueError("a chart without a series has nothing on it")
+    width, height = size
+    console = Console(
+        width=width,
+        height=height,
+        file=io.StringIO(),
+        force_terminal=True,
+        color_system="truecolor",
+        record=True,
+        legacy_windows=False,
+    )
+    segments: list[Segment] = []
+    for row in draw_chart(chart.series, width, height):
+        parts = (
+            (run.text, chart.get_component_rich_style(run.style) if run.style else chart.rich_style) for run in row
+        )
+        segments += [*strip_of(parts, width, chart.rich_style), Segment.line()]
+    console.print(Segments(segments), end="")
+    background = chart.app.theme_variables.get("background", "")
+    return _without_fetching(console.export_svg(title=one_line(title)), background)
+
+
+def _without_fetching(picture: str, background: str) -> str:
+    """The picture in the reader's own fonts, in a frame of the theme's background."""
+    picture = _WEB_FONT.sub("", picture).replace("Fira Code", "monospace")
+    if re.fullmatch(r"#[0-9A-Fa-f]{6}", background):
+        picture = picture.replace(_RICH_BACKGROUND, f'fill="{background}"')
+    return f"{picture.rstrip()}\n"
+
+
+def pictures_folder() -> Path:
+    """Where pictures go unless the user says otherwise: never beside a session."""
+    from platformdirs import user_data_path
+
+    return user_data_path(APPLICATION) / "pictures"
+
+
+def suggested_path(session: Path, subject: PictureSubject, now: datetime, folder: Path | None = None) -> Path:
+    """A file for a picture: named after the session, what is on it and the time.
+
+    Args:
+        session: The session's file; its name may hold anything a file system allows.
+        subject: What is on the picture.
+        now: The time.
+        folder: Where it goes; the platform's own place where not given.
+    """
+    stem = re.sub(r"[^\w.-]+", "-", session.name.partition(".")[0]).strip("-.")[:LONGEST_STEM] or "session"
+    return (folder or pictures_folder()) / f"{stem}-{subject}-{now:%Y%m%d-%H%M%S}{SUFFIX}"
+
+
+def save_picture(picture: str, path: Path) -> Path:
+    """Write a picture; the folder is made where there is none.
+
+    Args:
+        picture: An SVG document.
+        path: Where; `.svg` is added to a name without an ending.
+
+    Returns:
+        What was written.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    path = path.expanduser()
+    path = path if path.suffix else path.with_suffix(SUFFIX)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(picture, encoding="utf-8")
+    return path
 
 
 WORDS = {PictureSubject.SCREEN: "the screen", PictureSubject.CHART: "the context chart alone"}
@@ -63,13 +183,12 @@ class PictureDialog(Dialog[tuple[PictureSubject, Path] | None]):
 
     def compose(self) -> ComposeResult:
         """What of, where to, and what is in the way of that."""
-        with Vertical(classes="dialog section") as box:
-            box.border_title = Content("Save a picture")
-            box.border_subtitle = key_words(
-                *([("tab changes", "turn")] if len(self._subjects) > 1 else []),
-                ("enter saves", "answer"),
-                ("esc cancels", "cancel"),
-            )
+        with framed(
+            "Save a picture",
+            *([("tab changes", "turn")] if len(self._subjects) > 1 else []),
+            ("enter saves", "answer"),
+            ("esc cancels", "cancel"),
+        ):
             yield ChoiceStrip()
             yield Static(Content(HELP), classes="dialog-help", markup=False)
             yield Input(str(self._paths[self.subject]))
@@ -112,10 +231,6 @@ class PictureDialog(Dialog[tuple[PictureSubject, Path] | None]):
     async def action_answer(self) -> None:
         """Take what was typed."""
         await self.query_one(Input).action_submit()
-
-    def action_cancel(self) -> None:
-        """Answer nothing."""
-        self.dismiss(None)
 
 
 def problem_with_picture(text: str) -> str:

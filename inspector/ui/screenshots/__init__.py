@@ -1,1 +1,0 @@
-"""Pictures of the screen as SVG, and the dialog that saves them."""

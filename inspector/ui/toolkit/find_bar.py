@@ -1,0 +1,164 @@
+"""The lines to search with: under the rows, where it may filter them too, and under the text of a block."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.message import Message
+from textual.suggester import Suggester
+from textual.widgets import Input, Static
+
+from inspector.ui.actions.action import bindings
+from inspector.ui.actions.parts import FIND_BAR, TEXT_FIND
+
+if TYPE_CHECKING:
+    from textual.binding import BindingType
+
+
+WORDS = 'words · "a phrase" · tool:bash · who:user · tier:data · is:cut · is:error · tokens>1000'
+ALL_WORDS = (
+    'words · "a phrase" · tool:NAME · tier:NAME · by:STRATEGY · tokens>1000'
+    " · who:system, user, assistant, thinking, call, result, image"
+    " · is:changed, whole, cut, replaced, removed, error, out (of the prompt), pinned. → completes a word"
+)
+
+
+class Completion(Suggester):
+    """Completes the last word of a query."""
+
+    def __init__(self) -> None:
+        super().__init__(use_cache=False)
+        self.words: tuple[str, ...] = ()
+
+    async def get_suggestion(self, value: str) -> str | None:
+        """The query with its last word completed, or None."""
+        last = value.rpartition(" ")[2].lower()
+        word = next((word for word in self.words if last and word.startswith(last) and word != last), None)
+        return None if word is None else value + word[len(last) :]
+
+
+class FindLine(Horizontal):
+    """Asks what to look for, and reports it as it is typed."""
+
+    DEFAULT_CSS = """
+    FindLine {
+        height: 1;
+        display: none;
+        background: $panel;
+        &.-open { display: block; }
+        & > .find-label { width: auto; padding: 0 1; text-style: bold; color: $accent; }
+        & > .find-count { width: auto; padding: 0 1; color: $text-muted; }
+        & > Input, & > Input:focus { border: none; height: 1; width: 1fr; padding: 0; background: $panel; }
+    }
+    """
+
+    @dataclass
+    class Changed(Message):
+        """Something else is looked for; nothing where the text is empty.
+
+        Attributes:
+            text: The text as typed.
+        """
+
+        text: str
+
+    class Done(Message):
+        """Keys go again to what is searched."""
+
+    text = ""
+    """The text as typed."""
+
+    def __init__(self, label: str, entry: Input) -> None:
+        """Make a line.
+
+        Args:
+            label: What is asked for.
+            entry: What it is typed into.
+        """
+        super().__init__(
+            Static(Content(label), classes="find-label", markup=False),
+            entry,
+            Static(Content(""), classes="find-count", markup=False),
+        )
+        self.entry = entry
+
+    def say(self, text: str) -> None:
+        """Show how many places match, or what is wrong."""
+        self.query_one(".find-count", Static).update(Content(text))
+
+    @on(Input.Changed)
+    def _changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self.text = event.value
+        self.post_message(self.Changed(event.value))
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.post_message(self.Done())
+
+    def action_close(self) -> None:
+        """Search no more."""
+        self.remove_class("-open")
+        self.entry.value = self.text = ""
+        self.post_message(self.Changed(""))
+        self.post_message(self.Done())
+
+
+class FindBar(FindLine):
+    """Asks for a query that rows are searched or filtered with."""
+
+    HELP = f"Rows that match all of it: {ALL_WORDS}"
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings(FIND_BAR)
+
+    is_filter = False
+    """Rows that do not match are hidden."""
+
+    def __init__(self) -> None:
+        self._completion = Completion()
+        super().__init__("/", Input(placeholder=WORDS, select_on_focus=False, suggester=self._completion))
+
+    def open(self, *, is_filter: bool, words: tuple[str, ...] = ()) -> None:
+        """Ask for a query to search or filter with.
+
+        Args:
+            is_filter: Rows that do not match are to be hidden.
+            words: What the last word may be completed to, in lower case.
+        """
+        changed = self.is_filter != is_filter
+        self._prepare(is_filter=is_filter, words=words)
+        self.entry.focus()
+        if changed and self.entry.value:
+            self.post_message(self.Changed(self.entry.value))
+
+    def put(self, text: str, *, words: tuple[str, ...] = ()) -> None:
+        """Filter with a query that was typed before, without asking; see `open`."""
+        self._prepare(is_filter=True, words=words)
+        self.entry.value = self.text = text
+
+    def _prepare(self, *, is_filter: bool, words: tuple[str, ...]) -> None:
+        self._completion.words = words
+        self.is_filter = is_filter
+        self.add_class("-open")
+        self.query_one(".find-label", Static).update(Content("show only" if is_filter else "find"))
+
+
+class TextFind(FindLine):
+    """Asks for words to look for in a text."""
+
+    HELP = "Words to look for in the text shown, in any case. Enter goes back to it, where n and N go on."
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings(TEXT_FIND)
+
+    def __init__(self) -> None:
+        super().__init__("find in text", Input(placeholder="words", select_on_focus=True))
+
+    def open(self) -> None:
+        """Ask."""
+        self.add_class("-open")
+        self.entry.focus()
