@@ -9,10 +9,26 @@ from inspector.cli import main
 from inspector.replay.analysis import comparison
 from inspector.replay.analysis.comparison import plans_to_compare
 from inspector.report.numbers import MINUS
+from inspector.session.model import Session
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import STRATEGIES
+from inspector.ui.compare import screen as compare_screen
 from tests.hostile import DISTURBING, hostile_copy
 from tests.ui.studies import BASELINE, CURRENT, Compare
+
+ALWAYS = {"keep-recent", "tiered-stale"}
+
+few_plans = pytest.mark.usefixtures("every_third_plan")
+"""For what is so whichever plans are compared: replaying all of them is most of the time of such a test."""
+
+
+@pytest.fixture
+def every_third_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    def some(session: Session) -> tuple[Plan, ...]:
+        plans = plans_to_compare(session)
+        return tuple(plan for place, plan in enumerate(plans) if place % 3 == 0 or plan.name in ALWAYS)
+
+    monkeypatch.setattr(compare_screen, "plans_to_compare", some)
 
 
 async def test_every_strategy_and_the_plan_have_a_row_with_the_figures_of_their_replay(running, session_file) -> None:
@@ -58,6 +74,7 @@ async def test_what_saves_most_comes_first_and_a_loss_shows_its_sign(running, se
         assert f"{MINUS}$" in losing
 
 
+@few_plans
 async def test_arrows_and_titles_sort_and_the_cursor_stays_on_its_plan(running, session_file) -> None:
     async with running(session_file.path) as run:
         compare = await Compare.opened(run)
@@ -78,6 +95,7 @@ async def test_arrows_and_titles_sort_and_the_cursor_stays_on_its_plan(running, 
         assert compare.table.row_here == key
 
 
+@few_plans
 async def test_enter_makes_a_plan_the_current_one_and_undo_brings_the_other_back(running, session_file) -> None:
     async with running(session_file.path) as run:
         await run.press("1")
@@ -94,6 +112,7 @@ async def test_enter_makes_a_plan_the_current_one_and_undo_brings_the_other_back
         assert run.plan == before
 
 
+@few_plans
 async def test_a_strategy_is_added_to_the_plan_which_is_replayed_in_its_row(running, session_file) -> None:
     async with running(session_file.path) as run:
         compare = await Compare.opened(run)
@@ -109,6 +128,7 @@ async def test_a_strategy_is_added_to_the_plan_which_is_replayed_in_its_row(runn
         assert len(run.plan.entries) == 1
 
 
+@few_plans
 async def test_what_is_not_another_plan_is_not_taken(running, session_file) -> None:
     async with running(session_file.path) as run:
         plan = run.plan
@@ -121,6 +141,7 @@ async def test_what_is_not_another_plan_is_not_taken(running, session_file) -> N
         assert run.plan == plan
 
 
+@few_plans
 async def test_a_session_that_grows_is_compared_anew(running, session_file) -> None:
     async with running(session_file.path) as run:
         compare = await Compare.opened(run)
@@ -131,6 +152,7 @@ async def test_a_session_that_grows_is_compared_anew(running, session_file) -> N
         assert {each.figures.calls.value for each in compare.all_found()} == {calls + 1}
 
 
+@few_plans
 async def test_a_strategy_that_fails_says_so_and_the_others_are_compared(running, session_file, monkeypatch) -> None:
     def broken(self: object, history: object) -> None:
         raise ValueError("[/b] out of luck")
@@ -145,6 +167,7 @@ async def test_a_strategy_that_fails_says_so_and_the_others_are_compared(running
         assert ("failed", "ValueError: [/b] out of luck") in compare.facts
 
 
+@few_plans
 async def test_the_screen_closes_helps_and_tells_its_keys(running, session_file) -> None:
     async with running(session_file.path) as run:
         await Compare.opened(run)
@@ -159,6 +182,7 @@ async def test_the_screen_closes_helps_and_tells_its_keys(running, session_file)
         await run.until_open("session")
 
 
+@few_plans
 async def test_without_a_price_tokens_are_compared(running, session_file) -> None:
     from tests.ui.recordings import recording
 
@@ -170,6 +194,7 @@ async def test_without_a_price_tokens_are_compared(running, session_file) -> Non
         assert rows["tiered-stale"].cells["share"].order > 0
 
 
+@few_plans
 async def test_hostile_text_reaches_no_strip(running, session_file, tmp_path: Path) -> None:
     path = hostile_copy(session_file.path, tmp_path / "hostile.jsonl")
     plan = Plan.from_toml(
@@ -183,6 +208,7 @@ async def test_hostile_text_reaches_no_strip(running, session_file, tmp_path: Pa
         assert "[/b]" in run.text()
 
 
+@few_plans
 @pytest.mark.parametrize("size", [(20, 6), (40, 10), (80, 24), (120, 36), (200, 60)])
 async def test_every_size_of_terminal_is_drawn(running, session_file, size: tuple[int, int]) -> None:
     async with running(session_file.path, size=size) as run:

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from textual.binding import Binding
 
 from inspector import open_session, replay_session
+from inspector.replay.engine.replay import Replay
 from inspector.replay.pricing.prices import Pricing
 from inspector.session.model import BlockKind, Session
 from inspector.strategies.history.history import History
@@ -64,9 +66,20 @@ def test_every_question_has_an_answer_that_is_read_from_the_screen() -> None:
     assert [row[0] for row in ROWS if not any(row[0].startswith(question) for question in ANSWERED)] == []
 
 
+@cache
+def session_of_sample() -> Session:
+    return open_session(SAMPLE)
+
+
+@cache
+def replayed(plan: Plan) -> Replay:
+    """The sample under a plan, as the library replays it."""
+    return replay_session(session_of_sample(), plan)
+
+
 @pytest.fixture(scope="module")
 def sample() -> Session:
-    return open_session(SAMPLE)
+    return session_of_sample()
 
 
 @pytest.fixture(scope="module")
@@ -201,10 +214,10 @@ async def test_what_of_the_cost_is_reading_again_and_what_the_provider_counted(r
 )
 async def test_what_another_limit_saves_when_it_acts_and_which_plan_is_better(running, sample, tiered) -> None:
     def saved(plan: Plan) -> float:
-        costs = [replay_session(sample, each).figures.cost_usd.value for each in (Plan(), plan)]
+        costs = [replayed(each).figures.cost_usd.value for each in (Plan(), plan)]
         return costs[0] - costs[1]
 
-    planned, recorded = (replay_session(sample, plan).ledger.prompt_tokens for plan in (tiered, Plan()))
+    planned, recorded = (replayed(plan).ledger.prompt_tokens for plan in (tiered, Plan()))
     first = next(call for call in range(len(recorded)) if planned[call] != recorded[call])
     async with running(SAMPLE, size=NARROW) as run:
         await run.press("1")
@@ -217,7 +230,7 @@ async def test_what_another_limit_saves_when_it_acts_and_which_plan_is_better(ru
         await run.until(lambda: run.has_rival)
         await run.tap("A")
         await shows(run, "plan B  plan A  by taking A")
-        costs = [f"${replay_session(sample, plan).figures.cost_usd.value:.2f}" for plan in (cut_more, tiered)]
+        costs = [f"${replayed(plan).figures.cost_usd.value:.2f}" for plan in (cut_more, tiered)]
         assert re.search(r"cost +" + " +".join(map(re.escape, costs)), run.text())
         assert re.search(r"action +0 characters +300 characters", run.text())
         await run.tap("escape")
@@ -235,7 +248,7 @@ async def test_what_another_limit_saves_when_it_acts_and_which_plan_is_better(ru
 
 @answers("What exactly was pruned", "What do I tell my agent", "How do I show this", "What does the raw message")
 async def test_what_was_cut_why_and_what_the_record_is(running, sample, tiered, counter, tmp_path) -> None:
-    replay, end = replay_session(sample, tiered), len(sample.calls)
+    replay, end = replayed(tiered), len(sample.calls)
     results = [block for block in replay.history.results.tolist() if block_in(replay, block, end)]
     block = next(block for block in results if replay.text(block, end) != sample.text(sample.blocks[block]))
     recorded, sent = sample.text(sample.blocks[block]), replay.text(block, end)
@@ -271,7 +284,7 @@ def block_in(replay: Any, block: int, call: int) -> bool:
 
 @answers("What would have been needed later")
 async def test_what_was_needed_later_and_where(running, sample, tiered) -> None:
-    replay = replay_session(sample, tiered)
+    replay = replayed(tiered)
     async with running(SAMPLE, size=NARROW) as run:
         await run.press("1", "home")
         await run.until(lambda: run.knows_needed)
@@ -336,4 +349,4 @@ async def test_what_a_subagent_did_and_who_started_it(running, tmp_path: Path) -
 
 def test_results_are_cut_by_the_sample_plan(sample: Session, tiered: Plan) -> None:
     assert any(block.kind is BlockKind.TOOL_RESULT for block in sample.blocks)
-    assert replay_session(sample, tiered).figures.cost_usd.value < replay_session(sample, Plan()).figures.cost_usd.value
+    assert replayed(tiered).figures.cost_usd.value < replayed(Plan()).figures.cost_usd.value
