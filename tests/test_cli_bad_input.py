@@ -152,9 +152,9 @@ def test_a_session_cut_off_in_its_last_record_is_read_up_to_there(small: Path, t
     ],
     ids=" ".join,
 )
-def test_nothing_in_a_session_disturbs_a_terminal(arguments: list[str], small: Path, tmp_path: Path):
+def test_nothing_in_a_session_disturbs_a_terminal(arguments: list[str], small: Path, tmp_path: Path, capsys):
     session = hostile_copy(small, tmp_path / "session.jsonl")
-    outcome = run_program(arguments[0], session, *arguments[1:])
+    outcome = run_here(capsys, arguments[0], session, *arguments[1:])
 
     assert (outcome.code, outcome.err) == (0, "")
     assert not DISTURBING.search(outcome.out)

@@ -79,6 +79,7 @@ class Resent:
     strategies: Sequence[Strategy]
     prompts: list[list[Sent]] = field(default_factory=list)
     previous: list[int] = field(default_factory=list)
+    _tokens: dict[int, list[Token]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.history = History.of(self.session)
@@ -137,11 +138,12 @@ class Resent:
 
     def tokens(self, call: int, cut_off: int = 0) -> list[Token]:
         """Every token of a prompt, told apart by block and by how the block is sent."""
-        made = [
-            (sent.block, hash((sent.rendition.pieces, sent.rendition.action, sent.rendition.kind)), at)
-            for sent in self.prompts[call]
-            for at in range(sent.tokens)
-        ]
+        made = self._tokens.get(call)
+        if made is None:
+            made = self._tokens[call] = []
+            for sent in self.prompts[call]:
+                how = hash((sent.rendition.pieces, sent.rendition.action, sent.rendition.kind))
+                made.extend((sent.block, how, at) for at in range(sent.tokens))
         return made[: len(made) - cut_off]
 
 

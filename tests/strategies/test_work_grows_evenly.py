@@ -1,6 +1,7 @@
 """Twice as much of something is about twice the work: not only calls, but whatever else a session may have many of."""
 
 import sys
+from functools import cache
 
 import pytest
 
@@ -72,9 +73,18 @@ def _begun():
     return builder
 
 
+@cache
+def shaped(shape, count):
+    return shape(count)
+
+
+def inputs_of(session):
+    return ReplayInputs.of(History.of(session), CharacterTable(session))
+
+
 def lines_run(made, session):
     """Lines of the program run while a session is replayed: loops that call nothing are work, too."""
-    inputs = ReplayInputs.of(History.of(session), CharacterTable(session))
+    inputs = inputs_of(session)
     run = 0
 
     def count(frame, event, argument):
@@ -112,6 +122,6 @@ SHAPES = (results_that_come_late, one_id_for_all, one_file, calls_in_one_message
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.__name__)
 @pytest.mark.parametrize("made", STRATEGIES, ids=lambda made: made.name)
 def test_twice_of_anything_is_about_twice_the_work(made, shape):
-    lines_run(made, shape(400))  # what was found in texts is remembered
-    once, twice, four_times = (lines_run(made, shape(count)) for count in (100, 200, 400))
+    replay(inputs_of(shaped(shape, 400)), Plan.of(made))  # what was found in texts is remembered
+    once, twice, four_times = (lines_run(made, shaped(shape, count)) for count in (100, 200, 400))
     assert four_times - twice < 2.5 * max(twice - once, 1_000)
