@@ -19,7 +19,7 @@ from inspector.ui.performance.gc_scheduler import CollectingApp
 from inspector.ui.performance.mouse_throttle import DraggingApp
 from inspector.ui.sessions.tabs import HOME, SessionTabs, Tab, Tabs, TabTitle
 from inspector.ui.settings import Settings, load_settings, save_setting
-from inspector.ui.themes import DARK, THEME_WORDS, THEMES
+from inspector.ui.themes import DARK, THEME_WORDS, THEMES, ThemedApp
 from inspector.ui.toolkit.header import SessionHeader, is_recent
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ ENDINGS = frozenset({"SIGHUP", "SIGTERM"})
 """Signals that ask the program to end."""
 
 
-class InspectorApp(DraggingApp, CollectingApp, PaintingApp):
+class InspectorApp(ThemedApp, DraggingApp, CollectingApp, PaintingApp):
     """Opens a session file and follows it."""
 
     TITLE = "inspector"
@@ -73,8 +73,6 @@ class InspectorApp(DraggingApp, CollectingApp, PaintingApp):
         self._listed = tuple(listed)
         self._plan = plan
         self.settings = settings or load_settings()
-        for theme in THEMES.values():
-            self.register_theme(theme)
         # Watchers of the theme parse all styles once more, which the first paint need not wait for.
         self.set_reactive(App.theme, DARK.name)
         self.stylesheet.set_variables(self.get_css_variables())

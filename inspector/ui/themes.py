@@ -1,4 +1,7 @@
-"""The colours: dark, light, high contrast, without green or red, and the terminal's own.
+"""The colours: dark, light, high contrast, without green or red, and the terminal's own; and what colours mean.
+
+Style sheets name what they colour (`$cut`, `$recorded`, `$miss`): `MEANINGS` says which of a theme's colours that is,
+and a theme may give it another one in its variables. To colour something new, add its meaning there and use it.
 
 Roles and states use the blue, orange, bluish green and vermillion of Okabe and Ito's palette (https://jfly.uni-koeln.de/color/),
 never red against green; every state has a glyph or a word besides. The theme for colour-blind eyes does without the
@@ -7,9 +10,57 @@ green too, which is close to grey for some.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
+from textual.app import App
 from textual.theme import Theme
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MEANINGS: Final[Mapping[str, str]] = {
+    "system": "text-secondary",
+    "user": "foreground",
+    "assistant": "text-primary",
+    "thinking": "text-secondary",
+    "result": "text-success",
+    "failed": "text-error",
+    "sent": "text-success",
+    "recorded": "text-warning",
+    "cut": "text-warning",
+    "grown": "text-error",
+    "outside": "text-disabled",
+    "inserted": "warning-muted",
+    "added": "text-success",
+    "removed": "text-error",
+    "compaction": "text-accent",
+    "limit": "text-accent",
+    "acts": "text-success",
+    "miss": "text-error",
+    "cost": "text-accent",
+    "saved": "text-success",
+    "lost": "text-error",
+    "least": "text-success",
+    "knee": "text-warning",
+    "found": "text-warning",
+    "found-here": "text-accent",
+    "waiting": "text-disabled",
+}
+"""What is told by a colour, and the variable of the theme that has it."""
+
+
+class ThemedApp(App[None]):
+    """An app with the project's themes, whose style sheets may name meanings in every theme there is."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        for theme in THEMES.values():
+            self.register_theme(theme)
+
+    def get_css_variables(self) -> dict[str, str]:
+        """The theme's variables, and one for each meaning that the theme has no colour of its own for."""
+        variables = super().get_css_variables()
+        return {meaning: variables[colour] for meaning, colour in MEANINGS.items()} | variables
 
 
 def _variables(

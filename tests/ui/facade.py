@@ -440,6 +440,15 @@ class Running:
         _, height = self._app.size
         return self._top._compositor.render_strips()[:height]
 
+    def all_colors(self) -> set[str]:
+        """Every colour that something is drawn in."""
+        return {
+            segment.style.color.name
+            for strip in self._strips()
+            for segment in strip
+            if segment.style and segment.style.color
+        }
+
     def colors(self) -> set[tuple[str, str]]:
         """Every pair of colours that a letter and what is behind it have on the screen."""
         return {

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from inspector.strategies.core.rendition import Action, Rendition, Slice
@@ -13,12 +13,13 @@ from inspector.ui.chart.view import ChartSeries
 from inspector.ui.chart.widget import ContextChart
 from inspector.ui.detail.content import CutNote, DetailContent
 from inspector.ui.detail.widget import Detail
+from inspector.ui.themes import ThemedApp
 from inspector.ui.timeline.widget import Timeline
 from tests.hostile import HOSTILE_TEXTS
 from tests.ui import synthetic
 
 
-class Gallery(App[None]):
+class Gallery(ThemedApp):
     """One widget, full screen; `t` changes the theme."""
 
     BINDINGS: ClassVar[list[BindingType]] = [("q", "quit", "Quit"), ("t", "theme", "Theme"), ("a", "append", "Append")]

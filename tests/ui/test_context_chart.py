@@ -3,16 +3,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 
 from inspector.strategies.plan import Plan
 from inspector.ui.chart.view import ChartSeries
 from inspector.ui.chart.widget import ContextChart
+from inspector.ui.themes import ThemedApp
 
 SERIES = ChartSeries(np.arange(1, 101, dtype=np.int64) * 1000, np.arange(1, 101, dtype=np.int64) * 600, 120_000)
 
 
-class ChartApp(App[None]):
+class ChartApp(ThemedApp):
     def __init__(self, series: ChartSeries | None) -> None:
         super().__init__()
         self.series = series

@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 import pytest
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.pilot import Pilot
 from textual.worker import WorkerFailed
 
@@ -15,6 +15,7 @@ from inspector.ui.detail import widget as module
 from inspector.ui.detail.content import CutNote, DetailContent, SectionKind
 from inspector.ui.detail.views import EMPTY
 from inspector.ui.detail.widget import LOADING, NOTHING_CHOSEN, Detail
+from inspector.ui.themes import ThemedApp
 from tests.hostile import HOSTILE_TEXTS
 from tests.ui.waiting import PATIENCE, until
 
@@ -24,7 +25,7 @@ CUT = Rendition((Slice(0, 60), "[cut by policy]", Slice(len(LINES) - 40, len(LIN
 CONTENT = DetailContent("block 7", "#149 R Grep", lambda: LINES, CUT, CutNote(1370, "tiered-stale: stale", 152))
 
 
-class DetailApp(App[None]):
+class DetailApp(ThemedApp):
     def __init__(self, content: DetailContent | None) -> None:
         super().__init__()
         self.content = content

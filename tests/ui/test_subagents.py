@@ -10,7 +10,8 @@ from inspector.safe_text import cell_width
 from inspector.session.open import open_session
 from inspector.strategies.history.history import History
 from inspector.tokens.token_table import TokenTable
-from inspector.ui.timeline.drawing import columns_for, row_pieces
+from inspector.ui.timeline.columns import Space, columns_for
+from inspector.ui.timeline.drawing import row_pieces
 from inspector.ui.timeline.rows import Rows
 from inspector.ui.timeline.subagents import Subagent, opened_within, started_at, unfolded
 from inspector.ui.timeline.view import TimelineView
@@ -89,7 +90,7 @@ def test_every_strip_of_an_unfolded_subagent_has_the_rows_width(tmp_path: Path) 
     shown = unfolded(rows, {rows.subagent_rows[0].key: subagent}, {})
     view = TimelineView(shown, np.ones(len(shown.history.kind), dtype=np.int32))
     for width in (40, 78, 81, 118, 198):
-        columns = columns_for(width, shown.largest_message, view.largest)
+        columns = columns_for(Space(width, shown.largest_message, view.largest))
         for row in range(len(shown)):
             pieces = row_pieces(view, row, columns, width, selected=row % 2 == 0, logarithmic=False)
             text = "".join(text for text, _ in pieces)

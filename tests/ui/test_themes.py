@@ -3,7 +3,7 @@ from itertools import combinations
 import pytest
 from textual.color import Color
 
-from inspector.ui.themes import ANSI, CONTRAST, THEME_WORDS, THEMES
+from inspector.ui.themes import ANSI, CONTRAST, MEANINGS, THEME_WORDS, THEMES, ThemedApp
 
 DRAWN = {name: theme for name, theme in THEMES.items() if theme is not ANSI}
 
@@ -72,3 +72,17 @@ async def test_every_theme_draws_the_screen(running, session_file, name: str) ->
         await run.press("1")
         assert run.theme == THEMES[name].name
         assert "Timeline" in run.text()
+
+
+async def test_what_is_told_by_a_colour_has_one_in_every_theme_textuals_own_included() -> None:
+    app = ThemedApp()
+    for name in app.available_themes:
+        app.set_reactive(ThemedApp.theme, name)
+        assert MEANINGS.keys() <= app.get_css_variables().keys(), name
+
+
+async def test_a_colour_a_theme_has_for_a_meaning_reaches_what_has_it(running, session_file, monkeypatch) -> None:
+    monkeypatch.setitem(THEMES["dark"].variables, "cut", "#123456")
+    async with running(session_file.path) as run:
+        await run.press("1")
+        assert "#123456" in run.all_colors()

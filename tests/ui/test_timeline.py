@@ -4,13 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.events import MouseScrollUp
 from textual.geometry import Size
 from textual.strip import Strip
 
 from inspector.report.numbers import ON_SCREEN
 from inspector.session.model import BlockKind, Message, Role
+from inspector.ui.themes import ThemedApp
 from inspector.ui.timeline.arrangement import Order
 from inspector.ui.timeline.view import TimelineView
 from inspector.ui.timeline.widget import Timeline
@@ -23,7 +24,7 @@ RECORDED = synthetic.session(300, compact_every=100)
 VIEW = synthetic.view_of(RECORDED)
 
 
-class TimelineApp(App[None]):
+class TimelineApp(ThemedApp):
     def __init__(self, view: TimelineView | None) -> None:
         super().__init__()
         self.view = view

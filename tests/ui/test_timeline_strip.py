@@ -6,7 +6,8 @@ import pytest
 from rich.cells import cell_len
 
 from inspector.session.open import open_session
-from inspector.ui.timeline.drawing import columns_for, header_pieces, row_pieces, rule
+from inspector.ui.timeline.columns import Space, columns_for
+from inspector.ui.timeline.drawing import header_pieces, row_pieces, rule
 from inspector.ui.timeline.view import TimelineView
 from tests.ui import synthetic
 
@@ -15,7 +16,7 @@ VIEW = synthetic.view_of(synthetic.session(130, compact_every=50))
 
 
 def row_text(view: TimelineView, index: int, width: int, *, logarithmic: bool = False) -> str:
-    columns = columns_for(width, view.rows.largest_message, view.largest)
+    columns = columns_for(Space(width, view.rows.largest_message, view.largest))
     pieces = row_pieces(view, index, columns, width, selected=False, logarithmic=logarithmic)
     return "".join(text for text, _ in pieces)
 
@@ -35,8 +36,8 @@ def test_every_row_of_recorded_sessions_fits_and_is_safe(corpus: Path, format_na
 
 
 def test_numbers_stand_in_the_same_cells_in_every_row() -> None:
-    columns = columns_for(119, VIEW.rows.largest_message, VIEW.largest)
-    end_of_tokens = 1 + columns.number + 1 + 3 + 1 + columns.tool + 1 + columns.bar + 1 + columns.tokens
+    columns = columns_for(Space(119, VIEW.rows.largest_message, VIEW.largest))
+    end_of_tokens = columns.start("change")
 
     for index in range(len(VIEW.rows)):
         row = VIEW.rows.row(index)
@@ -48,15 +49,15 @@ def test_numbers_stand_in_the_same_cells_in_every_row() -> None:
 
 def test_the_header_names_the_columns_over_them() -> None:
     for width in (40, 60, 80, 120, 200):
-        columns = columns_for(width, VIEW.rows.largest_message, VIEW.largest)
+        columns = columns_for(Space(width, VIEW.rows.largest_message, VIEW.largest))
         text = header_pieces(VIEW, columns, logarithmic=True)[0][0]
         assert cell_len(text) <= width
-        assert text.index("tokens") + len("tokens") == text.index("change") - 1 - (columns.change - len("change"))
-        assert ("what" in text) == bool(columns.what)
+        assert text.index("tokens") + len("tokens") == columns.start("change")
+        assert ("what" in text) == ("what" in columns.widths)
 
 
 def test_estimated_tokens_are_said_to_be() -> None:
-    columns = columns_for(120, 1000, 1_234_567)
+    columns = columns_for(Space(120, 1000, 1_234_567))
 
     assert "~tokens" in header_pieces(replace(VIEW, known="estimated"), columns, logarithmic=False)[0][0]
     assert "~tokens" not in header_pieces(VIEW, columns, logarithmic=False)[0][0]

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -6,7 +7,8 @@ import pytest
 from inspector.strategies.core.rendition import Action
 from inspector.tokens.counter import estimated_tokens
 from inspector.tokens.token_table import TokenTable
-from inspector.ui.timeline.drawing import columns_for, row_pieces
+from inspector.ui.timeline.columns import Space, columns_for
+from inspector.ui.timeline.drawing import row_pieces
 from inspector.ui.timeline.tokens import row_tokens
 from inspector.ui.timeline.view import TimelineView
 from tests.ui import synthetic
@@ -77,28 +79,20 @@ def test_an_empty_session_has_a_scale_too() -> None:
 
 @pytest.mark.parametrize("width", range(40, 241, 5))
 def test_columns_fill_the_width_exactly(width: int) -> None:
-    columns = columns_for(width, 12_345, 1_234_567)
-    shown = [getattr(columns, name) for name in columns.__slots__]
+    columns = columns_for(Space(width, 12_345, 1_234_567)).widths
 
-    used = 1 + 3 + sum(cells + 1 for cells in shown if cells) - 1 + 1
+    used = sum(columns.values())
 
     assert used <= width
-    assert used >= width - 1 or not columns.what
-    assert columns.bar >= 4
+    assert used >= width - 1 or "what" not in columns
+    assert columns["bar"] >= 5
 
 
 def test_narrow_screens_lose_free_text_first_and_the_bar_last() -> None:
-    widths = [columns_for(width, 612, 20_000) for width in range(12, 200)]
-
-    for columns in widths:
-        if columns.what:
-            assert columns.change
-        if columns.change:
-            assert columns.tool
-        if columns.tool:
-            assert columns.tokens
-        if columns.tokens:
-            assert columns.bar
+    for width in range(12, 200):
+        columns = columns_for(Space(width, 612, 20_000)).widths
+        for narrow, wide in pairwise(("bar", "tokens", "tool", "change", "what")):
+            assert narrow in columns or wide not in columns
 
 
 def test_rows_not_counted_yet_show_an_estimate_that_says_so() -> None:
@@ -110,6 +104,6 @@ def test_rows_not_counted_yet_show_an_estimate_that_says_so() -> None:
     assert tokens[20:].tolist() == [estimated_tokens(length) for length in history.characters[20:].tolist()]
     view = replace(VIEW, state=None, tokens=tokens, uncounted=uncounted)
     row = int(np.flatnonzero(~view.rows.is_boundary)[-1])
-    pieces = row_pieces(view, row, columns_for(120, 130, 9_999), 120, selected=False, logarithmic=False)
+    pieces = row_pieces(view, row, columns_for(Space(120, 130, 9_999)), 120, selected=False, logarithmic=False)
     assert f"≈{tokens[-1]:,}" in "".join(text for text, _ in pieces)
     assert not replace(view, uncounted=None).amount_at(row).is_estimated

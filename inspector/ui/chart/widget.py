@@ -32,18 +32,18 @@ class ContextChart(Widget, can_focus=True):
     ContextChart {
         background: $surface;
         color: $foreground;
-        & > .chart--planned { color: $text-success; }
-        & > .chart--recorded { color: $text-warning; }
-        & > .chart--edge { color: $text-success; background: $warning 20%; }
-        & > .chart--later { color: $text-disabled; }
+        & > .chart--planned { color: $sent; }
+        & > .chart--recorded { color: $recorded; }
+        & > .chart--edge { color: $sent; background: $warning 20%; }
+        & > .chart--later { color: $outside; }
         & > .chart--window { color: $text-muted; }
-        & > .chart--level { color: $text-accent; }
-        & > .chart--level-within { color: $background; background: $text-success; }
-        & > .chart--firing { color: $text-success; text-style: bold; }
+        & > .chart--level { color: $limit; }
+        & > .chart--level-within { color: $background; background: $sent; }
+        & > .chart--firing { color: $acts; text-style: bold; }
         & > .chart--axis { color: $text-disabled; }
         & > .chart--label { color: $text-muted; }
-        & > .chart--compaction { color: $text-accent; text-style: bold; }
-        & > .chart--break { color: $text-error; text-style: bold; }
+        & > .chart--compaction { color: $compaction; text-style: bold; }
+        & > .chart--break { color: $miss; text-style: bold; }
         & > .chart--cursor { color: $foreground; text-style: bold; }
         &:ansi > .chart--edge { background: transparent; }
         &:ansi > .chart--level-within { color: ansi_default; background: transparent; text-style: reverse; }

@@ -40,16 +40,16 @@ Detail {
     & > .detail--tab { color: $text-muted; }
     & > .detail--tab-active { color: $foreground; text-style: bold underline; }
     & > .detail--recorded { color: $foreground; }
-    & > .detail--inserted { color: $foreground; background: $warning-muted; text-style: bold; }
+    & > .detail--inserted { color: $foreground; background: $inserted; text-style: bold; }
     & > .detail--absent { color: $text-muted; }
     & > .detail--note { color: $text-accent; text-style: italic; }
     & > .detail--name { color: $text-primary; text-style: bold; }
     & > .detail--member { color: $text-primary; }
-    & > .detail--added { color: $text-success; }
-    & > .detail--taken { color: $text-error; }
+    & > .detail--added { color: $added; }
+    & > .detail--taken { color: $removed; }
     & > .detail--hunk { color: $text-accent; text-style: bold; }
-    & > .detail--found { color: $background; background: $text-warning; text-style: bold; }
-    & > .detail--found-here { color: $background; background: $text-accent; text-style: bold; }
+    & > .detail--found { color: $background; background: $found; text-style: bold; }
+    & > .detail--found-here { color: $background; background: $found-here; text-style: bold; }
     &:ansi > .detail--inserted { background: ansi_default; text-style: bold reverse; }
     &:ansi > .detail--found { color: ansi_default; background: ansi_default; text-style: reverse; }
     &:ansi > .detail--found-here { color: ansi_default; background: ansi_default; text-style: bold reverse; }

@@ -43,12 +43,12 @@ class FigureTable(LineView):
         & > .table--known { color: $text-muted; text-style: italic; }
         & > .table--name { color: $foreground; text-style: bold; }
         & > .table--faint { color: $text-muted; }
-        & > .table--waiting { color: $text-disabled; }
-        & > .table--sent { color: $text-success; }
-        & > .table--recorded { color: $text-warning; }
-        & > .table--cut { color: $text-warning; }
-        & > .table--saved { color: $text-success; }
-        & > .table--lost { color: $text-error; text-style: bold; }
+        & > .table--waiting { color: $waiting; }
+        & > .table--sent { color: $sent; }
+        & > .table--recorded { color: $recorded; }
+        & > .table--cut { color: $cut; }
+        & > .table--saved { color: $saved; }
+        & > .table--lost { color: $lost; text-style: bold; }
         & > .table--cursor { background: $primary-muted; }
         & > .table--cursor-blurred { background: $panel; }
         &:ansi > .table--cursor { color: ansi_default; background: ansi_default; text-style: reverse; }

@@ -112,8 +112,7 @@ class PlanPane(SessionPane):
     async def _show_at_once(self, entry: int) -> None:
         """Show the plan as it is, and give an entry the focus."""
         if self._panel is not None and self.controller.plan is not None:
-            await self._panel.show(self.controller.plan)
-            self._panel.focus_control(entry)
+            await self._panel.show(self.controller.plan, entry)
 
     def on_text_control_edit_requested(self, event: TextControl.EditRequested) -> None:
         """A text, or a list of tools, should be edited."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import Lock
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -79,6 +80,16 @@ class PlanActions(Static):
 class Entries(VerticalScroll, can_focus=False, inherit_bindings=False):
     """The scrolled list. Arrow keys belong to the controls in it, so it has no keys of its own."""
 
+    def on_resize(self) -> None:
+        """What is said below takes room from the list, sooner or later."""
+        self.keep_in_sight()
+
+    def keep_in_sight(self) -> None:
+        """Scroll to the control that has the focus."""
+        focused = self.screen.focused
+        if focused is not None and self in focused.ancestors:
+            focused.scroll_visible(animate=False)
+
 
 def shape_of(plan: Plan) -> tuple[str, ...]:
     """What the controls for a plan depend on: the names of its strategies, in order."""
@@ -122,6 +133,7 @@ class PlanPanel(Vertical):
         self._sizes: Mapping[LimitName, LimitSizes] = {}
         self._last_focused: Widget | None = None
         self._findings: tuple[str, ...] = ()
+        self._showing = Lock()
 
     def compose(self) -> ComposeResult:
         """The entries, scrolled, and below them what the focused control is about."""
@@ -139,20 +151,39 @@ class PlanPanel(Vertical):
         else:
             self.run_worker(self.show(plan), group="show", description="show the plan", exit_on_error=False)
 
-    async def show(self, plan: Plan) -> None:
-        """Show a plan: new controls where its strategies are others, new values where they are the same."""
-        shape = shape_of(plan)
-        if shape == self._shape:
-            self._show_values(plan)
-            return
-        is_first, self._shape = self._shape is None, shape
+    async def show(self, plan: Plan, focus: int | None = None) -> None:
+        """Show a plan: new controls where its strategies are others, new values where they are the same.
+
+        Args:
+            plan: What to show.
+            focus: The entry whose switch gets the focus; where not given, a control that goes hands it on to the entry
+                in its place.
+        """
+        async with self._showing:
+            if shape_of(plan) == self._shape:
+                self._show_values(plan)
+            else:
+                with self.app.batch_update():
+                    await self._show_other(plan, focus)
+            if focus is not None:
+                self.focus_control(focus)
+
+    async def _show_other(self, plan: Plan, focus: int | None) -> None:
+        """New controls come before the old ones go: keys pressed meanwhile find a control that has the focus."""
+        old, is_first, self._shape = self._views, self._shape is None, shape_of(plan)
         self._views = tuple(PlanEntryView(index, entry) for index, entry in enumerate(plan.entries))
-        entries = self.query_one(Entries)
-        await entries.remove_children(PlanEntryView)
+        entries, focused = self.query_one(Entries), self.screen.focused
         await entries.mount_all(self._views, before="#add-strategy")
         self._last_focused = None
-        if is_first and isinstance(self.screen.focused, AddStrategy):
-            self.focus_control()  # the focus came before there were controls to take it
+        left = next((view.index for view in old if focused is not None and view in focused.ancestors), None)
+        if focus is None and left is not None:
+            focus = min(left, len(self._views) - 1)
+        if focus is not None and focus >= 0:
+            self.focus_control(focus)
+        elif left is not None or (is_first and isinstance(focused, AddStrategy)):
+            self.focus_control()  # the focus came before there were controls to take it, or there are none any more
+        await entries.remove_children(old)
+        self.call_after_refresh(entries.keep_in_sight)
         self.show_outcomes(self._outcomes)
         self.show_sizes(self._sizes)
 
@@ -194,15 +225,18 @@ class PlanPanel(Vertical):
     @property
     def controls(self) -> list[Widget]:
         """Everything in the panel that takes the focus, from the top."""
-        kinds = "StrategyToggle, ParameterControl, FoldRow, AddStrategy"
-        return [widget for widget in self.query(kinds) if widget.focusable and _is_shown(widget)]
+        kinds = "StrategyToggle, ParameterControl, FoldRow"
+        found = [widget for view in self._views for widget in view.query(kinds)]
+        return [widget for widget in (*found, *self.query(AddStrategy)) if widget.focusable and _is_shown(widget)]
 
     def focus_control(self, entry: int | None = None) -> None:
         """Give the focus to where it last was, or to the switch of an entry."""
         controls = self.controls
         target = self._last_focused if self._last_focused in controls else None
         if entry is not None:
-            target = next((each for each in self.query(StrategyToggle) if each.entry == entry), target)
+            target = (
+                next(iter(self._views[entry].query(StrategyToggle)), target) if entry < len(self._views) else target
+            )
         if target is None and controls:
             target = controls[0]
         if target is not None:

@@ -35,8 +35,8 @@ class SessionList(LineView, can_focus=False):
         & > .table--mark { color: $success; text-style: bold; }
         & > .table--known { color: $text-muted; text-style: italic; }
         & > .table--faint { color: $text-muted; }
-        & > .table--waiting { color: $text-disabled; }
-        & > .table--lost { color: $text-error; text-style: bold; }
+        & > .table--waiting { color: $waiting; }
+        & > .table--lost { color: $lost; text-style: bold; }
         & > .table--cursor { background: $primary-muted; }
         &:ansi > .table--cursor { color: ansi_default; background: ansi_default; text-style: reverse; }
         &:nocolor > .table--cursor { color: $foreground; background: $surface; text-style: reverse; }

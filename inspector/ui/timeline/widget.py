@@ -15,7 +15,8 @@ from textual.scrollbar import ScrollBarRender
 
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.parts import TIMELINE
-from inspector.ui.timeline.drawing import GUTTER, MARK_OF_HEADING, Columns, columns_for, header_pieces, row_pieces
+from inspector.ui.timeline.columns import Columns, Space, columns_for
+from inspector.ui.timeline.drawing import MARK_OF_HEADING, header_pieces, row_pieces
 from inspector.ui.timeline.jumps import marks_of
 from inspector.ui.toolkit.line_view import LineView, component_classes
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
     from textual.strip import Strip
 
-    from inspector.ui.timeline.drawing import Piece
+    from inspector.ui.timeline.columns import Piece
     from inspector.ui.timeline.jumps import Marks
     from inspector.ui.timeline.view import TimelineView
 
@@ -41,22 +42,22 @@ Timeline {
     & > .timeline--header { color: $text-muted; text-style: none; }
     & > .timeline--mark { color: $primary; text-style: bold; }
     & > .timeline--number { color: $text-muted; }
-    & > .timeline--system { color: $text-secondary; }
-    & > .timeline--user { color: $foreground; text-style: bold; }
-    & > .timeline--assistant { color: $text-primary; }
-    & > .timeline--thinking { color: $text-secondary; }
-    & > .timeline--result { color: $text-success; }
+    & > .timeline--system { color: $system; }
+    & > .timeline--user { color: $user; text-style: bold; }
+    & > .timeline--assistant { color: $assistant; }
+    & > .timeline--thinking { color: $thinking; }
+    & > .timeline--result { color: $result; }
     & > .timeline--other { color: $text-disabled; }
     & > .timeline--tool { color: $foreground; }
     & > .timeline--tokens { color: $foreground; }
-    & > .timeline--cut { color: $text-warning; }
-    & > .timeline--grown { color: $text-error; }
+    & > .timeline--cut { color: $cut; }
+    & > .timeline--grown { color: $grown; }
     & > .timeline--reason { color: $foreground; }
     & > .timeline--preview { color: $text-muted; }
-    & > .timeline--error { color: $text-error; }
-    & > .timeline--outside { color: $text-disabled; }
-    & > .timeline--hit { color: $text-warning; text-style: bold underline; }
-    & > .timeline--boundary { color: $text-accent; text-style: bold; }
+    & > .timeline--error { color: $failed; }
+    & > .timeline--outside { color: $outside; }
+    & > .timeline--hit { color: $found; text-style: bold underline; }
+    & > .timeline--boundary { color: $compaction; text-style: bold; }
     & > .timeline--cursor { background: $primary-muted; }
     & > .timeline--cursor-blurred { background: $panel; }
     &:ansi > .timeline--cursor { color: ansi_default; background: ansi_default; text-style: reverse; }
@@ -364,17 +365,15 @@ class Timeline(LineView):
         line, place = self.line_at(event), event.get_content_offset(self)
         if line is None or place is None or self.view is None:
             return
-        columns = self._columns_for(self.line_width)
+        column = self._columns_for(self.line_width).at(place.x)
         if line < 0:
-            in_bars = columns.bar and columns.bar_start <= place.x < columns.bar_start + columns.bar
-            self.action_scale() if in_bars else self.post_message(self.OrderAsked())
+            self.action_scale() if column == "bar" else self.post_message(self.OrderAsked())
             return
         self.move_to(line)
-        column = GUTTER + columns.number
         is_own = bool(self.view.rows.is_block[self.cursor_row])
-        if place.x == column if is_own else place.x in MARK_OF_HEADING:
+        if column == "fold" if is_own else place.x in MARK_OF_HEADING:
             self.action_fold()
-        elif place.x < GUTTER:
+        elif column == "mark":
             self.action_pin()
 
     def action_cursor(self, step: int) -> None:
@@ -426,7 +425,8 @@ class Timeline(LineView):
         reason = view.reason_at(row) if amount.action else ""
         marks = (selected, view.is_hit(row), view.is_pinned(row), view.can_fold(row))
         scale = (columns, view.full_bar, view.order, view.rows.start_time)
-        return marks, scale, view.rows.row(row), view.rows.content_at(row), amount, reason, view.carried_at(row)
+        more = tuple(key(view, row) for key in columns.keys)
+        return marks, scale, view.rows.row(row), view.rows.content_at(row), amount, reason, more
 
     def draw_line(self, line: int, width: int) -> Strip:
         """One row."""
@@ -448,6 +448,6 @@ class Timeline(LineView):
         if self._columns is None or self._columns_width != width:
             view = self.view
             largest = (view.rows.largest_message, view.largest) if view is not None else (0, 0)
-            self._columns = columns_for(width, *largest, carried=view is not None and view.carried is not None)
+            self._columns = columns_for(Space(width, *largest, carried=view is not None and view.carried is not None))
             self._columns_width = width
         return self._columns

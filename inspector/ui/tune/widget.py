@@ -98,9 +98,9 @@ class TuneCurves(Drawing):
 
     DEFAULT_CSS = """
     TuneCurves {
-        & > .tune--cost { color: $text-accent; }
-        & > .tune--tokens { color: $text-success; }
-        & > .tune--breaks { color: $text-error; }
+        & > .tune--cost { color: $cost; }
+        & > .tune--tokens { color: $sent; }
+        & > .tune--breaks { color: $miss; }
         & > .tune--level { color: $text-muted; }
         & > .tune--number { color: $text-muted; }
         & > .tune--label { color: $text-muted; }
@@ -108,10 +108,10 @@ class TuneCurves(Drawing):
         & > .tune--cursor { color: $foreground; }
         & > .tune--here { color: $foreground; text-style: bold; }
         & > .tune--plan { color: $text-primary; text-style: bold; }
-        & > .tune--knee { color: $text-warning; }
-        & > .tune--least { color: $text-success; text-style: bold; }
-        & > .tune--whole { color: $text-success; }
-        & > .tune--cut { color: $text-warning; }
+        & > .tune--knee { color: $knee; }
+        & > .tune--least { color: $least; text-style: bold; }
+        & > .tune--whole { color: $sent; }
+        & > .tune--cut { color: $cut; }
         &:focus > .tune--cursor { color: $primary; }
         &:focus > .tune--here { color: $primary; }
         &:nocolor > .tune--here { text-style: bold reverse; }
@@ -206,7 +206,7 @@ class HeatMap(Drawing):
         & > .heat--2 { color: $text-warning; }
         & > .heat--3 { color: $text-warning; }
         & > .heat--4 { color: $text-error; }
-        & > .heat--waiting { color: $text-disabled; }
+        & > .heat--waiting { color: $waiting; }
         & > .heat--mark { color: $foreground; text-style: bold; }
         & > .heat--here { color: $foreground; text-style: bold; }
         &:focus > .heat--here { color: $primary; text-style: bold reverse; }

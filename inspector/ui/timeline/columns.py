@@ -1,0 +1,356 @@
+"""The columns of the timeline: each says what it is called, how wide it is, and what stands in it. Knows no screen.
+
+To add one, write its cell and put it in `COLUMNS` where it is to stand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from inspector.report.numbers import ON_SCREEN, elapsed
+from inspector.safe_text import cell_width, clip_cells, fit_cells, one_line
+from inspector.strategies.core.rendition import Action
+from inspector.ui.timeline.arrangement import Order
+from inspector.ui.toolkit.bars import bar, outside_bar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+    from inspector.ui.timeline.rows import Row
+    from inspector.ui.timeline.tokens import BlockAmount
+    from inspector.ui.timeline.view import TimelineView
+
+Piece = tuple[str, str]
+"""A safe text and the component class it is drawn in; an empty class for the row's own."""
+
+CURSOR: Final = "▶"
+PIN: Final = "•"
+PINNED_CURSOR: Final = "◆"
+FOLDED: Final = "▸"
+UNFOLDED: Final = "▾"
+HIT: Final = "*"
+"""Stands where a matching row has no number."""
+INNER: Final = "  "
+"""Before the tools of a subagent's session."""
+ESTIMATED: Final = "≈"
+"""Before tokens that were not counted yet."""
+
+ROLE_CLASSES: Final = {
+    "S": "timeline--system",
+    "U": "timeline--user",
+    "A": "timeline--assistant",
+    "T": "timeline--thinking",
+    "R": "timeline--result",
+    "·": "timeline--other",
+}
+OUTSIDE: Final = "timeline--outside"
+
+LEAST_BAR = 5
+"""Cells a bar needs: columns that may leave do so until it has them."""
+LONGEST_BAR = 48
+"""Where nothing stands right of it."""
+LEAST_WHAT = 12
+WIDE_WHAT = 20
+"""From here on two blanks stand before it."""
+
+
+class Space(NamedTuple):
+    """What the widths of columns are worked out from.
+
+    Attributes:
+        width: Cells there are in all.
+        number: The highest message number to be shown.
+        tokens: The highest number of tokens to be shown.
+        carried: Rows are ordered by the tokens sent in all prompts together, which are to be seen.
+    """
+
+    width: int
+    number: int
+    tokens: int
+    carried: bool = False
+
+
+class CellOfRow(NamedTuple):
+    """What a cell is drawn from.
+
+    Attributes:
+        view: What is shown.
+        row: The row of a block.
+        amount: Its tokens.
+        faint: The class of all its cells where the prompt does not hold it, otherwise empty.
+        selected: The cursor is on it.
+        logarithmic: Bars in ratios.
+    """
+
+    view: TimelineView
+    row: Row
+    amount: BlockAmount
+    faint: str
+    selected: bool
+    logarithmic: bool
+
+    @property
+    def role_class(self) -> str:
+        """The component class of what is coloured by who says it."""
+        return self.faint or ROLE_CLASSES[self.row.letter]
+
+
+class HeadOfColumn(NamedTuple):
+    """What a column's name is written from.
+
+    Attributes:
+        view: What is shown, None before there is anything.
+        logarithmic: Bars in ratios.
+    """
+
+    view: TimelineView | None
+    logarithmic: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineColumn:
+    """One column. Its width holds the blank that keeps it apart; head and cell fill it exactly or are cut and filled.
+
+    Attributes:
+        name: What it is asked for by.
+        width: Cells it takes, 0 to be left out; None for the two that share what is left.
+        head: Its name, written in so many cells.
+        cell: Its part of a row, in so many cells.
+        leaves: Columns leave in this order where the bar would get too short; 0 for those that stay.
+        key: What it shows besides the row, its amount and its marks; needed for a row to be drawn again.
+    """
+
+    name: str
+    width: Callable[[Space], int] | None
+    head: Callable[[HeadOfColumn, int], str]
+    cell: Callable[[CellOfRow, int], list[Piece]]
+    leaves: int = 0
+    key: Callable[[TimelineView, int], Hashable] | None = None
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns that are shown, from left to right.
+
+    Attributes:
+        shown: Each with its cells.
+    """
+
+    shown: tuple[tuple[TimelineColumn, int], ...]
+
+    @cached_property
+    def widths(self) -> dict[str, int]:
+        """The cells of every column that is shown, by its name."""
+        return {column.name: width for column, width in self.shown}
+
+    @cached_property
+    def keys(self) -> tuple[Callable[[TimelineView, int], Hashable], ...]:
+        """What the columns shown depend on besides the row itself."""
+        return tuple(column.key for column, _ in self.shown if column.key is not None)
+
+    def start(self, name: str) -> int:
+        """The first cell of a column; of the whole row's end where it is not shown."""
+        start = 0
+        for column, width in self.shown:
+            if column.name == name:
+                break
+            start += width
+        return start
+
+    def at(self, cell: int) -> str:
+        """The name of the column a cell belongs to; empty right of all of them."""
+        for column, width in self.shown:
+            if 0 <= cell < width:
+                return column.name
+            cell -= width
+        return ""
+
+
+def columns_for(space: Space, columns: tuple[TimelineColumn, ...] | None = None) -> Columns:
+    """The columns of a timeline.
+
+    Args:
+        space: The cells there are, and the largest numbers.
+        columns: All there are, from left to right; `COLUMNS` where not given.
+    """
+    columns = COLUMNS if columns is None else columns
+    widths = {column.name: column.width(space) for column in columns if column.width is not None}
+    left = space.width - sum(widths.values())
+    for column in sorted((column for column in columns if column.leaves), key=lambda column: column.leaves):
+        if left >= LEAST_BAR:
+            break
+        left += widths[column.name]
+        widths[column.name] = 0
+    room = max(min(left - 1, max(space.width // 5, 8)), 0)
+    what = left - (room + 1 if room else 0) - 1
+    if what < LEAST_WHAT:
+        room, what = max(min(left - 1, LONGEST_BAR), 0), 0
+    widths |= {"bar": room + 1 if room else 0, "what": what}
+    return Columns(tuple((column, widths[column.name]) for column in columns if widths[column.name]))
+
+
+def _right(text: str, width: int) -> str:
+    return " " + fit_cells(text, width - 1, align_right=True)
+
+
+def _mark(cell: CellOfRow, _width: int) -> list[Piece]:
+    if cell.view.is_pinned(cell.row.index):
+        return [(PINNED_CURSOR if cell.selected else PIN, "timeline--mark")]
+    return [(CURSOR if cell.selected else " ", "timeline--mark")]
+
+
+def _number(cell: CellOfRow, width: int) -> list[Piece]:
+    view, row = cell.view, cell.row
+    is_hit = view.is_hit(row.index)
+    number = str(row.message) if row.starts_message or view.order is not Order.RECORDED else HIT if is_hit else ""
+    return [
+        (fit_cells(number, width, align_right=True), "timeline--hit" if is_hit else "timeline--number"),
+    ]
+
+
+def _fold(cell: CellOfRow, _width: int) -> list[Piece]:
+    view, row = cell.view, cell.row
+    mark = " "
+    if view.is_folded(row.index):
+        mark = FOLDED
+    elif row.starts_message and view.order is Order.RECORDED and view.can_fold(row.index):
+        mark = UNFOLDED
+    return [(mark, "timeline--number")]
+
+
+def _time(cell: CellOfRow, width: int) -> list[Piece]:
+    row, start = cell.row, cell.view.rows.start_time
+    text = "" if row.time is None or start is None else elapsed(row.time - start)
+    return [(fit_cells(text, width - 1, align_right=True) + " ", "timeline--number")]
+
+
+def _who(cell: CellOfRow, width: int) -> list[Piece]:
+    row = cell.row
+    thread = "┆" if row.thread else " "
+    text = f"{thread} {row.letter}" if row.letter == "R" else f"{thread}{row.letter}" if row.thread else row.letter
+    return [(text.ljust(width), cell.role_class)]
+
+
+def _tool(cell: CellOfRow, width: int) -> list[Piece]:
+    row = cell.row
+    style = cell.faint or ("timeline--error" if row.is_error else "timeline--tool")
+    return [("!" if row.is_error else " ", style), (fit_cells(INNER * row.depth + row.tool, width - 1), style)]
+
+
+def _bar(cell: CellOfRow, width: int) -> list[Piece]:
+    amount, full = cell.amount, cell.view.full_bar
+    if amount.in_prompt:
+        sent, rest = bar(amount.sent, amount.recorded, full, width - 1, logarithmic=cell.logarithmic)
+        rest_class = "timeline--cut"
+    else:
+        sent, rest = outside_bar(amount.recorded, full, width - 1, logarithmic=cell.logarithmic)
+        rest_class = OUTSIDE
+    return [(" ", ""), (sent, cell.role_class), (rest, rest_class), (" " * (width - 1 - len(sent) - len(rest)), "")]
+
+
+def _bar_head(head: HeadOfColumn, width: int) -> str:
+    planned = head.view is not None and head.view.state is not None
+    names = ("█ sent ░ cut ╌ out", "█ sent ░ cut", "sent") if planned else ("█ size", "size")
+    label = next((name for name in names if cell_width(name) < width), names[-1])
+    if head.logarithmic and cell_width(label) + 4 < width:
+        label += " log"
+    return " " + fit_cells(label, width - 1, ellipsis="")
+
+
+def _carried(cell: CellOfRow, width: int) -> list[Piece]:
+    return [(_right(ON_SCREEN.short(cell.view.carried_at(cell.row.index)), width), cell.role_class)]
+
+
+def _tokens(cell: CellOfRow, width: int) -> list[Piece]:
+    amount = cell.amount
+    text = ON_SCREEN.whole(amount.recorded)
+    if amount.is_estimated:
+        text = ESTIMATED + text
+        if cell_width(text) >= width:
+            text = ESTIMATED + ON_SCREEN.short(amount.recorded)
+    return [(_right(text, width), cell.faint or "timeline--tokens")]
+
+
+def _tokens_head(head: HeadOfColumn, width: int) -> str:
+    is_estimated = head.view is not None and head.view.known == "estimated"
+    return ("~tokens" if is_estimated and width > 7 else "tokens").rjust(width)
+
+
+def _change(cell: CellOfRow, width: int) -> list[Piece]:
+    change = cell.amount.change
+    if not change:
+        return [(" " * width, "")]
+    text = ON_SCREEN.whole(change) if change < 0 else f"+{ON_SCREEN.whole(change)}"
+    return [(_right(text, width), "timeline--cut" if change < 0 else "timeline--grown")]
+
+
+def _what(cell: CellOfRow, width: int) -> list[Piece]:
+    blanks = "  " if width > WIDE_WHAT else " "
+    width -= len(blanks)
+    view, row = cell.view, cell.row
+    preview = view.preview(row.index)
+    preview_class = cell.faint or ("timeline--error" if row.is_error else "timeline--preview")
+    if cell.amount.action is Action.WHOLE:
+        return [(blanks, ""), (fit_cells(preview, width), preview_class)]
+    reason = clip_cells(one_line(view.reason_at(row.index), 200) or cell.amount.action.label, width)
+    left = width - cell_width(reason) - 3
+    if left < 8 or not preview:
+        return [(blanks, ""), (fit_cells(reason, width), "timeline--reason")]
+    return [
+        (blanks, ""),
+        (reason, "timeline--reason"),
+        (" · ", preview_class),
+        (fit_cells(preview, left), preview_class),
+    ]
+
+
+def _named(name: str, *, right: bool = False) -> Callable[[HeadOfColumn, int], str]:
+    def head(_head: HeadOfColumn, width: int) -> str:
+        return name.rjust(width) if right else name.ljust(width)
+
+    return head
+
+
+def _number_width(space: Space) -> int:
+    return max(len(str(space.number)), 3)
+
+
+def _tokens_width(space: Space) -> int:
+    return 1 + max(len(ON_SCREEN.whole(space.tokens)), 6)
+
+
+COLUMNS: Final[tuple[TimelineColumn, ...]] = (
+    TimelineColumn("mark", lambda _: 1, _named(""), _mark),
+    TimelineColumn("number", _number_width, _named("#", right=True), _number),
+    TimelineColumn("fold", lambda _: 1, _named(""), _fold),
+    TimelineColumn(
+        "time",
+        lambda space: 9 if space.width >= 150 else 0,
+        lambda _, width: "time".rjust(width - 1) + " ",
+        _time,
+        leaves=1,
+    ),
+    TimelineColumn("who", lambda _: 3, _named("who"), _who),
+    TimelineColumn(
+        "tool",
+        lambda space: 7 if space.width < 70 else 11 if space.width < 110 else 15,
+        _named(" tool"),
+        _tool,
+        leaves=3,
+    ),
+    TimelineColumn("bar", None, _bar_head, _bar),
+    TimelineColumn(
+        "carried",
+        lambda space: 8 if space.carried else 0,
+        _named("carried", right=True),
+        _carried,
+        leaves=5,
+        key=lambda view, row: view.carried_at(row),
+    ),
+    TimelineColumn("tokens", _tokens_width, _tokens_head, _tokens, leaves=4),
+    TimelineColumn("change", lambda space: _tokens_width(space) + 1, _named("change", right=True), _change, leaves=2),
+    TimelineColumn("what", None, lambda _, width: ("  " if width > WIDE_WHAT else " ") + "what", _what),
+)
+"""All columns, from left to right. Those called `bar` and `what` share the cells that the others leave."""
