@@ -184,7 +184,7 @@ def strips(app):
 async def shown(pilot, words):
     for _ in range(600):
         lines = [strip.text for strip in strips(pilot.app)]
-        if words in "\n".join(lines):
+        if any(words in line for line in lines):
             return lines
         await pilot.pause(0.1)
     return lines
