@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from inspector.tokens.counter import Counter
     from inspector.ui.controller.changes import ChangeListeners
     from inspector.ui.controller.host import IsCancelled, Jobs, Post
-    from inspector.ui.timeline.rows import Rows
-    from inspector.ui.timeline.subagents import Key, Subagent, SubagentPlace
+    from inspector.ui.timeline.rows import Key, Rows, Subagent
+    from inspector.ui.timeline.subagents import SubagentPlace
 
 READING = "reading…"
 
@@ -148,8 +148,7 @@ def _states(
     from inspector.strategies.history.history import History
     from inspector.tokens.counter import load_counter
     from inspector.tokens.token_table import TokenTable, count_session
-    from inspector.ui.timeline.rows import Rows
-    from inspector.ui.timeline.subagents import Subagent
+    from inspector.ui.timeline.rows import Rows, Subagent
 
     earlier = None if before is None else before.rows
     rows = Rows.of(History.of(session, None if earlier is None else earlier.history), earlier)

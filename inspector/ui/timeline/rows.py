@@ -11,22 +11,27 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
-from inspector.session.model import BlockKind, Role
+from inspector.session.model import BlockKind, LinkKind, Role
 from inspector.session.snapshot_list import unchanged
+from inspector.strategies.core.rendition import Action
 from inspector.strategies.history.growing_columns import GrowingColumns
 from inspector.ui.timeline.boundaries import Boundary, boundaries_of
 from inspector.ui.timeline.previews import preview
-from inspector.ui.timeline.subagents import subagent_rows
+from inspector.ui.timeline.tokens import BlockAmount
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from inspector.session.model import Block
+    from inspector.session.model import Block, Session, SessionLink
     from inspector.strategies.history.history import History
-    from inspector.ui.timeline.subagents import Subagent, SubagentRow
+    from inspector.tokens.token_table import TokenTable
+
+    Key = tuple[tuple[str, int], ...]
+    """What a subagent is known by while sessions grow; see `SubagentRow.key`."""
 
 _LETTER_OF_KIND: Final = {
     BlockKind.SYSTEM_TEXT: "S",
@@ -39,6 +44,88 @@ _LETTER_OF_KIND: Final = {
 }
 _LETTER_OF_ROLE: Final = {Role.SYSTEM: "S", Role.USER: "U", Role.ASSISTANT: "A", Role.TOOL: "R", Role.OTHER: "·"}
 BOUNDARY_LETTER: Final = "─"
+LONGEST_TITLE: Final = 36
+"""Characters of a subagent's."""
+
+
+@dataclass(frozen=True, eq=False)
+class Subagent:
+    """What was read of a subagent's session; it may be growing.
+
+    Attributes:
+        session: The session.
+        rows: Its rows; among them those of subagents it started itself, where they are unfolded.
+        table: Its tokens, estimated at first.
+    """
+
+    session: Session
+    rows: Rows
+    table: TokenTable
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of all its blocks, each once."""
+        return int(self.table.tokens.sum(dtype=np.int64))
+
+    def amount(self, row: int) -> BlockAmount:
+        """What one of its rows comes to: nothing of it is in a prompt of the session that started it."""
+        block = int(self.rows.block[row])
+        if not self.rows.is_block[row] or block >= len(self.table.tokens):
+            return BlockAmount(0, 0, False, Action.WHOLE)
+        is_estimated = self.table.counter.is_exact_tokenizer and not self.table.block_columns.counted()[block]
+        return BlockAmount(int(self.table.tokens[block]), 0, False, Action.WHOLE, is_estimated)
+
+
+@dataclass(frozen=True, slots=True)
+class SubagentRow:
+    """A row that stands for a subagent, below the call that started it.
+
+    Attributes:
+        block: The call.
+        link: Leads to the subagent's session.
+        key: What it is known by while the session grows: the call, and which of the call's subagents it is. Of a
+            subagent's subagent, what that one is known by comes before it.
+    """
+
+    block: int
+    link: SessionLink
+    key: Key
+
+    def label(self, subagent: Subagent | None, problem: str = "") -> str:
+        """What the row says, safe to show.
+
+        Args:
+            subagent: What was read of it; None before it was opened.
+            problem: Why it cannot be opened; empty where nothing is wrong.
+        """
+        parts = [f"subagent: {one_line(self.link.title or self.link.identifier, LONGEST_TITLE)}"]
+        if subagent is not None:
+            about = "" if subagent.table.is_complete else "about "
+            parts.append(ON_SCREEN.plural(len(subagent.session.messages), "message"))
+            parts.append(f"{about}{ON_SCREEN.short(subagent.tokens)} tokens of its own")
+        if problem:
+            parts.append(one_line(problem))
+        elif subagent is None:
+            parts.append("→ unfolds it")
+        return " · ".join(parts)
+
+
+def subagent_rows(history: History) -> tuple[SubagentRow, ...]:
+    """The subagents of a session whose calls are in it, in order of these calls."""
+    started: dict[str, list[SessionLink]] = {}
+    for link in history.session.links:
+        if link.kind is LinkKind.SUBAGENT and link.tool_call_id:
+            started.setdefault(link.tool_call_id, []).append(link)
+    if not started:
+        return ()
+    blocks, placed = history.session.all_blocks, []
+    for index in np.flatnonzero(history.kind == BlockKind.TOOL_CALL).tolist():
+        call = blocks[index].tool_call_id
+        links = started.pop(call, ())
+        placed += [SubagentRow(index, link, ((call, number),)) for number, link in enumerate(links)]
+        if not started:
+            break
+    return tuple(placed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,8 +34,7 @@ if TYPE_CHECKING:
 
     from inspector.session.model import Block, Session
     from inspector.strategies.history.history import History
-    from inspector.ui.timeline.rows import Rows
-    from inspector.ui.timeline.subagents import Key
+    from inspector.ui.timeline.rows import Key, Rows
     from inspector.ui.timeline.view import TimelineView
 
 OWN: Key = ()
