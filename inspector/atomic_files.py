@@ -53,6 +53,19 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
         raise
 
 
+def write_whole(path: Path, text: str) -> None:
+    """Write a text file of a person's own, whole or not at all; one that was there keeps its mode, a link stays one.
+
+    Raises:
+        OSError: It cannot be written; what was there before is left as it was.
+    """
+    path = path.resolve()
+    with replacing(path) as file:
+        if path.exists():
+            os.fchmod(file.fileno(), path.stat().st_mode & 0o777)
+        file.write(text.encode())
+
+
 def make_room(folder: Path, *, most_files: float = inf, most_bytes: float = inf) -> None:
     """Remove the files of a folder that were left alone for longest, as far as they are too many or too large.
 

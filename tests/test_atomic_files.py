@@ -1,5 +1,6 @@
 """Files written whole or not at all, and no more of them than there is room for."""
 
+import errno
 import os
 import time
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import IO
 
 import pytest
 
-from inspector.atomic_files import make_room, replacing
+from inspector.atomic_files import make_room, replacing, write_whole
 
 
 def test_a_file_takes_the_place_of_another_when_it_was_written(tmp_path: Path) -> None:
@@ -66,3 +67,32 @@ def test_what_a_killed_process_left_half_written_goes_in_any_case(tmp_path: Path
         os.utime(path, (time.time() - 7200,) * 2)
     make_room(tmp_path)
     assert left(tmp_path) == ["kept", "new-b.part"]
+
+
+def test_a_text_is_written_whole_through_a_link_and_keeps_its_mode(tmp_path: Path) -> None:
+    real, link = tmp_path / "real" / "settings.toml", tmp_path / "settings.toml"
+    write_whole(real, "one = 1\n")
+    real.chmod(0o640)
+    link.symlink_to(real)
+
+    write_whole(link, "two = 2\n")
+
+    assert link.is_symlink()
+    assert real.read_text(encoding="utf-8") == "two = 2\n"
+    assert real.stat().st_mode & 0o777 == 0o640
+    assert [path.name for path in real.parent.iterdir()] == ["settings.toml"]
+
+
+def test_a_text_that_cannot_be_written_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "plan.toml"
+    write_whole(path, "whole\n")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fchmod", full)
+    with pytest.raises(OSError, match="No space"):
+        write_whole(path, "half")
+
+    assert path.read_text(encoding="utf-8") == "whole\n"
+    assert [each.name for each in tmp_path.iterdir()] == ["plan.toml"]

@@ -11,7 +11,7 @@ from inspector.cli.exit_codes import CommandError, ExitCode
 from inspector.cli.plans import PlanRequest, plan_of
 from inspector.strategies.plan import Plan
 from inspector.strategies.presets import PRESETS
-from inspector.ui.plan.library import save_named
+from inspector.ui.plan.saved_plans import save_named
 from tests.program import run_here
 
 if TYPE_CHECKING:

@@ -117,7 +117,7 @@ def joined_plan(requests: Sequence[PlanRequest], session: Session | None = None)
 def _named_plan(text: str, session: Session | None) -> Plan:
     """The plan in the file of that path, else the saved one, else the ready one of that name."""
     from inspector.strategies.presets import PRESETS
-    from inspector.ui.plan.library import SUFFIX, saved_plans
+    from inspector.ui.plan.saved_plans import SUFFIX, saved_plans
 
     path = Path(text).expanduser()
     if exists(path) or os.sep in text or text.endswith(SUFFIX):

@@ -1,4 +1,4 @@
-"""The look at a file by which formats are told apart."""
+"""A sample of a file's first bytes and records, by which its format is detected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Waking up when something happens to a file, and regularly in case nothing told so."""
+"""File watching: a wake-up when something happens to a file (watchfiles), and regular polling as a fallback."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from inspector.atomic_files import APPLICATION
+from inspector.atomic_files import APPLICATION, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -218,9 +218,8 @@ def save_setting(settings: Settings, name: str, value: str | float | bool) -> Se
     changed = settings._replace(**change)
     if settings.path is None or settings.problems:
         return changed
-    settings.path.parent.mkdir(parents=True, exist_ok=True)
     text = settings.path.read_text(encoding="utf-8") if settings.path.exists() else ""
-    settings.path.write_text(with_line(text, name, value), encoding="utf-8")
+    write_whole(settings.path, with_line(text, name, value))
     return changed
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from textual.app import SystemCommand
     from textual.binding import BindingType
 
-    from inspector.ui.controller.host import IsCancelled, Post
+    from inspector.ui.controller.host_protocols import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
     from inspector.ui.explain.dialog import Explained
     from inspector.ui.outcome import Outcome

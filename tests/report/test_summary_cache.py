@@ -18,7 +18,7 @@ from inspector.report.session_summary import (
     SummaryCache,
     summarise,
 )
-from inspector.ui.sessions.finding import SessionFinder
+from inspector.ui.sessions.finder import SessionFinder
 from tests.session.growing import GROWING
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def listed(folder: Path, *, keeps: bool = True) -> dict[Path, SessionSummary]:
 def test_only_sessions_that_changed_are_read_in_another_run(
     tmp_path: Path, private_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("inspector.ui.sessions.finding.SECONDS_WORTH_KEEPING", 0.0)
+    monkeypatch.setattr("inspector.ui.sessions.finder.SECONDS_WORTH_KEEPING", 0.0)
     paths = sessions(tmp_path)
     first = listed(tmp_path)
     assert first == {path: summarise(path, PRICING) for path in paths}
@@ -127,7 +127,7 @@ def test_only_sessions_that_changed_are_read_in_another_run(
 
 
 def test_what_could_not_be_read_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("inspector.ui.sessions.finding.SECONDS_WORTH_KEEPING", 0.0)
+    monkeypatch.setattr("inspector.ui.sessions.finder.SECONDS_WORTH_KEEPING", 0.0)
     sessions(tmp_path)
     with monkeypatch.context() as locked:
         locked.setattr(

@@ -18,7 +18,7 @@ from inspector.replay.analysis.context_breakdown import (
 from inspector.replay.figure import Figure, HowKnown
 from inspector.report.numbers import MINUS
 from inspector.strategies.plan import Plan
-from inspector.ui.breakdown.rows import EVERYTHING, block_table, own_sorting, part_of, part_table
+from inspector.ui.composition.rows import EVERYTHING, block_table, own_sorting, part_of, part_table
 from inspector.ui.figure_table.drawing import header_pieces, row_pieces, widths_for
 from inspector.ui.figure_table.table import Sorting
 from tests.hostile import DISTURBING, hostile_copy
@@ -135,7 +135,7 @@ async def test_a_division_that_fails_is_told_and_the_next_one_is_made(running, s
             raise RuntimeError("[/b] out of luck")
 
         with monkeypatch.context() as patched:
-            patched.setattr("inspector.ui.breakdown.screen.context_breakdown", broken)
+            patched.setattr("inspector.ui.composition.screen.context_breakdown", broken)
             await run.tap("2")
             await run.until(lambda: "[/b] out of luck" in screen.notice)
         await run.tap("3")

@@ -24,7 +24,7 @@ def found(folder: Path, count: int) -> tuple[Header, ...]:
 async def test_the_newest_session_stays_under_the_cursor_until_somebody_moves_it(
     running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("inspector.ui.sessions.finding.SessionFinder.run", lambda *_: None)
+    monkeypatch.setattr("inspector.ui.sessions.finder.SessionFinder.run", lambda *_: None)
     headers = found(tmp_path, 8)
     async with running((), folders=[tmp_path], size=(100, 30), listing=True) as run:
         sessions = SessionList(run)
@@ -39,7 +39,7 @@ async def test_the_newest_session_stays_under_the_cursor_until_somebody_moves_it
 async def test_what_was_read_is_said_in_its_line_and_found_by_the_filter(
     running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("inspector.ui.sessions.finding.SessionFinder.run", lambda *_: None)
+    monkeypatch.setattr("inspector.ui.sessions.finder.SessionFinder.run", lambda *_: None)
     async with running((), folders=[tmp_path], size=(100, 30), listing=True) as run:
         headers, sessions = found(tmp_path, 4), SessionList(run)
         await sessions.find(headers, is_complete=True)
@@ -61,7 +61,7 @@ async def test_what_was_read_is_said_in_its_line_and_found_by_the_filter(
 async def test_the_list_follows_its_folder_while_it_is_open(
     running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("inspector.ui.sessions.finding.SECONDS_BETWEEN_LOOKS", 0.05)
+    monkeypatch.setattr("inspector.ui.sessions.finder.SECONDS_BETWEEN_LOOKS", 0.05)
     codex, folder = GROWING["codex"], tmp_path / "sessions"
     folder.mkdir()
     async with running((), folders=[folder], size=(120, 30), listing=True) as run:

@@ -1,4 +1,4 @@
-"""Projected numbers with how far they may be off, from drawing a session's own calls again.
+"""Block-bootstrap intervals for projections: how far they may be off, from drawing a session's own calls again.
 
 Stretches of about √n consecutive calls are drawn from the session's n calls, with replacement, because the costs of
 consecutive calls are alike. The draws are the same every time.

@@ -1,4 +1,4 @@
-"""Who takes up the prompts: every tool's results, every kind of text, and what no text stands for, over all calls.
+"""Prompt tokens by tool and kind of text, summed over all calls, and what no recorded text stands for.
 
 Tokens are the provider's. A result that stays for a hundred calls is sent a hundred times; what is carried is what the
 newest prompt holds of it. Rows add up to the prompts: what is left when every text is counted is the system prompt and

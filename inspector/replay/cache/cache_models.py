@@ -1,4 +1,4 @@
-"""Prompt caches as providers run them: how short a prefix they keep, for how long, and who counts writes.
+"""Prompt-cache rules of each provider: the shortest prefix it caches, its time to live (TTL), and how it bills writes.
 
 What a cached token costs is not said here; prices say it. Where a provider bills writes like plain input, counting them
 as writes or as uncached input comes to the same.

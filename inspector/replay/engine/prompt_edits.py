@@ -1,4 +1,4 @@
-"""The edits of a plan in every prompt: how much shorter each is, and how far it begins as the one before.
+"""The edits of a plan in every prompt: tokens removed, and the longest prefix shared with the previous prompt.
 
 Everything is in counted tokens; what the provider would report follows from it elsewhere.
 """

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from inspector.report.export.coding_agents import CODING_AGENTS
-from inspector.report.export.founding import FOUNDING
+from inspector.report.export.design_documents import FOUNDING
 from inspector.report.export.frameworks import FRAMEWORKS
 from inspector.report.export.target import Exported, ExportError, Target, export_to
 

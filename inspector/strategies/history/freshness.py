@@ -1,4 +1,4 @@
-"""Who stands at the end of each prompt, and from which call on nobody of a group does any more.
+"""Fresh and stale: which blocks each prompt ends with, and the call at which a group of blocks goes stale.
 
 "Fresh" means, in several systems, "what the prompt ends with": the newest batch of tool results, the newest single
 result, the newest question. Such a rule looks at one prompt at a time, so a result can be fresh in several prompts in a

@@ -1,4 +1,4 @@
-"""What was found once and is kept: of a text by its digest, of a history for as long as that is there.
+"""Memoization of what strategies find: per text, by its digest, and per history, for as long as that is there.
 
 Rules that look into texts would read the file again for every limit that is dragged. What they look for does not
 depend on the limit, so it is found once.

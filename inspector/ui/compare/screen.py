@@ -22,7 +22,7 @@ from inspector.ui.actions.screens import COMPARE
 from inspector.ui.compare.rows import NOTHING_CUT, Contender, about, compare_table, current_name, legend
 from inspector.ui.figure_table.table import Sorting
 from inspector.ui.figure_table.widget import Facts, FigureTable
-from inspector.ui.plan.library import saved_plans
+from inspector.ui.plan.saved_plans import saved_plans
 from inspector.ui.study import StudyScreen
 from inspector.ui.toolkit.header import SessionHeader
 from inspector.ui.toolkit.pane import Pane
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.replay import Replay
-    from inspector.ui.controller.host import IsCancelled, Post
+    from inspector.ui.controller.host_protocols import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
     from inspector.ui.explain.dialog import Explained
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from inspector.strategies.history.history import History
     from inspector.strategies.plan import Plan
     from inspector.tokens.token_table import TokenTable
-    from inspector.ui.controller.host import IsCancelled, Post
+    from inspector.ui.controller.host_protocols import IsCancelled, Post
     from inspector.ui.controller.saved_state import SessionState
     from inspector.ui.plan.difference import Rival
     from inspector.ui.plan.risks import Risks

@@ -21,8 +21,8 @@ from inspector.ui.controller.jobs import (
     SessionLoaded,
 )
 from inspector.ui.controller.subagents import Subagents
-from inspector.ui.plan.history import Plans
-from inspector.ui.plan.library import PlanNames
+from inspector.ui.plan.saved_plans import PlanNames
+from inspector.ui.plan.undo import Plans
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from inspector.strategies.history.history import History
     from inspector.strategies.plan import Plan
     from inspector.tokens.token_table import TokenTable
-    from inspector.ui.controller.host import Host, IsCancelled, Post, Stoppable
+    from inspector.ui.controller.host_protocols import Host, IsCancelled, Post, Stoppable
     from inspector.ui.controller.jobs import Following, ProjectionReady, Reading, TokensCounted
     from inspector.ui.controller.saved_state import SessionState
     from inspector.ui.outcome import Outcome

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from inspector.session.model import Session, SessionLink
     from inspector.tokens.counter import Counter
     from inspector.ui.controller.changes import ChangeListeners
-    from inspector.ui.controller.host import IsCancelled, Jobs, Post
+    from inspector.ui.controller.host_protocols import IsCancelled, Jobs, Post
     from inspector.ui.timeline.rows import Key, Rows, Subagent
     from inspector.ui.timeline.subagents import SubagentPlace
 

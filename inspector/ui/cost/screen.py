@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
 
     from inspector.replay.explain.explanation import Explanation
-    from inspector.ui.controller.host import IsCancelled, Post
+    from inspector.ui.controller.host_protocols import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
     from inspector.ui.cost.assumptions import Term
 

@@ -11,7 +11,7 @@ from inspector.ui.main.session_pane import run_dialog
 from inspector.ui.toolkit.pane import entitle, subtitle
 
 if TYPE_CHECKING:
-    from inspector.ui.controller.host import IsCancelled, Post
+    from inspector.ui.controller.host_protocols import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
     from inspector.ui.explain.dialog import Explained
     from inspector.ui.outcome import Outcome

@@ -44,7 +44,7 @@ async def open_plan(app: App[Any], controller: SessionController) -> None:
     """Ask for a saved plan, a ready one, or one in a file, and take it in place of the plan."""
     from inspector.ui.dialogs.picker import Picker
     from inspector.ui.plan.choices import file_choice, ready_choices, saved_choices
-    from inspector.ui.plan.library import saved_plans
+    from inspector.ui.plan.saved_plans import saved_plans
 
     if controller.plan is None:
         return
@@ -75,7 +75,7 @@ def take_plan(controller: SessionController, identifier: str) -> None:
 async def save_plan(app: App[Any], controller: SessionController) -> None:
     """Ask for a name or a file, and save the plan there."""
     from inspector.ui.dialogs.dialog import ValueDialog
-    from inspector.ui.plan.library import problem_with_name, save_named
+    from inspector.ui.plan.saved_plans import problem_with_name, save_named
 
     if controller.plan is None:
         return
@@ -142,7 +142,7 @@ def _problem_with_file(text: str) -> str:
 
 
 def _replaces(text: str) -> str:
-    from inspector.ui.plan.library import target_of
+    from inspector.ui.plan.saved_plans import target_of
 
     is_path = Path(text).suffix not in ("", ".toml")
     path = Path(text).expanduser() if is_path else target_of(text)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from inspector.ui.controller.host import IsCancelled, Jobs, Post
+    from inspector.ui.controller.host_protocols import IsCancelled, Jobs, Post
     from inspector.ui.timeline.rows import Rows
     from inspector.ui.timeline.search import Search
     from inspector.ui.timeline.view import TimelineView

@@ -18,11 +18,11 @@ from inspector.ui.controller.session import SessionController
 from inspector.ui.main.chart_pane import ChartPane
 from inspector.ui.main.cost_pane import CostPane
 from inspector.ui.main.detail_pane import DetailPane
-from inspector.ui.main.host import ScreenHost
-from inspector.ui.main.kept_state import KeptState
 from inspector.ui.main.pane_focus import PaneFocus
 from inspector.ui.main.plan_pane import PlanPane
 from inspector.ui.main.related import RelatedSessions
+from inspector.ui.main.restore_state import KeptState
+from inspector.ui.main.screen_host import ScreenHost
 from inspector.ui.main.timeline_pane import TimelinePane
 from inspector.ui.performance.partial_compositor import paint_changed_widgets_only
 from inspector.ui.session_screen import SessionScreen, heading_of
@@ -347,7 +347,7 @@ class InspectScreen(SessionScreen[None]):
 
                 return CompareScreen(self.controller)
             case "composition":
-                from inspector.ui.breakdown.screen import CompositionScreen
+                from inspector.ui.composition.screen import CompositionScreen
 
                 return CompositionScreen(self.controller)
             case "costs":

@@ -1,4 +1,4 @@
-"""Dragging at the pace of the screen: of the moves that come within half a frame, the newest stands for all."""
+"""Mouse moves while dragging, coalesced: of those that come within half a frame, the newest stands for all."""
 
 from __future__ import annotations
 

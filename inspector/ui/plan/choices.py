@@ -12,7 +12,7 @@ from inspector.ui.dialogs.choice import DialogChoice
 
 if TYPE_CHECKING:
     from inspector.session.model import Session
-    from inspector.ui.plan.library import SavedPlan
+    from inspector.ui.plan.saved_plans import SavedPlan
 
 READY = "ready:"
 FILE = "file:"

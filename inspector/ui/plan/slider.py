@@ -1,4 +1,4 @@
-"""A limit on a line: dragged, stepped or typed, and below it the sizes of what it is about."""
+"""The slider of a strategy's limit: dragged, stepped or typed, with the sizes of the results it is about below."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from inspector.safe_text import clip_cells, one_line
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import SESSIONS
 from inspector.ui.sessions.book import SessionBook
-from inspector.ui.sessions.finding import SessionFinder
+from inspector.ui.sessions.finder import SessionFinder
 from inspector.ui.sessions.list_widget import SessionList
 from inspector.ui.sessions.rows import preview_lines
 

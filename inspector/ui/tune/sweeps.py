@@ -15,7 +15,7 @@ from inspector.ui.tune.limits import LimitKey, Limits, SweptPlan, key_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from inspector.ui.controller.host import IsCancelled, Jobs, Post
+    from inspector.ui.controller.host_protocols import IsCancelled, Jobs, Post
     from inspector.ui.outcome import Outcome
 
 

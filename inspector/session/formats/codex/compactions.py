@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from inspector.session.json.values import count
-from inspector.session.model import Compaction, Role
+from inspector.session.formats.responses.items import ItemSide, blocks_of_item, side_of
+from inspector.session.json.values import count, objects, string
+from inspector.session.model import Compaction, ContextCause, Role
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from inspector.session.blocks import TextBlock
     from inspector.session.builder import SessionBuilder
-    from inspector.session.model import Block, Message
+    from inspector.session.formats.codex.records import RolloutLine
+    from inspector.session.formats.responses.items import ItemThread
+    from inspector.session.model import Block, Message, Origin
 
 
 BEGINNINGS = (
@@ -60,16 +63,63 @@ KEPT_CHARACTERS = 80_000
 NONE = -1
 
 
+def compacted_items(
+    payload: Mapping[str, Any], origin: Origin, names: Mapping[str, str]
+) -> Iterator[tuple[Mapping[str, Any], Sequence[TextBlock]]]:
+    """The items that a compaction leaves, each with its blocks; older versions recorded a summary alone."""
+    items = objects(payload.get("replacement_history"))
+    if not items:
+        message = string(payload.get("message"))
+        items = [{"type": "message", "role": "user", "content": message}] if message else []
+    part = 0
+    for item in items:
+        blocks = blocks_of_item(item, origin.at(part), names)
+        part += len(blocks)
+        yield item, blocks
+
+
 class Compactions:
-    """Notes compactions, with what was reported around them."""
+    """Reads compactions, with the token counts that were reported around them."""
 
     def __init__(self, builder: SessionBuilder) -> None:
         self._builder = builder
         self._tokens: int | None = None
         self._open = NONE
 
-    def note(self, message: int, time: float | None) -> None:
-        """A compaction; `message` is the first one after it."""
+    def read(self, line: RolloutLine, origin: Origin, thread: ItemThread, *, system: int, is_inherited: bool) -> None:
+        """Begin the context that a `compacted` line leaves.
+
+        Args:
+            line: The line.
+            origin: Where it stands.
+            thread: The conversation it compacts.
+            system: Index of the message with the instructions, -1 where there is none.
+            is_inherited: It was copied from the session this one goes on from, which counts it.
+        """
+        messages = self._builder.messages
+        has_history = isinstance(line.payload.get("replacement_history"), list)
+        kept = [system] if system != NONE else []
+        if not has_history:
+            kept += kept_without_history(messages, [index for index in thread.members if index not in kept])
+        thread.close()
+        thread.begin(ContextCause.COMPACTION, kept)
+        if not is_inherited:
+            self._note(len(messages), line.time)
+        summary = string(line.payload.get("message"))
+        for item, made in compacted_items(line.payload, origin, thread.tool_names):
+            side = side_of(item)
+            thread.join(
+                side,
+                [block for block, _ in made],
+                time=line.time,
+                is_call=False,
+                is_meta=side is ItemSide.SYSTEM or (side is ItemSide.USER and is_injected(block for block, _ in made)),
+                is_summary=side is ItemSide.USER and hands_over(made, summary, is_alone=not has_history),
+                is_inherited=is_inherited,
+            )
+        thread.close()
+
+    def _note(self, message: int, time: float | None) -> None:
         self._open = len(self._builder.compactions)
         self._builder.compactions.append(Compaction(message, tokens_before=self._tokens, time=time))
 

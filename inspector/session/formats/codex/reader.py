@@ -9,10 +9,9 @@ from msgspec import structs
 from inspector.session.blocks import TextBlock, text_block
 from inspector.session.formats.codex.compactions import (
     Compactions,
-    hands_over,
+    compacted_items,
     is_injected,
     is_summary,
-    kept_without_history,
     rolled_back,
 )
 from inspector.session.formats.codex.records import NOTICES, QUIET, QUIET_EVENTS, RolloutLine, unwrapped
@@ -23,14 +22,14 @@ from inspector.session.formats.responses.items import ItemSide, ItemThread, bloc
 from inspector.session.formats.responses.reader import ResponsesInterpreter
 from inspector.session.json.codec import clean_text, compact_json
 from inspector.session.json.lines import ObjectDecoder, object_of
-from inspector.session.json.values import count, mapping, objects, string
+from inspector.session.json.values import count, mapping, string
 from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.model import BlockKind, ContextCause, Message, Origin, Role
 from inspector.session.reader import Record, RecordInterpreter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from inspector.session.json.nodes import Node
@@ -59,21 +58,6 @@ def blocks_of(line: RolloutLine, data: bytes, origin: Origin, names: Mapping[str
             plain = text if isinstance(text, str) else compact_json(dict(line.payload))
             return [text_block(BlockKind.USER_TEXT, clean_text(plain), first)]
     return [text_block(BlockKind.OTHER, data.decode(errors="replace"), first)]
-
-
-def compacted_items(
-    payload: Mapping[str, Any], origin: Origin, names: Mapping[str, str]
-) -> Iterator[tuple[Mapping[str, Any], Sequence[TextBlock]]]:
-    """The items that a compaction leaves, each with its blocks; older versions recorded a summary alone."""
-    items = objects(payload.get("replacement_history"))
-    if not items:
-        message = string(payload.get("message"))
-        items = [{"type": "message", "role": "user", "content": message}] if message else []
-    part = 0
-    for item in items:
-        blocks = blocks_of_item(item, origin.at(part), names)
-        part += len(blocks)
-        yield item, blocks
 
 
 def system_blocks(payload: Mapping[str, Any], origin: Origin) -> list[TextBlock]:
@@ -248,29 +232,8 @@ class CodexInterpreter(RecordInterpreter):
 
     def _compact(self, line: RolloutLine, origin: Origin) -> None:
         self._leave_over(self._attribution.left_over(ends=True))
-        thread, messages = self._thread, self.builder.messages
-        has_history = isinstance(line.payload.get("replacement_history"), list)
-        kept = [self._system] if self._system != NONE else []
-        if not has_history:
-            kept += kept_without_history(messages, [index for index in thread.members if index not in kept])
-        self._thread.close()
         self._attribution.pass_by()
-        thread.begin(ContextCause.COMPACTION, kept)
-        if not self._is_inherited:
-            self._compactions.note(len(messages), line.time)
-        summary = string(line.payload.get("message"))
-        for item, made in compacted_items(line.payload, origin, self._thread.tool_names):
-            side = side_of(item)
-            self._thread.join(
-                side,
-                [block for block, _ in made],
-                time=line.time,
-                is_call=False,
-                is_meta=side is ItemSide.SYSTEM or (side is ItemSide.USER and is_injected(block for block, _ in made)),
-                is_summary=side is ItemSide.USER and hands_over(made, summary, is_alone=not has_history),
-                is_inherited=self._is_inherited,
-            )
-        self._thread.close()
+        self._compactions.read(line, origin, self._thread, system=self._system, is_inherited=self._is_inherited)
 
     def _roll_back(self, turns: int) -> None:
         thread = self._thread

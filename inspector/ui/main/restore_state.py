@@ -8,7 +8,7 @@ from inspector.ui.controller.changes import Change
 from inspector.ui.controller.saved_state import SessionState, save_state
 
 if TYPE_CHECKING:
-    from inspector.ui.controller.host import Stoppable
+    from inspector.ui.controller.host_protocols import Stoppable
     from inspector.ui.controller.session import SessionController
     from inspector.ui.main.detail_pane import DetailPane
     from inspector.ui.main.pane_focus import PaneFocus

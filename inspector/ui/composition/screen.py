@@ -21,7 +21,7 @@ from inspector.report.numbers import ON_SCREEN, window_size
 from inspector.safe_text import one_line
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import COMPOSITION, COMPOSITION_BLOCKS, COMPOSITION_PARTS
-from inspector.ui.breakdown.rows import MOST_BLOCKS, block_table, own_sorting, part_of, part_table
+from inspector.ui.composition.rows import MOST_BLOCKS, block_table, own_sorting, part_of, part_table
 from inspector.ui.figure_table.table import Sorting, letters
 from inspector.ui.figure_table.widget import FigureTable
 from inspector.ui.study import Leaving, StudyScreen
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
 
     from inspector.replay.engine.replay import Replay
-    from inspector.ui.controller.host import IsCancelled, Post
+    from inspector.ui.controller.host_protocols import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
     from inspector.ui.explain.dialog import Explained
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.atomic_files import APPLICATION
+from inspector.atomic_files import APPLICATION, write_whole
 from inspector.safe_text import clip_cells, one_line
 from inspector.session.overwrite_guard import problem_with_target
 
@@ -90,8 +90,7 @@ def save_named(plan: Plan, text: str) -> Path:
         OSError: It cannot be written.
     """
     path = target_of(text)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(replace(plan, name=path.stem).to_toml(), encoding="utf-8")
+    write_whole(path, replace(plan, name=path.stem).to_toml())
     return path
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ScreenHost(ScreenJobs):
-    """Runs an open session on a screen; see `inspector.ui.controller.host.Host`."""
+    """Runs an open session on a screen; see `inspector.ui.controller.host_protocols.Host`."""
 
     def __init__(
         self,
