@@ -459,6 +459,11 @@ class Running:
         }
 
     @property
+    def has_explanation(self) -> bool:
+        """The screen on top has figures that can be explained."""
+        return bool(self._top.explains()())
+
+    @property
     def on_top(self) -> str:
         """The screen on top, by its name in `SCREENS`."""
         return SCREENS[type(self._top).__name__]

@@ -175,9 +175,9 @@ async def test_the_explain_key_works_on_every_screen_that_studies_the_session(
         await run.press("1")
         await run.press(key)
         await run.until(lambda: run.on_top != "session")
+        await run.until(lambda: run.has_explanation)
         await run.tap("E")
-        while run.on_top != "explain":  # there is nothing to explain before the first figures are there
-            await run.tap("E")
+        await run.until_open("explain")
         await run.settled()
         await run.pause()
         assert said in run.text()
