@@ -714,7 +714,7 @@ class Running:
 
     @property
     def state_call(self) -> int:
-        """The call the rows are shown as of."""
+        """The call whose prompt the rows show."""
         return int(self._outcome.state.call)
 
     def look_at(self, call: int | None) -> None:

@@ -96,9 +96,9 @@ ROW = '''
         "Z",
         lambda main: main.controller.look_further(-5),
         "five",
-        "As of five calls before",
+        "Back 5 calls",
         is_shown=True,
-        named=Named("call: Five back", "Everything as of five calls before", _has_outcome),
+        named=Named("call: Five back", "The prompt of five calls before", _has_outcome),
     ),
 )
 """Every key that works'''
@@ -154,11 +154,11 @@ def test_a_row_added_to_the_table_is_a_key_a_hint_a_line_of_help_a_command_a_lin
     )
     seen = json.loads(done.stdout)
 
-    told = ["Z", "As of five calls before"]
+    told = ["Z", "Back 5 calls"]
     assert seen["binding"] == ["Z"]
     assert ["Z", "five"] in seen["status line"]
     assert told in seen["help"]
     assert "call: Five back" in seen["palette"]
     assert told in seen["documents"]
     assert seen["keymap"] == [[], ["call.five-back: x did timeline.next-cut until now; give that another key"]]
-    assert re.match(r"as of call \d+ of \d+", seen["done"])
+    assert re.match(r"call \d+ of \d+", seen["done"])

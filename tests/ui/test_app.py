@@ -131,7 +131,7 @@ async def test_calls_are_looked_at_with_brackets_and_end_comes_back(running, ses
         await run.press("left_square_bracket")
         assert (run.call, run.state_call) == (count - 1, count - 1)
         assert run.chart.series.cursor == count - 1
-        assert f"as of call {count}" in run.text()
+        assert f"call {count} of" in run.text()
 
         await run.press("left_curly_bracket", "right_square_bracket")
         assert run.call == count - 10

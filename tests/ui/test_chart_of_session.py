@@ -37,4 +37,4 @@ async def test_the_wheel_over_the_chart_looks_at_other_calls(running, session_fi
         await run.settled()
         chart.turn_wheel_up()
         await run.until(lambda: run.call == session_file.turns - 4)
-        assert f"as of call {session_file.turns - 3} of {session_file.turns}" in run.text()
+        assert f"call {session_file.turns - 3} of {session_file.turns}" in run.text()

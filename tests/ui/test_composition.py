@@ -45,7 +45,7 @@ async def test_parts_add_up_to_the_prompt_of_the_call_looked_at(running, session
         prompt = screen.found.context.prompt
         assert run.call == calls - 1
         assert prompt.value == run.replay.ledger.prompt_tokens[-1]
-        assert f"as of call {calls}" in run.text()
+        assert f"at call {calls} of" in run.text()
 
 
 async def test_the_blocks_below_are_those_of_the_part_under_the_cursor(running, session_file) -> None:

@@ -113,6 +113,4 @@ async def test_how_the_prompts_are_known_is_said_where_the_chart_has_a_frame_and
         await run.press("s")
         await run.until_shown("Timeline, largest first · above: prompts exact")
         await run.resize(120, 36)
-        await run.until(
-            lambda: "Timeline, largest first ─" in run.text() and "calls made · prompts exact" in run.text()
-        )
+        await run.until(lambda: "Timeline, largest first ─" in run.text() and "calls · prompts exact" in run.text())

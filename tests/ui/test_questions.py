@@ -138,7 +138,7 @@ async def test_what_a_compaction_did_and_what_a_prompt_and_a_result_take(running
         if size == NARROW:
             await shows(run, "Timeline", f"{asked}: {sizes[0]:,} tokens exact")
         else:
-            await shows(run, f"as of {asked} of {len(sample.calls)}", "prompts exact")
+            await shows(run, f"{asked} of {len(sample.calls)}", "prompts exact")
         sent = [line for line in run.lines() if re.search(r" R!?[A-Z]", line) and "╌" not in line]
         await run.press("right_square_bracket")
         await shows(run, f"call {before + 2}")

@@ -103,13 +103,13 @@ def moved(before: str) -> Callable[[str], bool]:
     told = re.compile("none above|none below|nothing was compacted|no tool result|no row is pinned|! ")
 
     def fact(text: str) -> bool:
-        places = [re.findall("▶.*|as of [^─]*", each) for each in (before, text)]
+        places = [re.findall("▶.*|next prompt, after [^─]*|call \\d+ of [^─]*", each) for each in (before, text)]
         return places[0] != places[1] or bool(told.search(text.splitlines()[-1]))
 
     return fact
 
 
-AS_OF = r"as of call \d+"
+AT_CALL = r"call \d+ of \d+"
 
 STEPS: list[tuple[str, str, Callable[[str], object] | None]] = [
     ("question_mark", "?", has("In short", "leave; the plan is kept")),
@@ -121,14 +121,14 @@ STEPS: list[tuple[str, str, Callable[[str], object] | None]] = [
     ("escape", "escape", lacks("▸ ")),
     ("x", "x", has("tiered-stale: stale", "▶")),
     ("X", "X", None),
-    ("left_square_bracket", "[", has(AS_OF)),
-    ("right_square_bracket", "]", has("as of now|as of call")),
-    ("equals_sign", "=", has("as of call|no call made so far")),
-    ("left_curly_bracket", "{", has(AS_OF)),
-    ("right_curly_bracket", "}", has("as of now|as of call")),
-    ("end", "end", has("as of now", "FOLLOW")),
-    ("left_square_bracket", "[", has(AS_OF)),
-    ("end", "end", has("as of now")),
+    ("left_square_bracket", "[", has(AT_CALL)),
+    ("right_square_bracket", "]", has(f"next prompt, after|{AT_CALL}")),
+    ("equals_sign", "=", has(f"{AT_CALL}|no call made so far")),
+    ("left_curly_bracket", "{", has(AT_CALL)),
+    ("right_curly_bracket", "}", has(f"next prompt, after|{AT_CALL}")),
+    ("end", "end", has("next prompt, after", "FOLLOW")),
+    ("left_square_bracket", "[", has(AT_CALL)),
+    ("end", "end", has("next prompt, after")),
     ("T", "T", has(r"0:00")),
     ("b", "b", None),
     ("B", "B", None),

@@ -17,7 +17,7 @@ from tests.terminal import KEYS, TerminalProgram
 
 ROW = r"▶.*"
 """The row the cursor is on."""
-CALL = r"as of (?:now|call \d+)"
+CALL = r"next prompt, after|call \d+ of \d+"
 HERE = r"◆here +\S.*"
 SLIDER = r"▸ +\w+ .*"
 """The control of the plan that has the focus."""
@@ -141,8 +141,8 @@ def test_keys_of_the_timeline_the_chart_and_the_detail(program: Tried) -> None:
     act("chart.ten-before", "shift+left", changes=CALL)
     act("chart.after", "right", changes=CALL)
     act("chart.ten-after", "shift+right", changes=CALL)
-    act("chart.first", "home", shows="as of call 1 ")
-    act("chart.now", "end", shows="as of now")
+    act("chart.first", "home", shows="call 1 of ")
+    act("chart.now", "end", shows="next prompt, after")
 
     program.go("escape", "home", "x", "tab", "tab", shows="r raw")
     program.go("z", shows="cut here")

@@ -32,7 +32,7 @@ class ContextBlocks:
     The blocks' tokens and the rest add up to the prompt.
 
     Attributes:
-        call: The call; the number of recorded calls is the next one, not yet made.
+        call: The call; the number of recorded calls is the next prompt.
         blocks: Block indices in the order they are sent, those the plan removed included, int32.
         sent: Tokens sent of each, what goes with it (its envelope) included, float64.
         recorded: The same with it whole, float64.

@@ -34,7 +34,7 @@ class ContextState:
     """How every block stands at one call, as columns over all blocks of the session.
 
     Attributes:
-        call: The call; the number of recorded calls is the next one, not yet made.
+        call: The call; the number of recorded calls is the next prompt.
         in_prompt: The block is part of this call's prompt, bool. A removed block is, with nothing sent.
         recorded: Its tokens, whole, int32.
         sent: Its tokens as sent; 0 where it is not in the prompt, int32.

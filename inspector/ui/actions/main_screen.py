@@ -97,7 +97,7 @@ MAIN: Final[tuple[UserAction[InspectScreen], ...]] = (
         "left_square_bracket",
         lambda main: main.controller.look_further(-1),
         "call",
-        "As of the call before",
+        "Previous call",
         is_shown=True,
     ),
     UserAction(
@@ -105,7 +105,7 @@ MAIN: Final[tuple[UserAction[InspectScreen], ...]] = (
         "right_square_bracket",
         lambda main: main.controller.look_further(1),
         "call",
-        "As of the call after",
+        "Next call",
         is_shown=True,
     ),
     UserAction(
@@ -113,27 +113,27 @@ MAIN: Final[tuple[UserAction[InspectScreen], ...]] = (
         "left_curly_bracket",
         lambda main: main.controller.look_further(-FAR),
         "far",
-        "As of ten calls before",
+        "Back 10 calls",
     ),
     UserAction(
-        "call.on", "right_curly_bracket", lambda main: main.controller.look_further(FAR), "far", "As of ten calls after"
+        "call.on", "right_curly_bracket", lambda main: main.controller.look_further(FAR), "far", "Forward 10 calls"
     ),
     UserAction(
         "call.here",
         "equals_sign",
         lambda main: main.chart.to_call_here(),
         "here",
-        "As of the call that first sends this row",
+        "The call that first sends this row",
     ),
     UserAction(
         "call.now",
         "end",
         lambda main: main.chart.to_now(),
         "now",
-        "As of now, and follow what is added",
+        "Next prompt, and follow what is added",
         named=Named(
             "call: Now",
-            "Show everything as of now",
+            "Show the next prompt",
             lambda main: main.controller.call is not None,
         ),
     ),

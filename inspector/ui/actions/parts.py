@@ -49,12 +49,12 @@ DETAIL: Table = (
 """The block under the cursor."""
 
 CHART: Table = (
-    move("chart.before", "left", "select(-1)", "Call before", "Look at the call before", is_shown=True),
-    move("chart.after", "right", "select(1)", "Call after", "Look at the call after", is_shown=True),
-    UserAction("chart.ten-before", "shift+left", "select(-10)", "Ten before", "Go ten calls back"),
-    UserAction("chart.ten-after", "shift+right", "select(10)", "Ten after", "Go ten calls on"),
+    move("chart.before", "left", "select(-1)", "Call before", "Previous call", is_shown=True),
+    move("chart.after", "right", "select(1)", "Call after", "Next call", is_shown=True),
+    UserAction("chart.ten-before", "shift+left", "select(-10)", "Ten before", "Back 10 calls"),
+    UserAction("chart.ten-after", "shift+right", "select(10)", "Ten after", "Forward 10 calls"),
     move("chart.first", "home", "edge(0)", "First call", "Look at the first call"),
-    UserAction("chart.now", "end", "edge(1)", "Now", "Look at the next call, not yet made"),
+    UserAction("chart.now", "end", "edge(1)", "Now", "Look at the next prompt"),
 )
 """The chart of prompts."""
 

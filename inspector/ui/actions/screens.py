@@ -111,14 +111,10 @@ COMPOSITION: Table = (
     ),
     UserAction("composition.scope", "s", "scope", "session", "This window, or everything ever sent", is_shown=True),
     UserAction("composition.other", "tab,shift+tab", "other", "pane", "To the other table", is_shown=True),
-    UserAction(
-        "composition.call-before", "left_square_bracket", "call(-1)", "call", "As of the call before", is_shown=True
-    ),
-    UserAction(
-        "composition.call-after", "right_square_bracket", "call(1)", "call", "As of the call after", is_shown=True
-    ),
-    UserAction("composition.far-before", "left_curly_bracket", f"call(-{FAR})", "far", "Ten before"),
-    UserAction("composition.far-after", "right_curly_bracket", f"call({FAR})", "far", "Ten after"),
+    UserAction("composition.call-before", "left_square_bracket", "call(-1)", "call", "Previous call", is_shown=True),
+    UserAction("composition.call-after", "right_square_bracket", "call(1)", "call", "Next call", is_shown=True),
+    UserAction("composition.far-before", "left_curly_bracket", f"call(-{FAR})", "far", f"Back {FAR} calls"),
+    UserAction("composition.far-after", "right_curly_bracket", f"call({FAR})", "far", f"Forward {FAR} calls"),
 )
 """What fills the window."""
 

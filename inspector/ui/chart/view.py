@@ -211,10 +211,10 @@ def moment_of(outcome: Outcome, call: int | None) -> str:
     replay = outcome.replay
     count = replay.history.call_count
     if call is None or call >= count:
-        return f"as of now, {ON_SCREEN.plural(count, 'call')} made"
+        return f"next prompt, after {ON_SCREEN.plural(count, 'call')}"
     recorded = int(outcome.baseline.ledger.prompt_tokens[call])
     parts = [
-        f"as of call {ON_SCREEN.whole(call + 1)} of {ON_SCREEN.whole(count)}",
+        f"call {ON_SCREEN.whole(call + 1)} of {ON_SCREEN.whole(count)}",
         f"{ON_SCREEN.short(recorded)} tokens",
     ]
     if replay is not outcome.baseline:

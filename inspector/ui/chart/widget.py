@@ -203,12 +203,12 @@ class ContextChart(Widget, can_focus=True):
             self._dragged_to = None
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Look at the call after."""
+        """Next call."""
         event.stop()
         self.action_select(1)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Look at the call before."""
+        """Previous call."""
         event.stop()
         self.action_select(-1)
 

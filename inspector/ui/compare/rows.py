@@ -227,9 +227,7 @@ def _acts(found: ComparedPlan) -> str:
     if found.first_firing is None:
         return "It changes nothing in this session."
     calls = found.figures.calls.value
-    first = (
-        "at the next call, not yet made" if found.first_firing == calls else f"from call {found.first_firing + 1} on"
-    )
+    first = "at the next prompt" if found.first_firing == calls else f"from call {found.first_firing + 1} on"
     parts = [f"{first}, {ON_SCREEN.plural(found.edits, 'edit')}"]
     if found.break_even_call is not None:
         parts.append(f"pays off from call {ON_SCREEN.whole(found.break_even_call)}")

@@ -1,1 +1,1 @@
-"""What fills the window as of a call, and what of it costs most: the composition screen."""
+"""What fills the window at a call, and what of it costs most: the composition screen."""

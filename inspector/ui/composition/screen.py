@@ -1,4 +1,4 @@
-"""The composition screen: what fills the window as of the call looked at, and what of it costs most."""
+"""The composition screen: what fills the window at the call looked at, and what of it costs most."""
 
 from __future__ import annotations
 
@@ -165,9 +165,9 @@ class CompositionScreen(StudyScreen):
         context, window = composition.context, self.outcome.inputs.window
         count = self.outcome.replay.history.call_count
         when = (
-            "now"
+            "at the next prompt"
             if context.call >= count
-            else f"as of call {ON_SCREEN.whole(context.call + 1)} of {ON_SCREEN.whole(count)}"
+            else f"at call {ON_SCREEN.whole(context.call + 1)} of {ON_SCREEN.whole(count)}"
         )
         prompt = f"{ON_SCREEN.whole(context.prompt.value or 0)} tokens {context.prompt.known.value}"
         pane = self.query_one("#parts-pane", Pane)
@@ -226,7 +226,7 @@ class CompositionScreen(StudyScreen):
         (self.parts if self.blocks.has_focus else self.blocks).focus()
 
     def action_call(self, step: int) -> None:
-        """As of another call, on the main screen too."""
+        """At another call, on the main screen too."""
         self.controller.look_further(step)
 
     def action_enter(self) -> None:

@@ -77,7 +77,7 @@ class SessionController:
         subagents: Those with a file of their own, as far as they are unfolded.
         runs_per_day: How often such a session runs.
         given_terms: What calls are priced and served as; None for as they were recorded.
-        outcome: The newest replay, as of the call looked at; None before the first.
+        outcome: The newest replay, at the call looked at; None before the first.
         projection: How far its saving over many runs may be off; None while unknown.
         risks: What may go wrong with it; None while unknown.
         call: The call looked at; None for the next one, not yet made.
@@ -400,7 +400,7 @@ class SessionController:
             self._replay_newest()
 
     def look_at(self, call: int | None) -> None:
-        """Show everything as of a call; None for the next one, not yet made."""
+        """Show everything at a call; None for the next one, not yet made."""
         self.call = call
         if self.outcome is not None:
             self.outcome = self.outcome.at(call)

@@ -137,7 +137,7 @@ class CostBar(Widget, can_focus=True):
         return Content.styled("" if amount.value is None else f" {amount.known}", self.get_visual_style("cost--known"))
 
     def _until(self, summary: CostSummary, until: CostUntil) -> list[LinePiece]:
-        """As of the call looked at; what is projected of the whole session is not about then."""
+        """At the call looked at; what is projected of the whole session is not about then."""
         text = self.get_visual_style("cost--text")
         parts = [
             LinePiece(Content.styled(f"up to call {ON_SCREEN.whole(until.call)}", text)),

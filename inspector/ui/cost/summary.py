@@ -63,7 +63,7 @@ class CostSummary:
         is_idle: The plan changes nothing.
         is_on: Some strategy of the plan is switched on.
         advice: What to do about a model without a price; empty where there is one. May hold session text.
-        until: The same as of the call looked at; None at the present.
+        until: The same at the call looked at; None at the present.
     """
 
     recorded: KnownNumber

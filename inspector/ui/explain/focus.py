@@ -93,7 +93,7 @@ def _of_block(outcome: Outcome, block: int) -> tuple[Explained, ...]:
 
 def _of_prompts(outcome: Outcome) -> tuple[Explained, ...]:
     call, count = outcome.state.call, outcome.inputs.history.call_count
-    name = "the next prompt, not yet made" if call >= count else f"the prompt of call {call + 1:,}"
+    name = "the next prompt" if call >= count else f"the prompt of call {call + 1:,}"
     found = [Explained(name, prompt_explanation(outcome.replay, call))]
     if outcome.replay is not outcome.baseline and call < count:
         found.append(Explained("  without the plan", prompt_explanation(outcome.baseline, call)))

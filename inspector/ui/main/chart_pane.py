@@ -97,7 +97,7 @@ class ChartPane(SessionPane):
         self.turn_axis()
 
     def _go_to_call(self, call: int) -> None:
-        """Show everything as of a call, and the rows its prompt ends with."""
+        """Show everything at a call, and the rows its prompt ends with."""
         self.controller.look_at_place(call)
         history, looked_at = self.controller.history, self.controller.call
         if self._rows.is_open and history is not None and looked_at is not None:

@@ -324,8 +324,8 @@ class InspectScreen(SessionScreen[None]):
         if history is None:
             return
         count = history.call_count
-        text = f"A call from 1 to {count}; {count + 1} is the next one, not yet made."
-        answer = await self.app.push_screen_wait(ValueDialog("As of call", text, "", partial(problem_with_call, count)))
+        text = f"A call from 1 to {count}; {count + 1} is the next prompt."
+        answer = await self.app.push_screen_wait(ValueDialog("Go to call", text, "", partial(problem_with_call, count)))
         if answer is not None:
             self.controller.look_at(None if int(answer) > count else int(answer) - 1)
 
@@ -376,7 +376,7 @@ class InspectScreen(SessionScreen[None]):
             switch = partial(self.plan.switch, index)
             yield SystemCommand(f"{entry.strategy.name}: {verb}", entry.strategy.title, switch)
         if self.controller.outcome is not None:
-            yield SystemCommand("call: Go to", "Show everything as of one call", self.ask_call)
+            yield SystemCommand("call: Go to", "Show the prompt of one call", self.ask_call)
         if self.controller.is_counting:
             yield SystemCommand("tokens: Stop counting", "Leave the rest estimated", self.controller.stop_counting)
         yield SystemCommand("session: Read again", "Read the file from the beginning", self.controller.open)

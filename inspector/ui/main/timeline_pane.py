@@ -152,7 +152,7 @@ class TimelinePane(SessionPane):
             self._timeline.follow = self.controller.is_being_written
 
     def show_rows(self) -> None:
-        """Rows and bars as of the call looked at."""
+        """Rows and bars at the call looked at."""
         from inspector.ui.timeline.view import view_of
 
         rows, table = self.controller.rows, self.controller.table

@@ -290,7 +290,7 @@ def view_of(rows: Rows, table: TokenTable, outcome: Outcome | None) -> TimelineV
     Args:
         rows: The rows.
         table: Their tokens; may be of a shorter session.
-        outcome: The newest replay, as of the call looked at; None before the first.
+        outcome: The newest replay, at the call looked at; None before the first.
     """
     tokens, uncounted = row_tokens(table, rows.history.characters)
     if outcome is None:
